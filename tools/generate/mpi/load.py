@@ -1,0 +1,96 @@
+"""Reads spec/mpi: the functions of the standard, and what the runtime notes about each."""
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SPEC = Path(__file__).parents[3] / "spec/mpi"
+_NAME = re.compile(r"(\w+)(\[\d*\])*$")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its C declaration and what the standard says it is."""
+
+    declaration: str
+    kind: str
+    direction: str
+
+    @property
+    def name(self) -> str:
+        """Name of the parameter, empty for the dots of a variadic function."""
+        found = _NAME.search(self.declaration)
+        return found[1] if found else ""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One MPI function as the spec has it."""
+
+    name: str
+    since: str
+    result: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is noted about the functions whose name `match` fits."""
+
+    match: str = ".*"
+    class_name: str = "manage"
+    timing: str = "always"
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Functions written by hand (by family) and functions left alone, each with its reason."""
+
+    handwritten: dict[str, dict[str, str]]
+    not_wrapped: dict[str, str]
+
+    @property
+    def by_hand(self) -> frozenset[str]:
+        """Every function that some family writes by hand."""
+        return frozenset(name for family in self.handwritten.values() for name in family)
+
+
+def _toml(name: str) -> dict[str, object]:
+    return tomllib.loads((SPEC / name).read_text(encoding="utf-8"))
+
+
+def read_functions() -> list[Function]:
+    """Functions of the standard and the removed ones, by name; those that are not wrapped are left out."""
+    left_out = read_ledger().not_wrapped
+    functions = []
+    for name, fields in sorted({**_toml("functions.toml"), **_toml("removed.toml")}.items()):
+        since, result, *parameters = fields  # type: ignore[misc,unused-ignore]
+        if name in left_out:
+            continue
+        split = [parameter.rsplit(": ", 1) for parameter in parameters]
+        functions.append(
+            Function(name, since, result, tuple(Parameter(text, *what.split()) for text, what in split))
+        )
+    return functions
+
+
+def read_rules() -> list[Rule]:
+    """The rules in order, ending in the one for what nothing names."""
+    rules = []
+    for entry in _toml("recording.toml")["rule"]:  # type: ignore[attr-defined]
+        notes = {key: value for key, value in entry.items() if key not in {"match", "class", "timing"}}
+        rules.append(Rule(entry["match"], entry["class"], entry.get("timing", "always"), notes))
+    return [*rules, Rule()]
+
+
+def read_ledger() -> Ledger:
+    """The exceptions."""
+    data = _toml("exceptions.toml")
+    return Ledger(data["handwritten"], data["not_wrapped"])  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Values handed between rooms: frozen dataclasses, no I/O."""

@@ -1,0 +1,66 @@
+"""Allocation: the hosts a scheduler has given, and how its jobs fare."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True)
+class AllocatedHost:
+    """One host of an allocation."""
+
+    name: str
+    slots: int  # ranks it is meant to take
+    cpus: int = 0  # CPUs granted there, as the scheduler counts them; 0 when it does not say
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Where launches run."""
+
+    scheduler: str  # registry key in schedulers/
+    job: str  # the scheduler's name of it, "" outside a job
+    hosts: tuple[AllocatedHost, ...]  # in the scheduler's order
+    launch_words: tuple[
+        str, ...
+    ] = ()  # what starts ranks on all of its hosts: srun, or the MPI's own launcher
+    cpus_per_rank: int = 1
+    partition: str = ""
+    restarts: int = 0  # how often the scheduler has begun this job again
+
+    @property
+    def slots(self) -> int:
+        """Ranks on all hosts together."""
+        return sum(host.slots for host in self.hosts)
+
+
+class Stage(str, Enum):
+    """How far a submitted job is."""
+
+    WAITING = "waiting"  # also again, after a requeue
+    RUNNING = "running"
+    ENDING = "ending"  # no longer running, not yet accounted for
+    ENDED = "ended"
+    FORGOTTEN = "forgotten"  # it ended so long ago that the scheduler no longer knows how
+
+
+@dataclass(frozen=True)
+class BatchJob:
+    """What a scheduler says of one submitted job."""
+
+    job: str
+    stage: Stage
+    word: str = ""  # the scheduler's own: "PENDING", "NODE_FAIL", "CANCELLED"
+    reason: str = ""
+    hosts: tuple[str, ...] = ()
+    exit_status: int | None = None  # of the script, once it has ended; 128 + N when signal N ended it
+    restarts: int = 0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself and well."""
+        return self.stage is Stage.ENDED and self.word == "COMPLETED" and self.exit_status == 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.stage in {Stage.ENDED, Stage.FORGOTTEN}

@@ -1,0 +1,50 @@
+"""A job script before it is text: its nodes, how ranks and threads fill them, its lines and why."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """One kind of node."""
+
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int = 1
+
+    @property
+    def cores(self) -> int:
+        """Physical cores."""
+        return self.sockets * self.cores_per_socket
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a job fills its nodes."""
+
+    nodes: int
+    ranks: int
+    ranks_per_node: int  # at the most: the last node may have fewer
+    threads_per_rank: int
+    cores_per_rank: int  # above threads_per_rank when cores are left idle on purpose
+
+    @property
+    def kind(self) -> str:
+        """``pure MPI``, ``hybrid`` or either with ``bandwidth-bound``."""
+        kind = "hybrid" if self.threads_per_rank > 1 else "pure MPI"
+        return f"{kind}, bandwidth-bound" if self.cores_per_rank > self.threads_per_rank else kind
+
+
+@dataclass(frozen=True)
+class ScriptLine:
+    """One line of a job script and why it is there; "" for what speaks for itself."""
+
+    text: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the scheduler says to a script it was shown without submitting it."""
+
+    accepted: bool
+    words: str

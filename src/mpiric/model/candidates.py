@@ -1,0 +1,42 @@
+"""Candidates: the collective algorithms that MPI implementations let one choose."""
+
+from dataclasses import dataclass
+
+from mpiric.model._candidates_table import ROWS
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One algorithm of one collective in one implementation, and all that must be set to have it."""
+
+    implementation: str  # registry key in mpis/
+    collective: str  # "allreduce", "reduce_scatter", ...
+    name: str  # as the library's own words have it
+    variable: str  # MPI_T control variable that chooses it
+    value: str  # what that variable takes
+    environment: tuple[tuple[str, str], ...]  # the same before MPI starts, with what goes along
+    since: tuple[int, ...] = ()
+    until: tuple[int, ...] = ()  # exclusive; empty: to this day
+    coarse: bool = False  # worth a trial for a whole program
+
+    def exists_in(self, version: tuple[int, ...]) -> bool:
+        """Whether this version of the library has it."""
+        return version >= self.since and not (self.until and version >= self.until)
+
+
+CANDIDATES: tuple[Candidate, ...] = tuple(Candidate(*row) for row in ROWS)
+
+
+def candidates_of(implementation: str, collective: str, version: tuple[int, ...]) -> tuple[Candidate, ...]:
+    """What one version of an implementation offers for a collective, in the order of its file."""
+    return tuple(
+        candidate
+        for candidate in CANDIDATES
+        if (candidate.implementation, candidate.collective) == (implementation, collective)
+        and candidate.exists_in(version)
+    )
+
+
+def collectives() -> tuple[str, ...]:
+    """Every collective with a candidate in some implementation, in alphabetical order."""
+    return tuple(sorted({candidate.collective for candidate in CANDIDATES}))

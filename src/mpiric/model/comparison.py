@@ -1,0 +1,33 @@
+"""Comparison: two profiles side by side."""
+
+from dataclasses import dataclass
+
+from mpiric.model.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One quantity in both profiles."""
+
+    name: str
+    before: float
+    after: float
+
+    @property
+    def ratio(self) -> float | None:
+        """After over before; None where there was nothing before."""
+        return self.after / self.before if self.before else None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed from the first to the second."""
+
+    labels: tuple[str, str]
+    profiles: tuple[Profile, Profile]
+    headline: tuple[Change, ...]  # run time and efficiencies
+    functions: tuple[Change, ...]  # seconds a rank, the largest difference first
+    calls: tuple[Change, ...]  # functions that are called another number of times
+    sizes: tuple[Change, ...]  # bytes moved, by size
+    advice_gone: tuple[str, ...]
+    advice_new: tuple[str, ...]

@@ -1,0 +1,56 @@
+"""The one error every room raises towards the user, and the exit statuses of mpiric's own failures.
+
+Statuses below 120 belong to the user's program and are passed through.
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit statuses of mpiric itself."""
+
+    USAGE = 120  # the command line or a file given by the user cannot be used
+    NOT_FOUND = 121  # a program, library or file is missing
+    MISMATCH = 122  # launcher, library, recipe or machine do not belong together
+    PROGRAM_FAILED = 123  # the user's unchanged command does not work, so there is nothing to tune
+    NO_ROOM = 124  # disk, memory or permission
+    SLOWER = 125  # `history --against`: the program has become slower
+    INTERRUPTED = 130  # Ctrl-C, after the best so far was printed
+    INTERNAL = 126  # a defect in mpiric
+
+
+class MpiricError(Exception):
+    """One sentence that names what is wrong, and what to do about it."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, message: str, *, hint: str = "", exit_code: ExitCode | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if exit_code is not None:
+            self.exit_code = exit_code
+
+
+class NotFoundError(MpiricError):
+    """Something the user named, or mpiric needs, is not there."""
+
+    exit_code = ExitCode.NOT_FOUND
+
+
+class MismatchError(MpiricError):
+    """Two things that must belong together do not."""
+
+    exit_code = ExitCode.MISMATCH
+
+
+class ProgramFailedError(MpiricError):
+    """The user's command fails as it stands."""
+
+    exit_code = ExitCode.PROGRAM_FAILED
+
+
+class NoRoomError(MpiricError):
+    """The disk is full, or a directory cannot be written."""
+
+    exit_code = ExitCode.NO_ROOM

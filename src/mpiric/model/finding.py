@@ -1,0 +1,13 @@
+"""Finding: one thing noticed, what shows it, and what to do about it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``id`` is stable and machine-readable (``unbound-ranks``); the rest is for people."""
+
+    id: str
+    says: str  # one sentence
+    evidence: str  # the numbers or the setting that show it
+    fix: str  # what to do, as exactly as it can be said

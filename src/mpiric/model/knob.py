@@ -1,0 +1,127 @@
+"""Knob: one thing that can change without touching the source."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+_UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def parse_bytes(text: str) -> int:
+    """``"64KiB"`` → 65536. Raises ValueError on anything else than digits and a binary unit."""
+    match = re.fullmatch(r"(\d{1,12})(B|KiB|MiB|GiB)?", text)
+    if match is None:
+        raise ValueError(f"not a size: {text!r}")
+    return int(match[1]) * _UNITS[match[2] or ""]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a fixed set of words."""
+
+    words: tuple[str, ...]
+
+    def accepts(self, value: str) -> bool:
+        """Whether ``value`` may stand in a recipe."""
+        return value in self.words
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """A size between two bounds, written ``64KiB``."""
+
+    low: int
+    high: int
+
+    def accepts(self, value: str) -> bool:
+        """Whether ``value`` may stand in a recipe."""
+        try:
+            return self.low <= parse_bytes(value) <= self.high
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number between two bounds."""
+
+    low: int
+    high: int
+
+    def accepts(self, value: str) -> bool:
+        """Whether ``value`` may stand in a recipe."""
+        return value.isascii() and value.isdigit() and len(value) < 12 and self.low <= int(value) <= self.high
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of something found on this machine (``mpich-5.0.2``, ``eth0``): never a path."""
+
+    pattern: str = r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}"
+
+    def accepts(self, value: str) -> bool:
+        """Whether ``value`` may stand in a recipe."""
+        return re.fullmatch(self.pattern, value) is not None
+
+
+Domain = Choice | Bytes | Count | Name
+
+
+class ResultsEffect(str, Enum):
+    """What a knob can do to the program's numbers."""
+
+    NONE = "none"
+    CHECKED = "checked"  # a reduction may be ordered otherwise; tried unasked, outputs are compared exactly
+    ROUNDING = "rounding"  # the order of floating-point operations may change; the user must allow it
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How likely a knob is to help here: 0 (no sign of it) to 1 (the observation calls for it)."""
+
+    score: float
+    because: str
+    try_first: tuple[str, ...] = ()  # values in the order worth trying
+
+
+@dataclass(frozen=True)
+class Applicability:
+    """Whether a knob can change anything for this job, and why (not)."""
+
+    applies: bool
+    reason: str
+
+
+Spell = Callable[[str, Situation], Spelling | None]
+Brings = Callable[[str, Situation], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One thing that can change without touching the source; declared once, in its family's file.
+
+    ``values`` lists what is worth trying in a situation, without the value in force already when that
+    is known; the empty configuration always stands for "as the user has it". ``spell`` is set only for
+    knobs that no MPI and no launcher has to spell (allocator, pages, threads).
+    """
+
+    name: str
+    family: str  # stem of the file in knobs/
+    sentence: str  # what it changes, for help and docs
+    why: str  # why it may help
+    source: str  # the manual, paper or measurement that documents it
+    domain: Domain
+    values: Callable[[Situation], tuple[str, ...]]
+    applies: Callable[[Situation], Applicability]
+    promise: Callable[[Situation], Promise]
+    results: ResultsEffect = ResultsEffect.NONE
+    moves_with: tuple[str, ...] = ()  # knobs that must be chosen together with this one
+    only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
+    holds_for_site: bool = False  # independent of the program: goes into `tune --site`
+    spell: Spell | None = None
+    brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
+    watch_memory: bool = False  # trials are rejected when the resident size grows beyond the guard's limit

@@ -1,0 +1,35 @@
+"""Launch: Job + Configuration rendered. Pure data, printable, copy-pasteable."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that differs from the user's own command, where it came from and what it overrides."""
+
+    knob: str
+    name: str  # variable or option as the library spells it
+    value: str
+    where: str  # "environment" or "command line"
+    overrides: str = ""  # what was in force there before, with its place; "" when nothing
+
+
+@dataclass(frozen=True)
+class Launch:
+    """argv + environment changes + working directory: all that is needed to start it, without mpiric."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str] = field(default_factory=dict)  # only what is set on top of the user's
+    unset: tuple[str, ...] = ()
+    stdin: str = ""
+    settings: tuple[Setting, ...] = ()
+
+    def shell_line(self) -> str:
+        """One line for a POSIX shell that does exactly this in the working directory."""
+        words = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
+        if self.unset:
+            words = ["env", *(word for name in self.unset for word in ("-u", name)), *words]
+        return " ".join([*words, shlex.join(self.argv)])

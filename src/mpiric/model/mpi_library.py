@@ -1,0 +1,49 @@
+"""MpiLibrary: one installed MPI."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class AbiFamily(str, Enum):
+    """Libraries of one family can stand in for one another under one executable."""
+
+    MPICH = "mpich"  # libmpi.so.12 (and Debian's libmpich.so.12)
+    OPENMPI = "openmpi"  # libmpi.so.40
+    STANDARD = "standard"  # libmpi_abi.so.1
+
+
+@dataclass(frozen=True)
+class MpiLibrary:
+    """One installed MPI: what it is, where it lives and how a program is run under it."""
+
+    implementation: str  # registry key in mpis/: "mpich", "openmpi", "intelmpi", "mvapich"
+    version: str
+    abi_families: tuple[AbiFamily, ...]
+    prefix: str
+    library: str  # absolute path of the shared library
+    soname: str
+    launcher: str  # absolute path of mpiexec, "" when there is none
+    dialect: str  # registry key in launchers/ that `launcher` speaks
+    found_by: str  # "path", "environment", "python", "mpiric", "module", "conda", "debian", "opt", ...
+    transports: tuple[str, ...] = ()
+    compilers: Mapping[str, str] = field(default_factory=dict)  # {"c": ".../mpicc", ...}
+    environment: Mapping[str, str] = field(default_factory=dict)  # set for a program to run under it
+    library_path: tuple[str, ...] = ()  # directories in front of LD_LIBRARY_PATH, for the same
+    search_path: tuple[str, ...] = ()  # directories in front of PATH, for the launcher to find its daemons
+    sonames: tuple[
+        str, ...
+    ] = ()  # every MPI library beside it; a program may need more (Fortran) than it has
+    standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
+    module: str = ""  # the environment module that brings it, "" when none is known
+
+    @property
+    def label(self) -> str:
+        """Name and version, as shown to people and written in recipes."""
+        return f"{self.implementation}-{self.version}"
+
+    @property
+    def major(self) -> int:
+        """First number of the version, 0 when it has none."""
+        head = self.version.split(".")[0]
+        return int(head) if head.isdigit() else 0

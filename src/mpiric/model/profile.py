@@ -1,0 +1,182 @@
+"""Profile: what a record means. Times in seconds, sizes in bytes, shares 0 to 1, ranks those of the world."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mpiric.model.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionUse:
+    """One MPI function, summed over ranks."""
+
+    name: str
+    kind: str  # class in spec/mpi/recording.toml: "send", "collective", …
+    calls: int
+    bytes: int
+    time_s: float
+    waited_s: float  # in the barrier before the call, when that was measured
+    shortest_s: float  # of one call, 0 when none was timed
+    longest_s: float
+    ranks: int  # that called it
+    slowest_rank: int  # that spent most time in it
+    slowest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizeUse:
+    """Calls that move a size of message, summed over ranks and functions."""
+
+    low_bytes: int
+    high_bytes: int
+    calls: int
+    bytes: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommunicatorUse:
+    """One communicator or window; those of a single rank stand together under their name."""
+
+    label: str  # unique in a profile
+    size: int
+    kind: str  # "communicator", "intercommunicator" or "window"
+    ranks: tuple[int, ...]  # members that recorded
+    calls: int
+    bytes: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveUse:
+    """One collective function on one communicator: calls and bytes summed over ranks."""
+
+    name: str
+    communicator: str
+    calls: int
+    bytes: int
+    time_s: float
+    waited_s: float  # for the others, measured or estimated: see Efficiencies.method
+
+
+@dataclass(frozen=True, slots=True)
+class RegionUse:
+    """A stretch of the program, summed over ranks."""
+
+    name: str
+    entries: int
+    time_s: float
+    mpi_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankUse:
+    """One rank: where it sat and what its time went into."""
+
+    rank: int
+    host: str
+    numa_node: int
+    cpu: int  # the one it began on
+    affinity: str  # list of CPUs it may use
+    state: str
+    wall_s: float
+    mpi_s: float
+    collective_s: float
+    point_to_point_s: float
+    io_s: float
+    peak_bytes: int  # resident
+    regions: tuple[tuple[str, float], ...]  # the program's own, with the time of each
+
+    @property
+    def useful_s(self) -> float:
+        """Time outside MPI."""
+        return max(0.0, self.wall_s - self.mpi_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiencies:
+    """POP's multiplicative model: parallel = load_balance × serialisation × transfer."""
+
+    parallel: float
+    load_balance: float
+    communication: float
+    serialisation: float
+    transfer: float
+    method: str  # how waiting was told from transfer
+
+
+@dataclass(frozen=True, slots=True)
+class FileTotal:
+    """One file, summed over ranks."""
+
+    path: str
+    interface: str
+    ranks: int  # that used it
+    opens: int
+    reads: int
+    writes: int
+    bytes_read: int
+    bytes_written: int
+    time_s: float
+    metadata: int
+    small: int
+    unaligned: int
+    sequential: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Exact point-to-point traffic from one rank to another, or between two nodes."""
+
+    source: int
+    destination: int
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteUse:
+    """Calls from one place in the program, summed over ranks."""
+
+    place: str
+    function: str
+    calls: int
+    bytes: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A finding with what it may be worth and which knobs of mpiric act on it."""
+
+    finding: Finding
+    gain_share: float  # of the run time that it could save at the very most; 0 when unknown
+    knobs: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Everything that reports, exports and advice are made of."""
+
+    command: str
+    mpi: str
+    world_size: int
+    wall_s: float  # of the slowest rank, from MPI_Init to MPI_Finalize
+    mpi_share: float
+    efficiencies: Efficiencies
+    functions: tuple[FunctionUse, ...]
+    sizes: tuple[SizeUse, ...]
+    communicators: tuple[CommunicatorUse, ...]
+    collectives: tuple[CollectiveUse, ...]
+    regions: tuple[RegionUse, ...]
+    ranks: tuple[RankUse, ...]
+    files: tuple[FileTotal, ...]
+    sites: tuple[SiteUse, ...]
+    p2p: tuple[Message, ...]
+    one_sided: tuple[Message, ...]
+    nodes: tuple[str, ...]  # host names, in the order of their first rank
+    node_traffic: tuple[Message, ...]  # positions in `nodes`
+    numbers: Mapping[str, float]  # every derived number by name: what the rules of advice look at
+    advice: tuple[Advice, ...] = ()
+    notes: tuple[str, ...] = field(default=())  # what is missing or was lost

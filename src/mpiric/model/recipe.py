@@ -1,0 +1,34 @@
+"""Recipe: the saved result. Text, reviewable, versioned; can only set knobs that the registry knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a recipe was made for; compared field by field, differences named one by one."""
+
+    machine: Mapping[str, str]  # cpu, cores, numa nodes, memory, ...
+    mpi: Mapping[str, str]  # implementation, version, ABI family
+    program: Mapping[str, str]  # name, hash of the executable, arguments, ranks, launcher
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Configuration + evidence + fingerprints."""
+
+    name: str
+    configuration: Configuration
+    fingerprint: Fingerprint
+    evidence: Evidence | None
+    command: tuple[str, ...]  # the user's own, for the reader
+    created: str  # ISO 8601, UTC
+    reasons: Mapping[str, str] = field(default_factory=dict)  # knob → why it helps
+    checked_output: str = "learned"  # "learned", "command" or "none"
+    mpiric_version: str = ""
+    format: int = FORMAT

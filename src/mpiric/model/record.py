@@ -1,0 +1,162 @@
+"""Record: what the runtime wrote about one run.
+
+Times in seconds, sizes in bytes, ranks those of the program's world.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class RankState(str, Enum):
+    """How a rank's recording ended."""
+
+    RUNNING = "running"  # the rank died, or left without MPI_Finalize
+    FINALIZED = "finalized"
+    STOPPED = "stopped"  # a fault of the runtime itself
+    ABORTED = "aborted"
+
+
+class TrafficKind(str, Enum):
+    """What moved between two ranks."""
+
+    MESSAGE = "message"
+    PUT = "put"
+    GET = "get"
+
+
+@dataclass(frozen=True, slots=True)
+class CallCell:
+    """Calls of one function on one communicator with one size of message, in one region."""
+
+    function: str
+    communicator: int | None  # position in RankRecord.communicators
+    region: int  # position in RankRecord.regions
+    size_bin: int  # 0: no bytes; k: 2**(k-1) up to 2**k - 1 bytes
+    calls: int
+    bytes: int
+    timed_calls: int  # cheap functions are timed now and then only
+    timed_s: float  # time of the timed calls
+    shortest_s: float
+    longest_s: float
+    waited_s: float  # in the barrier before the call, when that was asked for
+    histogram: tuple[int, ...]  # timed calls by the number of bits in their clock ticks
+
+    @property
+    def time_s(self) -> float:
+        """Time of all calls: that of the timed ones, scaled."""
+        return self.timed_s * self.calls / self.timed_calls if self.timed_calls else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommunicatorRow:
+    """A communicator or window as one rank saw it; (members, ordinal) is the same on all its ranks."""
+
+    members: int
+    ordinal: int
+    size: int
+    rank: int
+    remote_size: int
+    is_window: bool
+    is_between: bool  # joins two groups
+    is_world: bool  # every rank of the world, in its order
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What a rank sent to, put to or got from another one; exact."""
+
+    world_rank: int | None  # None: outside this world
+    kind: TrafficKind
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of the program named through MPI_Pcontrol; the first is the whole program."""
+
+    name: str
+    entries: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """How one file was used by one rank through one interface."""
+
+    path: str
+    interface: str  # "posix", "mpi-io", "stream"
+    processes: int
+    opens: int
+    reads: int
+    writes: int
+    bytes_read: int
+    bytes_written: int
+    read_s: float
+    write_s: float
+    metadata_s: float
+    metadata: int
+    seeks: int
+    syncs: int
+    small: int  # accesses under 4 KiB
+    unaligned: int  # accesses that begin off a 4 KiB boundary
+    sequential: int  # accesses that begin where the last one ended
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """Calls of one function from one place in the program."""
+
+    address: int
+    function: str
+    calls: int
+    bytes: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveTiming:
+    """Receives that were looked at before they were posted; `late`: the message was there already."""
+
+    looked_at: int
+    late: int
+    late_bytes: int
+    largest_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankRecord:
+    """One rank."""
+
+    rank: int
+    state: RankState
+    job: int
+    begin_unix_s: float
+    wall_s: float
+    thread_level: int
+    cells: tuple[CallCell, ...]
+    communicators: tuple[CommunicatorRow, ...]
+    peers: tuple[Peer, ...]
+    regions: tuple[Region, ...]
+    files: tuple[FileUse, ...]
+    sites: tuple[CallSite, ...]
+    receives: ReceiveTiming
+    facts: Mapping[str, str]
+    lost: Mapping[str, int]  # events that found no room, per table
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run."""
+
+    world_size: int
+    function_classes: Mapping[str, str]  # {"MPI_Send": "send", …}
+    ranks: tuple[RankRecord, ...]  # those that left data, by rank
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Ranks of the world that left no data."""
+        present = {one.rank for one in self.ranks}
+        return tuple(rank for rank in range(self.world_size) if rank not in present)

@@ -1,0 +1,104 @@
+"""Situation: all that a knob may look at; and Observation, what running the original showed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mpiric.model.job import Job
+from mpiric.model.machine import Machine
+from mpiric.model.mpi_library import MpiLibrary
+
+
+@dataclass(frozen=True)
+class RankSeen:
+    """One process of the running job, seen from outside (from /proc); times in seconds."""
+
+    rank: int | None  # the program's world rank where its environment tells
+    program: str  # the executable really running
+    cpus_allowed: tuple[int, ...]
+    threads: int
+    user_s: float
+    system_s: float
+    minor_faults: int
+    major_faults: int
+    voluntary_switches: int
+    involuntary_switches: int
+    rss_peak_bytes: int
+    huge_bytes: int  # of its memory, on transparent huge pages
+    libraries: tuple[str, ...]  # shared objects mapped, absolute paths
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the unchanged command showed: medians over its runs, one RankSeen a rank of the last run."""
+
+    wall_s: float
+    ranks: tuple[RankSeen, ...] = ()
+    cpus: int = 1  # CPUs the job could use
+    mpi_calls: frozenset[str] = frozenset()  # MPI functions it can call ("mpi_allreduce"); empty: unknown
+    mpi_names: frozenset[str] = frozenset()  # MPI libraries it asks for ("libmpi.so.12"); empty: unknown
+    mpi_nailed: str = ""  # the MPI library that an RPATH binds it to, "" when the library path decides
+
+    @property
+    def oversubscribed(self) -> bool:
+        """More ranks than CPUs."""
+        return len(self.ranks) > self.cpus
+
+    @property
+    def unbound(self) -> bool:
+        """Every rank may run on every CPU the job has, and there is more than one."""
+        return (
+            self.cpus > 1 and bool(self.ranks) and all(len(r.cpus_allowed) >= self.cpus for r in self.ranks)
+        )
+
+    @property
+    def system_share(self) -> float:
+        """Share of the CPU time spent in the kernel, 0 to 1."""
+        user = sum(rank.user_s for rank in self.ranks)
+        system = sum(rank.system_s for rank in self.ranks)
+        return system / (user + system) if user + system > 0 else 0.0
+
+    @property
+    def minor_faults_per_s(self) -> float:
+        """Page faults without I/O, per second and rank."""
+        if not self.ranks or self.wall_s <= 0:
+            return 0.0
+        return sum(rank.minor_faults for rank in self.ranks) / len(self.ranks) / self.wall_s
+
+    @property
+    def rss_peak_bytes(self) -> int:
+        """Largest resident size of one rank."""
+        return max((rank.rss_peak_bytes for rank in self.ranks), default=0)
+
+    def can_call(self, *functions: str) -> bool:
+        """Whether the program may call one of these (``allreduce``), in any form; yes when unknown."""
+        forms = (
+            f"mpi_{kind}{name}{end}" for name in functions for kind in ("", "i") for end in ("", "_init")
+        )
+        return not self.mpi_calls or any(form in self.mpi_calls for form in forms)
+
+    def loads(self, stem: str) -> bool:
+        """Whether a rank maps a shared object whose file name starts with ``stem``."""
+        return any(path.rsplit("/", 1)[-1].startswith(stem) for rank in self.ranks for path in rank.libraries)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the user allows the search to touch beyond the ordinary."""
+
+    vary_ranks: bool = False
+    vary_nodes: bool = False
+    rounding: bool = False
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Machine, job, library and observation together: the argument of every knob's functions."""
+
+    machine: Machine
+    job: Job
+    mpi: MpiLibrary
+    observation: Observation
+    others: tuple[MpiLibrary, ...] = ()  # every other MPI found, of whatever family
+    allowed: Allowed = field(default_factory=Allowed)
+    nodes: int = 1
+    inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already

@@ -1,0 +1,29 @@
+"""Spelling: how one MPI, one launcher or the system itself writes one value of one knob."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Pure data; merged with others into a Launch by the job's launcher dialect.
+
+    Everything here is produced by registries of this package from knob values that passed
+    validation; nothing in it is ever copied from a recipe. ``environment`` and ``unset`` win over
+    whatever the user's command line says of the same variable (``-genv NAME``, ``-x NAME``, and
+    ``--mca NAME`` for ``OMPI_MCA_NAME``): a launcher takes those options away.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict)  # for the ranks
+    unset: tuple[str, ...] = ()  # variables taken away from the ranks
+    tunables: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of glibc; `settle` folds them into one variable
+    options: tuple[tuple[str, ...], ...] = ()  # launcher options, each with its values
+    preload: tuple[str, ...] = ()  # absolute paths in front of the ranks' LD_PRELOAD
+    library_path: tuple[str, ...] = ()  # directories in front of the ranks' LD_LIBRARY_PATH
+    launcher_words: tuple[str, ...] = ()  # another launcher; moves with `dialect`
+    dialect: str = ""
+    ranks: int | None = None  # another number of ranks
+    launcher_environment: Mapping[str, str] = field(default_factory=dict)  # read by mpiexec, not by ranks
+    note: str = ""  # what the user should know: cost, risk, what it relies on

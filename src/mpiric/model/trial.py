@@ -1,0 +1,46 @@
+"""Trial: one execution of a Launch and what was measured."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from mpiric.model.configuration import Configuration
+
+
+class Phase(str, Enum):
+    """What a trial was run for; a proof never looks at trials of other phases."""
+
+    OBSERVE = "observe"
+    SEARCH = "search"
+    PROOF = "proof"
+    HISTORY = "history"
+
+
+class Outcome(str, Enum):
+    """How a trial ended."""
+
+    OK = "ok"
+    FAILED = "failed"  # another exit status than the original's
+    TIMED_OUT = "timed out"
+    DIFFERENT = "different output"
+    REFUSED = "refused"  # could not be started, or the configuration cannot be rendered
+    GREEDY = "too much memory"  # the guard of allocator and page knobs
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One execution: ``objective`` is what the search minimises (the wall time unless told otherwise)."""
+
+    configuration: Configuration
+    phase: Phase
+    outcome: Outcome
+    wall_s: float
+    objective: float | None = None  # None unless outcome is OK
+    exit_status: int = 0  # negative: ended by that signal
+    reason: str = ""  # why it was rejected, one sentence
+    stdout: str = ""  # paths of what it printed
+    stderr: str = ""
+    started_at: str = ""  # ISO 8601, UTC
+    rss_peak_bytes: int = 0
+    number: int = 0
+    pair: int = -1  # of the proof it belongs to

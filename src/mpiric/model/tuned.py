@@ -1,0 +1,81 @@
+"""Tuned: all that `mpiric tune` has to say at its end."""
+
+from dataclasses import dataclass, field
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.finding import Finding
+from mpiric.model.job import Job
+from mpiric.model.launch import Launch
+from mpiric.model.mpi_library import MpiLibrary
+
+
+@dataclass(frozen=True)
+class Change:
+    """One knob of the result and why it helps."""
+
+    knob: str
+    value: str
+    why: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A configuration that cannot be used, and what it did."""
+
+    configuration: Configuration
+    reason: str
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Median objective over a number of runs: seconds, unless the user chose another objective."""
+
+    median_s: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class BestSoFar:
+    """What the search liked best; its ratio is an estimate from few runs and proves nothing."""
+
+    configuration: Configuration
+    expected_ratio: float
+    launch: Launch
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The result of a tune: what was found, what proves it, and how to use it without mpiric."""
+
+    job: Job
+    mpi: MpiLibrary
+    machine: str  # one line that says where it ran
+    evidence: Evidence | None  # None when the budget ended before a proof
+    original: Timing
+    tuned: Timing | None
+    changes: tuple[Change, ...]
+    launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
+    launch_why: str = ""
+    objective: str = "wall"  # "wall", "core-hours", "output:REGEX" or "command:CMD"
+    maximise: bool = False  # evidence and trials then hold reciprocals, which are small when it is good
+    best_so_far: BestSoFar | None = None  # of a tune that ended before a proof
+    rejected: tuple[Rejected, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    tried: tuple[str, ...] = ()  # knobs that were tried
+    runs: int = 0
+    elapsed_s: float = 0.0
+    recipe: str = ""  # path, "" when nothing was saved
+    store: str = ""  # directory of the tune
+    interrupted: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    def shown(self, value: float) -> float:
+        """A value of evidence or trials as the user means it."""
+        return 1.0 / value if self.maximise else value
+
+    @property
+    def verdict(self) -> Verdict:
+        """What was proved; no difference when there was no proof."""
+        return self.evidence.verdict if self.evidence else Verdict.NO_DIFFERENCE

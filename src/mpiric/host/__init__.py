@@ -1,0 +1,1 @@
+"""The only room that runs commands or reads the machine."""

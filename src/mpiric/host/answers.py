@@ -1,0 +1,74 @@
+"""Answers kept between runs of mpiric: what a library or launcher says of itself while its file is the same.
+
+One small file a question under the XDG cache directory, replaced whole: two writers at once leave one of
+two right answers. One that cannot be read or written counts as not there.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mpiric.host.host import Completed
+
+_FORMAT = 1
+_DECIDING = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")  # what else decides whether a library can be loaded
+
+
+def answer_key(
+    argv: Sequence[str],
+    environment: Mapping[str, str | None],
+    about: Sequence[str],
+    inherited: Mapping[str, str],
+) -> str:
+    """The question in one line: words, variables, and which files (real path, size, change) it is about.
+
+    "" when one of the files is not there: such an answer is not kept.
+    """
+    stamps = []
+    for path in about:
+        real = os.path.realpath(path)
+        try:
+            facts = os.stat(real)  # noqa: PTH116 beside realpath
+        except OSError:
+            return ""
+        stamps.append([real, facts.st_size, facts.st_mtime_ns, facts.st_ino])
+    surroundings = {name: inherited.get(name) for name in _DECIDING} | dict(environment)
+    return json.dumps([_FORMAT, list(argv), surroundings, stamps], sort_keys=True)
+
+
+def recall(key: str, inherited: Mapping[str, str]) -> Completed | None:
+    """The answer kept under a key, None when there is none that can be trusted."""
+    try:
+        kept = json.loads(_path(key, inherited).read_text(encoding="utf-8"))
+        if kept["key"] != key:
+            return None
+        return Completed(int(kept["status"]), str(kept["stdout"]), str(kept["stderr"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep(key: str, answer: Completed, inherited: Mapping[str, str]) -> None:
+    """Keep an answer, or do without where nothing can be written."""
+    path = _path(key, inherited)
+    entry = {"key": key, "status": answer.status, "stdout": answer.stdout, "stderr": answer.stderr}
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
+                json.dump(entry, stream)
+            os.replace(name, path)  # noqa: PTH105 atomic
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+
+
+def _path(key: str, inherited: Mapping[str, str]) -> Path:
+    home = inherited.get("XDG_CACHE_HOME", "")
+    base = (
+        Path(home) if home.startswith("/") else Path(inherited.get("HOME", "") or "/nonexistent") / ".cache"
+    )
+    return base / "mpiric/answers" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"

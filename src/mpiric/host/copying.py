@@ -1,0 +1,185 @@
+"""Copying a directory tree file by file: reflink where the file system can, else data, holes kept.
+
+Links inside the tree stay inside the copy; links that leave it are made absolute, since the copy
+lives at another depth. Sockets, pipes and devices are not copied.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_FICLONE = 0x40049409  # linux/fs.h; btrfs, XFS with reflink, bcachefs, OCFS2
+_CHUNK_BYTES = 64 << 20
+_CANNOT_CLONE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.EPERM, errno.ENOSYS}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file, link or directory of a tree."""
+
+    path: str  # relative to the tree, "" for the tree itself
+    status: os.stat_result
+
+    @property
+    def is_file(self) -> bool:
+        """A regular file."""
+        return stat.S_ISREG(self.status.st_mode)
+
+    @property
+    def is_link(self) -> bool:
+        """A symbolic link."""
+        return stat.S_ISLNK(self.status.st_mode)
+
+    @property
+    def is_dir(self) -> bool:
+        """A directory."""
+        return stat.S_ISDIR(self.status.st_mode)
+
+
+def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[Entry]:
+    """Every file, link and directory below ``root``, parents first; ``skip`` is asked with full paths.
+
+    A directory that cannot be read is there but empty: the program could not read it either.
+    """
+    waiting = [""]
+    while waiting:
+        relative = waiting.pop()
+        try:
+            with os.scandir(os.path.join(root, relative)) as entries:  # noqa: PTH118
+                found = sorted(entries, key=lambda entry: entry.name)
+        except PermissionError:
+            continue
+        for entry in found:
+            if skip(entry.path):
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            one = Entry(f"{relative}/{entry.name}" if relative else entry.name, status)
+            if one.is_dir:
+                waiting.append(one.path)
+            if one.is_dir or one.is_file or one.is_link:
+                yield one
+
+
+def can_reflink(source: str, directory: str) -> bool:
+    """Whether a copy of the regular file ``source`` in ``directory`` would share its data."""
+    probe = f"{directory}/.reflink-probe-{os.getpid()}"
+    try:
+        _copy_file(source, probe, os.lstat(source), only_clone=True)
+    except OSError:
+        return False
+    finally:
+        if os.path.lexists(probe):
+            os.unlink(probe)  # noqa: PTH108
+    return True
+
+
+def copy_entry(entry: Entry, source: str, target: str, *, link: bool = False) -> bool:
+    """Make ``target``/path like ``source``/path, directories still writable; False when it cannot be read.
+
+    ``link`` makes a regular file the same file (a hard link) instead of a copy.
+    """
+    old, new = f"{source}/{entry.path}", f"{target}/{entry.path}"
+    if entry.is_dir:
+        os.mkdir(new, 0o700)  # noqa: PTH102
+        return True
+    if entry.is_link:
+        os.symlink(_retarget(os.readlink(old), entry.path, source), new)  # noqa: PTH115, PTH211
+        os.utime(new, ns=(entry.status.st_atime_ns, entry.status.st_mtime_ns), follow_symlinks=False)
+        return True
+    if link:
+        os.link(old, new)
+        return True
+    try:
+        _copy_file(old, new, entry.status)
+    except (PermissionError, FileNotFoundError):
+        return False
+    return True
+
+
+def close_directory(entry: Entry, target: str) -> None:
+    """Give a directory its mode and time, once everything is in it."""
+    path = f"{target}/{entry.path}"
+    _keep_owner(path, entry.status)
+    os.chmod(path, stat.S_IMODE(entry.status.st_mode))  # noqa: PTH101
+    os.utime(path, ns=(entry.status.st_atime_ns, entry.status.st_mtime_ns))
+
+
+def _copy_file(old: str, new: str, status: os.stat_result, *, only_clone: bool = False) -> None:
+    reading = os.open(old, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        writing = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            _copy_data(reading, writing, status, only_clone=only_clone)
+            _keep_owner(writing, status)
+            os.fchmod(writing, stat.S_IMODE(status.st_mode))
+            os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))
+        finally:
+            os.close(writing)
+    finally:
+        os.close(reading)
+
+
+def _keep_owner(file: int | str, status: os.stat_result) -> None:
+    if os.getuid() == 0 and (status.st_uid, status.st_gid) != (0, 0):
+        os.chown(file, status.st_uid, status.st_gid)
+
+
+def _copy_data(reading: int, writing: int, status: os.stat_result, *, only_clone: bool) -> None:
+    if not status.st_size:
+        return
+    try:
+        fcntl.ioctl(writing, _FICLONE, reading)
+    except OSError as error:
+        if only_clone or error.errno not in _CANNOT_CLONE:
+            raise
+    else:
+        return
+    size = status.st_size
+    sparse = status.st_blocks * 512 < size
+    for start, end in _data(reading, size) if sparse else [(0, size)]:
+        _copy_range(reading, writing, start, end)
+    os.ftruncate(writing, size)
+
+
+def _data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """The parts of a sparse file that hold data."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
+                return
+            raise
+        end = os.lseek(descriptor, start, os.SEEK_HOLE)
+        yield start, end
+
+
+def _copy_range(reading: int, writing: int, start: int, end: int) -> None:
+    while start < end:
+        count = min(end - start, _CHUNK_BYTES)
+        try:
+            done = os.copy_file_range(reading, writing, count, start, start)
+        except OSError as error:
+            if error.errno not in _CANNOT_CLONE:
+                raise
+            done = os.pwrite(writing, os.pread(reading, min(count, 1 << 20), start), start)
+        if done == 0:
+            return  # the file became shorter while it was copied
+        start += done
+
+
+def _retarget(link: str, path: str, source: str) -> str:
+    """What a link at ``path`` must say in a copy of ``source``."""
+    parent = os.path.dirname(f"{source}/{path}")  # noqa: PTH120
+    absolute = os.path.normpath(link if link.startswith("/") else f"{parent}/{link}")
+    inside = absolute == source or absolute.startswith(source + "/")
+    if not inside:
+        return link if link.startswith("/") else f"{parent}/{link}"
+    return os.path.relpath(absolute, parent) if link.startswith("/") else link

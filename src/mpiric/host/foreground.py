@@ -1,0 +1,74 @@
+"""Running a Launch in the foreground: input, output and signals are the program's own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from types import FrameType
+
+from mpiric.model.errors import NotFoundError
+from mpiric.model.launch import Launch
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+
+
+class Output(Enum):
+    """Where the standard output of the program goes."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"  # when mpiric's own data is on stdout
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A launch that has ended; ``status`` as a shell has it, 128 + signal for one that a signal ended."""
+
+    status: int
+    elapsed_s: float
+
+
+def run_in_foreground(launch: Launch, environment: Mapping[str, str], output: Output) -> Ran:
+    """Start the launch and wait for it. Raises NotFoundError when it cannot be started.
+
+    Ctrl-C reaches the launcher from the terminal and is left to it; other signals are passed on.
+    """
+    whole = {name: value for name, value in environment.items() if name not in launch.unset}
+    whole.update(launch.environment)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    begun = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            list(launch.argv),
+            cwd=launch.working_directory,
+            env=whole,
+            stdout=sys.stderr.fileno() if output is Output.STDERR else None,
+        )
+    except OSError as error:
+        raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+    with _passing_on(process):
+        status = process.wait()
+    return Ran(128 - status if status < 0 else status, time.monotonic() - begun)
+
+
+@contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def pass_on(number: int, _: FrameType | None) -> None:
+        if process.poll() is None:
+            os.kill(process.pid, number)
+
+    def leave_it(_: int, __: FrameType | None) -> None:
+        """The terminal has sent it to the whole process group."""
+
+    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, leave_it)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,120 @@
+"""Host: what the other rooms may ask of the machine. Passed in, so that a recorded one serves as well."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A short command that ran to its end; ``status`` is 127 when the program is missing, 124 on time-out."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Space:
+    """Room in a file system, in bytes; ``free_bytes`` is what an ordinary user may still write."""
+
+    size_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True)
+class Elf:
+    """What the dynamic section of an ELF file says."""
+
+    soname: str
+    needed: tuple[str, ...]
+    search_path: tuple[str, ...]  # DT_RUNPATH, or DT_RPATH when there is none; $ORIGIN as written
+    interpreter: str  # the dynamic linker, "" for libraries and static executables
+    fixed_path: tuple[str, ...] = ()  # DT_RPATH where it is in force: it goes before LD_LIBRARY_PATH
+
+
+class Host(Protocol):
+    """Reads and short commands. Nothing here raises for what is merely absent."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment mpiric was started in."""
+        ...
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """Run a short command without input; ``environment`` is added to the host's, None takes away."""
+        ...
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        about: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """`run`, where the answer changes only with the files ``about``: it may have been kept."""
+        ...
+
+    def read_text(self, path: str) -> str | None:
+        """Contents of a text file (undecodable bytes replaced), None when it cannot be read."""
+        ...
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted; empty when it cannot be read."""
+        ...
+
+    def is_file(self, path: str) -> bool:
+        """Whether a regular file, or a link to one, is there."""
+        ...
+
+    def is_executable(self, path: str) -> bool:
+        """Whether it is a file that may be executed."""
+        ...
+
+    def real_path(self, path: str) -> str:
+        """The path with every link resolved."""
+        ...
+
+    def which(self, name: str) -> str | None:
+        """Where a command is found on PATH, as an absolute path; links are not resolved."""
+        ...
+
+    @property
+    def python(self) -> str:
+        """The Python interpreter mpiric runs in, for short helper processes."""
+        ...
+
+    def space(self, path: str) -> Space | None:
+        """Room in the file system that holds ``path``, None when it cannot be asked."""
+        ...
+
+    def addresses(self) -> Mapping[str, tuple[str, ...]]:
+        """IP addresses of each network interface."""
+        ...
+
+    def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
+        """Hwloc's XML of this machine, or of ``source``: XML text or a synthetic description.
+
+        ``libraries`` are further places to look for libhwloc after the system's. None when there
+        is no libhwloc or it rejects the source.
+        """
+        ...
+
+    def elf(self, path: str) -> Elf | None:
+        """Dynamic section of an ELF file, None for anything else."""
+        ...
+
+    def exported_symbols(self, path: str) -> frozenset[str]:
+        """Names a shared object defines for others to use; empty when it cannot be read."""
+        ...
+
+    def imported_symbols(self, path: str) -> frozenset[str]:
+        """Names an executable or shared object takes from others; empty when it cannot be read."""
+        ...

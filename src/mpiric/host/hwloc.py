@@ -1,0 +1,89 @@
+"""libhwloc through ctypes: loads a topology and exports it as XML. No build-time dependency on hwloc."""
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+
+_INCLUDE_DISALLOWED = 1 << 0  # show the whole machine; what this process may use is read elsewhere
+_KEEP_ALL = 0
+_L1I_CACHE, _L3I_CACHE = 9, 11  # hwloc_obj_type_t in hwloc 2; instruction caches are filtered out by default
+_API_2 = 0x20000
+
+
+def export_xml(source: str, libraries: Sequence[str]) -> str | None:
+    """XML of this machine when ``source`` is empty, else of that XML text or synthetic description.
+
+    None when no libhwloc 2 can be loaded from the system or ``libraries``, or it rejects the source.
+    """
+    hwloc = _load(tuple(libraries))
+    if hwloc is None:
+        return None
+    topology = ctypes.c_void_p()
+    if hwloc.hwloc_topology_init(ctypes.byref(topology)) != 0:
+        return None
+    try:
+        return _exported(hwloc, topology) if _prepared(hwloc, topology, source) else None
+    finally:
+        hwloc.hwloc_topology_destroy(topology)
+
+
+@lru_cache(maxsize=4)
+def _load(libraries: tuple[str, ...]) -> ctypes.CDLL | None:
+    opened = (_opened(name) for name in ("libhwloc.so.15", *libraries))
+    return next((hwloc for hwloc in opened if hwloc is not None), None)
+
+
+def _opened(name: str) -> ctypes.CDLL | None:
+    try:
+        hwloc = ctypes.CDLL(name)
+        return _typed(hwloc) if hwloc.hwloc_get_api_version() >= _API_2 else None
+    except (OSError, AttributeError):
+        return None
+
+
+def _typed(hwloc: ctypes.CDLL) -> ctypes.CDLL:
+    topology = ctypes.c_void_p
+    hwloc.hwloc_topology_init.argtypes = [ctypes.POINTER(topology)]
+    hwloc.hwloc_topology_destroy.argtypes = [topology]
+    hwloc.hwloc_topology_destroy.restype = None
+    hwloc.hwloc_topology_set_flags.argtypes = [topology, ctypes.c_ulong]
+    hwloc.hwloc_topology_set_type_filter.argtypes = [topology, ctypes.c_int, ctypes.c_int]
+    hwloc.hwloc_topology_set_synthetic.argtypes = [topology, ctypes.c_char_p]
+    hwloc.hwloc_topology_set_xmlbuffer.argtypes = [topology, ctypes.c_char_p, ctypes.c_int]
+    hwloc.hwloc_topology_load.argtypes = [topology]
+    hwloc.hwloc_topology_export_xmlbuffer.argtypes = [
+        topology,
+        ctypes.POINTER(ctypes.c_void_p),
+        ctypes.POINTER(ctypes.c_int),
+        ctypes.c_ulong,
+    ]
+    hwloc.hwloc_free_xmlbuffer.argtypes = [topology, ctypes.c_void_p]
+    hwloc.hwloc_free_xmlbuffer.restype = None
+    return hwloc
+
+
+def _prepared(hwloc: ctypes.CDLL, topology: ctypes.c_void_p, source: str) -> bool:
+    hwloc.hwloc_topology_set_flags(topology, _INCLUDE_DISALLOWED)
+    for kind in range(_L1I_CACHE, _L3I_CACHE + 1):
+        hwloc.hwloc_topology_set_type_filter(topology, kind, _KEEP_ALL)
+    data = source.encode()
+    if source.lstrip().startswith("<"):
+        # The length counts the terminating zero, which ctypes keeps behind the bytes.
+        if hwloc.hwloc_topology_set_xmlbuffer(topology, data, len(data) + 1) != 0:
+            return False
+    elif source and hwloc.hwloc_topology_set_synthetic(topology, data) != 0:
+        return False
+    return bool(hwloc.hwloc_topology_load(topology) == 0)
+
+
+def _exported(hwloc: ctypes.CDLL, topology: ctypes.c_void_p) -> str | None:
+    text, length = ctypes.c_void_p(), ctypes.c_int()
+    if (
+        hwloc.hwloc_topology_export_xmlbuffer(topology, ctypes.byref(text), ctypes.byref(length), 0) != 0
+        or text.value is None
+    ):
+        return None
+    try:
+        return ctypes.string_at(text.value).decode(errors="replace")
+    finally:
+        hwloc.hwloc_free_xmlbuffer(topology, text)

@@ -1,0 +1,61 @@
+"""Links under which a library answers to another name, kept for as long as the user's files are.
+
+A program that asks for ``libmpi.so.12`` can run under a library called ``libmpich.so.12`` when a directory in
+its library path has a link of the wanted name. Commands that mpiric prints rely on such directories,
+so they stand under the XDG data directory and stay.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str, str]) -> str:
+    """A directory that holds each link (name → absolute path), made or repaired; "" when none can be had.
+
+    Where the data directory cannot be written, the system's temporary directory takes its place.
+    """
+    targets = hashlib.sha256("\0".join(sorted(links.values())).encode()).hexdigest()[:8]
+    for base in _bases(environ):
+        directory = base / "links" / f"{label}-{targets}"
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for name, target in links.items():
+                _link(directory / name, target)
+        except OSError:
+            continue
+        return str(directory)
+    return ""
+
+
+def _link(path: Path, target: str) -> None:
+    """Make or repair one link; whoever looks sees the old one or the new one."""
+    try:
+        if os.readlink(path) == target:  # noqa: PTH115 the text, not a path
+            return
+    except OSError:
+        pass  # missing, or no link
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    beside.symlink_to(target)
+    beside.replace(path)
+
+
+def _bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    data = environ.get("XDG_DATA_HOME", "")
+    home = environ.get("HOME", "")
+    chosen = Path(data) if data.startswith("/") else Path(home) / ".local/share" if home else None
+    own = Path(tempfile.gettempdir()) / f"mpiric-{os.getuid()}"
+    return (*((chosen / "mpiric",) if chosen else ()), *((own,) if _is_ours(own) else ()))
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether nobody else can put libraries there: the temporary directory is everybody's."""
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        facts = directory.lstat()
+    except OSError:
+        return False
+    return directory.is_dir() and facts.st_uid == os.getuid() and not facts.st_mode & 0o022

@@ -1,0 +1,221 @@
+"""Recording: every answer of a host, kept in one JSON file, to be given again by a ReplayHost."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpiric.host.host import Completed, Elf, Host, Space
+
+FORMAT = 1
+
+
+def command_key(argv: Sequence[str], environment: Mapping[str, str | None] | None) -> str:
+    """One line that names a command and the variables set for it."""
+    variables = [
+        f"{name}={value}" for name, value in sorted((environment or {}).items()) if value is not None
+    ]
+    return json.dumps([*variables, *argv])
+
+
+@dataclass
+class Recording:
+    """Answers by question. ``note`` says where they come from: recorded, transcribed, made up."""
+
+    note: str = ""
+    python: str = "python3"
+    environ: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, Completed] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    is_file: dict[str, bool] = field(default_factory=dict)
+    is_executable: dict[str, bool] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)  # only where real path and path differ
+    which: dict[str, str] = field(default_factory=dict)
+    spaces: dict[str, Space] = field(default_factory=dict)
+    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    topologies: dict[str, str] = field(default_factory=dict)
+    elfs: dict[str, Elf] = field(default_factory=dict)
+    symbols: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON, stable under repeated recording."""
+        text = json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
+
+    @staticmethod
+    def read(path: Path) -> "Recording":
+        """Read what ``write`` wrote. Raises ValueError on another format."""
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if data.get("format") != FORMAT:
+            raise ValueError(f"{path}: recording of format {data.get('format')}, not {FORMAT}")
+        data["commands"] = {key: Completed(**value) for key, value in data["commands"].items()}
+        data["spaces"] = {key: Space(**value) for key, value in data["spaces"].items()}
+        data["elfs"] = {
+            key: Elf(
+                value["soname"],
+                tuple(value["needed"]),
+                tuple(value["search_path"]),
+                value["interpreter"],
+                tuple(value.get("fixed_path", ())),
+            )
+            for key, value in data["elfs"].items()
+        }
+        for name in ("directories", "addresses", "symbols", "imports"):
+            data[name] = {key: tuple(value) for key, value in data.get(name, {}).items()}
+        return Recording(**data)
+
+
+class _WatchedEnvironment(Mapping[str, str]):
+    """Keeps the variables that were asked for, so that secrets nobody asked for stay out."""
+
+    def __init__(self, inner: Mapping[str, str], kept: dict[str, str]) -> None:
+        self._inner, self._kept = inner, kept
+
+    def __getitem__(self, name: str) -> str:
+        value = self._inner[name]
+        self._kept[name] = value
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inner)
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+
+class RecordingHost:
+    """Passes every question on to another host and keeps the answer; absence is not kept."""
+
+    def __init__(self, inner: Host) -> None:
+        self._inner = inner
+        self.recording = Recording()
+        self._environ = _WatchedEnvironment(inner.environ, self.recording.environ)
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The inner host's environment; variables looked up are kept."""
+        return self._environ
+
+    @property
+    def python(self) -> str:
+        """The inner host's interpreter."""
+        return self._inner.python
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """Run it and keep status and output."""
+        answer = self._inner.run(argv, environment=environment, timeout_s=timeout_s)
+        self._keep(argv, environment, answer)
+        return answer
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        about: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """Ask and keep, as of a command that was run."""
+        answer = self._inner.ask(argv, about, environment=environment, timeout_s=timeout_s)
+        self._keep(argv, environment, answer)
+        return answer
+
+    def _keep(
+        self, argv: Sequence[str], environment: Mapping[str, str | None] | None, answer: Completed
+    ) -> None:
+        # Where the interpreter stands says nothing of the machine.
+        words = [self.recording.python if word == self._inner.python else word for word in argv]
+        self.recording.commands[command_key(words, environment)] = answer
+
+    def read_text(self, path: str) -> str | None:
+        """Read it and keep the text."""
+        answer = self._inner.read_text(path)
+        if answer is not None:
+            self.recording.files[path] = answer
+        return answer
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """List it and keep the names."""
+        answer = self._inner.list_dir(path)
+        if answer:
+            self.recording.directories[path] = answer
+        return answer
+
+    def is_file(self, path: str) -> bool:
+        """Ask and keep."""
+        answer = self._inner.is_file(path)
+        if answer:
+            self.recording.is_file[path] = answer
+        return answer
+
+    def is_executable(self, path: str) -> bool:
+        """Ask and keep."""
+        answer = self._inner.is_executable(path)
+        if answer:
+            self.recording.is_executable[path] = answer
+        return answer
+
+    def real_path(self, path: str) -> str:
+        """Resolve it and keep where it leads, when elsewhere."""
+        answer = self._inner.real_path(path)
+        if answer != path:
+            self.recording.links[path] = answer
+        return answer
+
+    def which(self, name: str) -> str | None:
+        """Look it up and keep where it is."""
+        answer = self._inner.which(name)
+        if answer is not None:
+            self.recording.which[name] = answer
+        return answer
+
+    def space(self, path: str) -> Space | None:
+        """Ask and keep."""
+        answer = self._inner.space(path)
+        if answer is not None:
+            self.recording.spaces[path] = answer
+        return answer
+
+    def addresses(self) -> Mapping[str, tuple[str, ...]]:
+        """Ask and keep."""
+        answer = self._inner.addresses()
+        self.recording.addresses = dict(answer)
+        return answer
+
+    def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
+        """Ask and keep."""
+        answer = self._inner.topology_xml(source, libraries)
+        if answer is not None:
+            self.recording.topologies[source] = answer
+        return answer
+
+    def elf(self, path: str) -> Elf | None:
+        """Ask and keep."""
+        answer = self._inner.elf(path)
+        if answer is not None:
+            self.recording.elfs[path] = answer
+        return answer
+
+    def exported_symbols(self, path: str) -> frozenset[str]:
+        """Ask and keep."""
+        answer = self._inner.exported_symbols(path)
+        if answer:
+            self.recording.symbols[path] = tuple(sorted(answer))
+        return answer
+
+    def imported_symbols(self, path: str) -> frozenset[str]:
+        """Ask and keep."""
+        answer = self._inner.imported_symbols(path)
+        if answer:
+            self.recording.imports[path] = tuple(sorted(answer))
+        return answer

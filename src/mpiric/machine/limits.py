@@ -1,0 +1,29 @@
+"""What this process may use: CPUs by affinity and cgroup, locked memory, open files."""
+
+import re
+
+from mpiric.host.host import Host
+from mpiric.machine.cgroups import CgroupLimits
+from mpiric.machine.cpu_sets import parse_list
+from mpiric.model.machine import Limits
+
+
+def read_limits(host: Host, cgroup: CgroupLimits, pus: tuple[int, ...]) -> Limits:
+    """``pus`` are those of the machine, for a kernel that does not tell the affinity."""
+    status = host.read_text("/proc/self/status") or ""
+    allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
+    affinity = parse_list(allowed[1]) if allowed else ()
+    if cgroup.pus:
+        affinity = tuple(pu for pu in affinity or cgroup.pus if pu in cgroup.pus)
+    text = host.read_text("/proc/self/limits") or ""
+    return Limits(
+        affinity=affinity or pus,
+        cgroup_cpus=cgroup.cpus,
+        locked_memory_bytes=_soft_limit(text, "Max locked memory"),
+        open_files=_soft_limit(text, "Max open files"),
+    )
+
+
+def _soft_limit(text: str, name: str) -> int:
+    match = re.search(rf"^{name}\s+(\S+)", text, re.MULTILINE)
+    return int(match[1]) if match and match[1].isdigit() else -1

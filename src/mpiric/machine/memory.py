@@ -1,0 +1,47 @@
+"""Memory, page sizes and how the kernel hands out large pages."""
+
+import re
+
+from mpiric.host.host import Host
+from mpiric.model.machine import Memory, Pages
+
+_THP = "/sys/kernel/mm/transparent_hugepage"
+_PAGE_SIZE = 4096
+
+
+def read_memory(host: Host, limit_bytes: int) -> Memory:
+    """From /proc/meminfo and /sys/kernel/mm; ``limit_bytes`` is the cgroup's, 0 for none."""
+    facts = dict(
+        re.findall(r"^(\w+(?:\(\w+\))?):\s*(\d+)", host.read_text("/proc/meminfo") or "", re.MULTILINE)
+    )
+
+    def kib(name: str) -> int:
+        return int(facts.get(name, 0)) * 1024
+
+    total = kib("MemTotal")
+    pages = Pages(
+        size_bytes=_page_size(host),
+        transparent=_chosen(host.read_text(f"{_THP}/enabled")),
+        transparent_defrag=_chosen(host.read_text(f"{_THP}/defrag")),
+        huge_size_bytes=kib("Hugepagesize"),
+        huge_reserved=int(facts.get("HugePages_Total", 0)),
+        huge_free=int(facts.get("HugePages_Free", 0)),
+    )
+    return Memory(
+        total_bytes=total,
+        available_bytes=kib("MemAvailable") or kib("MemFree"),
+        limit_bytes=limit_bytes if 0 < limit_bytes < (total or limit_bytes + 1) else 0,
+        overcommit=int((host.read_text("/proc/sys/vm/overcommit_memory") or "0").strip() or 0),
+        pages=pages,
+    )
+
+
+def _page_size(host: Host) -> int:
+    text = host.run(["getconf", "PAGESIZE"]).stdout.strip()
+    return int(text) if text.isdigit() else _PAGE_SIZE
+
+
+def _chosen(text: str | None) -> str:
+    """``always [madvise] never`` → ``madvise``."""
+    match = re.search(r"\[(\w[\w+]*)\]", text or "")
+    return match[1] if match else ""

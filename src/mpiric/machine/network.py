@@ -1,0 +1,69 @@
+"""Network interfaces and RDMA devices, from /sys/class."""
+
+import re
+
+from mpiric.host.host import Host
+from mpiric.model.machine import Nic
+
+_NET = "/sys/class/net"
+_RDMA = "/sys/class/infiniband"
+
+# ARPHRD_* numbers of <linux/if_arp.h>.
+_TYPES = {"1": "ethernet", "32": "ipoib", "772": "loopback"}
+
+
+def read_nics(host: Host) -> tuple[Nic, ...]:
+    """Interfaces of the kernel's network stack, then devices that ranks use past it."""
+    addresses = host.addresses()
+    interfaces = tuple(_interface(host, name, addresses.get(name, ())) for name in host.list_dir(_NET))
+    devices = tuple(_rdma_device(host, name) for name in host.list_dir(_RDMA))
+    return tuple(nic for nic in interfaces if nic.kind) + devices
+
+
+def _interface(host: Host, name: str, addresses: tuple[str, ...]) -> Nic:
+    def text(part: str) -> str:
+        return (host.read_text(f"{_NET}/{name}/{part}") or "").strip()
+
+    kind = _TYPES.get(text("type"), "")
+    if kind == "ethernet":
+        kind = _ethernet_kind(host, name)
+    speed = text("speed")
+    return Nic(
+        name=name,
+        kind=kind,
+        speed_mbit=int(speed) if speed.isdigit() else 0,  # -1 or unreadable when the kernel does not know
+        mtu=int(text("mtu") or 0),
+        # The loopback and tunnels say "unknown" although they carry traffic.
+        up=text("operstate") in {"up", "unknown"},
+        addresses=addresses,
+        numa_node=_node(text("device/numa_node")),
+    )
+
+
+def _ethernet_kind(host: Host, name: str) -> str:
+    driver = host.real_path(f"{_NET}/{name}/device/driver").rpartition("/")[2]
+    if driver.startswith("cxi"):
+        return "slingshot"
+    return "virtual" if "/devices/virtual/" in host.real_path(f"{_NET}/{name}") else "ethernet"
+
+
+def _rdma_device(host: Host, name: str) -> Nic:
+    def text(part: str) -> str:
+        return (host.read_text(f"{_RDMA}/{name}/{part}") or "").strip()
+
+    rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", text("ports/1/rate"))
+    link = text("ports/1/link_layer")
+    kind = "omni-path" if name.startswith("hfi1") else "roce" if link == "Ethernet" else "infiniband"
+    return Nic(
+        name=name,
+        kind=kind,
+        speed_mbit=int(float(rate[1]) * 1000) if rate else 0,
+        mtu=0,
+        up="ACTIVE" in text("ports/1/state"),
+        addresses=(),
+        numa_node=_node(text("device/numa_node")),
+    )
+
+
+def _node(text: str) -> int:
+    return int(text) if text.isdigit() else -1

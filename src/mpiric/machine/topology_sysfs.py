@@ -1,0 +1,89 @@
+"""The kernel's own description (/sys/devices/system) → Topology, where hwloc is missing."""
+
+import re
+from collections.abc import Mapping
+
+from mpiric.host.host import Host
+from mpiric.machine.cpu_sets import parse_list
+from mpiric.model.machine import Cache, Core, NumaNode, Topology
+
+_CPUS = "/sys/devices/system/cpu"
+_NODES = "/sys/devices/system/node"
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def read_sysfs_topology(host: Host) -> Topology:
+    """Cores, NUMA nodes and caches of the CPUs that are online."""
+    online = parse_list(host.read_text(f"{_CPUS}/online") or "") or _processors(host)
+    nodes = _numa_nodes(host, online)
+    node_of = {pu: node.index for node in reversed(nodes) for pu in node.pus}
+    return Topology(
+        cores=_cores(host, online, node_of), numa_nodes=nodes, caches=_caches(host, online), xml=""
+    )
+
+
+def _processors(host: Host) -> tuple[int, ...]:
+    text = host.read_text("/proc/cpuinfo") or ""
+    return tuple(int(word) for word in re.findall(r"^processor\s*:\s*(\d+)", text, re.MULTILINE)) or (0,)
+
+
+def _cores(host: Host, online: tuple[int, ...], node_of: Mapping[int, int]) -> tuple[Core, ...]:
+    efficient = set(parse_list(host.read_text("/sys/devices/cpu_atom/cpus") or ""))
+    seen: set[int] = set()
+    found: list[tuple[int, int, tuple[int, ...], str]] = []
+    for pu in online:
+        if pu in seen:
+            continue
+        siblings = parse_list(host.read_text(f"{_CPUS}/cpu{pu}/topology/thread_siblings_list") or "")
+        pus = tuple(other for other in siblings if other in online) or (pu,)
+        seen.update(pus)
+        package = int(host.read_text(f"{_CPUS}/cpu{pu}/topology/physical_package_id") or 0)
+        kind = ("efficiency" if pu in efficient else "performance") if efficient else ""
+        found.append((max(package, 0), node_of.get(pu, 0), pus, kind))
+    found.sort(key=lambda core: core[:3])
+    return tuple(Core(index, *core) for index, core in enumerate(found))
+
+
+def _numa_nodes(host: Host, online: tuple[int, ...]) -> tuple[NumaNode, ...]:
+    numbers = sorted(int(name[4:]) for name in host.list_dir(_NODES) if re.fullmatch(r"node\d+", name))
+    nodes = tuple(
+        NumaNode(
+            index=number,
+            memory_bytes=_memory_bytes(host.read_text(f"{_NODES}/node{number}/meminfo") or ""),
+            pus=parse_list(host.read_text(f"{_NODES}/node{number}/cpulist") or ""),
+            distances=tuple(
+                int(word) for word in (host.read_text(f"{_NODES}/node{number}/distance") or "").split()
+            ),
+        )
+        for number in numbers
+    )
+    return nodes or (NumaNode(0, _memory_bytes(host.read_text("/proc/meminfo") or ""), online),)
+
+
+def _memory_bytes(text: str) -> int:
+    match = re.search(r"MemTotal:\s*(\d+) kB", text)
+    return int(match[1]) * 1024 if match else 0
+
+
+def _caches(host: Host, online: tuple[int, ...]) -> tuple[Cache, ...]:
+    found: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
+    for pu in online:
+        for name in host.list_dir(f"{_CPUS}/cpu{pu}/cache"):
+            if name.startswith("index"):
+                cache = _cache(host, f"{_CPUS}/cpu{pu}/cache/{name}", pu)
+                found.setdefault((cache.level, cache.kind, cache.pus), cache)
+    return tuple(sorted(found.values(), key=lambda cache: (-cache.level, cache.pus)))
+
+
+def _cache(host: Host, directory: str, pu: int) -> Cache:
+    def text(name: str) -> str:
+        return (host.read_text(f"{directory}/{name}") or "").strip()
+
+    size = re.fullmatch(r"(\d+)([KMG]?)", text("size"))
+    return Cache(
+        level=int(text("level") or 0),
+        kind=text("type").lower() or "unified",
+        size_bytes=int(size[1]) * _UNITS.get(size[2], 1) if size else 0,
+        line_bytes=int(text("coherency_line_size") or 0),
+        pus=parse_list(text("shared_cpu_list")) or (pu,),
+    )

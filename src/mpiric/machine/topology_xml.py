@@ -1,0 +1,145 @@
+"""hwloc's XML (version 2) → Topology."""
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mpiric.machine.cpu_sets import parse_mask
+from mpiric.model.errors import MpiricError
+from mpiric.model.machine import Cache, Core, NumaNode, Topology
+
+_CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}
+_CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficiency", "IntelLowPowerAtom": "efficiency"}
+
+
+@dataclass(frozen=True)
+class _CpuKind:
+    pus: frozenset[int]
+    efficiency: int  # hwloc's: higher computes faster, -1 unknown
+    core_type: str
+
+
+def read_topology(xml: str) -> Topology:
+    """From hwloc's XML text. Cores are numbered as hwloc does logically: 0, 1, … in the tree's order.
+
+    Raises MpiricError for anything else than a topology of hwloc 2.
+    """
+    try:
+        root = ElementTree.fromstring(xml)  # noqa: S314 a topology file has no entities worth expanding
+    except ElementTree.ParseError as error:
+        raise MpiricError(
+            f"this is not hwloc's XML: {error}", hint="export one by `lstopo FILE.xml`"
+        ) from None
+    if root.tag != "topology" or not root.get("version", "").startswith(("2", "3")):
+        raise MpiricError(
+            "this is not a topology of hwloc 2", hint="convert it by `lstopo -i FILE.xml --of xml NEW.xml`"
+        )
+    objects = list(root.iter("object"))
+    nodes = _numa_nodes(root, objects)
+    return Topology(
+        cores=_cores(root, nodes, _cpu_kinds(root)), numa_nodes=nodes, caches=_caches(objects), xml=xml
+    )
+
+
+def _numa_nodes(root: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
+    found = sorted(
+        (entry for entry in objects if entry.get("type") == "NUMANode"), key=lambda entry: _index(entry)
+    )
+    distances = _distances(root)
+    return tuple(
+        NumaNode(
+            index=_index(entry),
+            memory_bytes=int(entry.get("local_memory", "0")),
+            pus=_pus(entry),
+            distances=tuple(
+                distances[_index(entry), _index(other)]
+                for other in found
+                if (_index(entry), _index(other)) in distances
+            ),
+        )
+        for entry in found
+    )
+
+
+def _distances(root: ElementTree.Element) -> Mapping[tuple[int, int], int]:
+    for matrix in root.iter("distances2"):
+        if matrix.get("type") == "NUMANode" and matrix.get("name", "NUMALatency") == "NUMALatency":
+            indexes = [int(word) for part in matrix.iter("indexes") for word in (part.text or "").split()]
+            values = [int(word) for part in matrix.iter("u64values") for word in (part.text or "").split()]
+            pairs = ((row, column) for row in indexes for column in indexes)
+            return dict(zip(pairs, values, strict=False))
+    return {}
+
+
+def _cpu_kinds(root: ElementTree.Element) -> tuple[_CpuKind, ...]:
+    return tuple(
+        _CpuKind(
+            parse_mask(entry.get("cpuset", "")),
+            int(entry.get("forced_efficiency", "-1")),
+            next((i.get("value", "") for i in entry.iter("info") if i.get("name") == "CoreType"), ""),
+        )
+        for entry in root.iter("cpukind")
+    )
+
+
+def _cores(
+    root: ElementTree.Element, nodes: tuple[NumaNode, ...], kinds: tuple[_CpuKind, ...]
+) -> tuple[Core, ...]:
+    cores: list[Core] = []
+
+    def visit(entry: ElementTree.Element, package: int) -> None:
+        kind = entry.get("type")
+        if kind == "Package":
+            package = _index(entry)
+        if kind == "Core" or kind == "PU":  # a PU met outside of a core is a core to itself
+            pus = tuple(_index(pu) for pu in entry.iter("object") if pu.get("type") == "PU")
+            if pus:
+                cores.append(Core(len(cores), package, _node_of(pus[0], nodes), pus, _kind_of(pus[0], kinds)))
+            return
+        for child in entry.findall("object"):
+            visit(child, package)
+
+    for top in root.findall("object"):
+        visit(top, 0)
+    return tuple(cores)
+
+
+def _node_of(pu: int, nodes: tuple[NumaNode, ...]) -> int:
+    """The nearest memory; of several kinds at one place (DRAM and HBM) the one Linux numbers first."""
+    holding = [node for node in nodes if pu in node.pus]
+    return min(holding, key=lambda node: (len(node.pus), node.index)).index if holding else 0
+
+
+def _kind_of(pu: int, kinds: tuple[_CpuKind, ...]) -> str:
+    """Performance or efficiency core, "" on a CPU whose cores are alike."""
+    if len(kinds) < 2:
+        return ""
+    own = next((kind for kind in kinds if pu in kind.pus), None)
+    if own is None:
+        return ""
+    if own.core_type in _CORE_TYPES:
+        return _CORE_TYPES[own.core_type]
+    # hwloc sorts kinds by rising efficiency when it could rank them.
+    return "performance" if own is kinds[-1] else "efficiency"
+
+
+def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
+    return tuple(
+        Cache(
+            level=int(entry.get("depth", "0")),
+            kind=_CACHE_KINDS.get(entry.get("cache_type", "0"), "unified"),
+            size_bytes=int(entry.get("cache_size", "0")),
+            line_bytes=int(entry.get("cache_linesize", "0")),
+            pus=_pus(entry),
+        )
+        for entry in objects
+        if "Cache" in entry.get("type", "")
+    )
+
+
+def _pus(entry: ElementTree.Element) -> tuple[int, ...]:
+    return tuple(sorted(parse_mask(entry.get("cpuset", ""))))
+
+
+def _index(entry: ElementTree.Element) -> int:
+    return int(entry.get("os_index", "0"))

@@ -1,0 +1,1 @@
+"""What an executable needs of MPI, and which libraries can serve it."""

@@ -1,0 +1,197 @@
+"""One shared library → MpiLibrary: it is asked what it is, and what belongs to it is looked up."""
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from posixpath import basename, dirname
+
+from mpiric.host.host import Host
+from mpiric.host.linker import linker_cache
+from mpiric.host.paths import matching
+from mpiric.host.prefixes import homes
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.mpis._ask import ask_version
+from mpiric.mpis._implementation import Implementation, Installation, family_of_soname, implementations
+from mpiric.mpis._places import Place
+
+_SYSTEM_DIR = re.compile(r"/(usr/)?lib(64|/[\w]+-linux-gnu)?")
+_TIMEOUT_S = 10.0
+
+# Of one moved Open MPI: under it another one does not even tell its version, and a moved one not where from.
+_ASTRAY: dict[str, str | None] = {"OPAL_PREFIX": None, "PMIX_PREFIX": None, "PRTE_PREFIX": None}
+STANDARD_NAME = "libmpi_abi.so.1"
+
+
+def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
+    """What a shared library is; None when it is no MPI that mpiric knows."""
+    text = ask_version(host, library)
+    recognised = recognise(text)
+    if recognised is None:
+        return None
+    name, version = recognised
+    implementation = implementations()[name]
+    directory = dirname(library)
+    prefix = prefix_of_library(directory)
+    elf = host.elf(library)
+    soname = (elf.soname if elf else "") or basename(library)
+    launcher, dialect = _launcher(host, implementation, version, prefix)
+    information = _information(host, implementation, prefix, library)
+    fabrics = libfabric_dirs(host, prefix)
+    around = implementation.surroundings(
+        Installation(
+            prefix=prefix,
+            library_dir=directory,
+            version=version,
+            system=is_system(host, library, soname),
+            libfabric_dirs=fabrics,
+            provider_dirs=tuple(path for path in fabrics if path and host.list_dir(f"{path}/prov")),
+            configured_prefix=implementation.configured_prefix(information),
+        )
+    )
+    standard = f"{directory}/{STANDARD_NAME}"
+    standard = standard if host.is_file(standard) else ""
+    return MpiLibrary(
+        implementation=name,
+        version=version,
+        abi_families=_families(soname, standard),
+        prefix=prefix,
+        library=library,
+        soname=soname,
+        launcher=launcher,
+        dialect=dialect,
+        found_by=place.found_by,
+        transports=implementation.transports(text, information),
+        compilers=_compilers(host, implementation, prefix),
+        environment=around.environment,
+        library_path=around.library_path,
+        search_path=around.search_path,
+        sonames=tuple(name for name in host.list_dir(directory) if _is_sibling(name, soname)),
+        standard_library=standard,
+        module=place.module,
+    )
+
+
+def recognise(text: str) -> tuple[str, str] | None:
+    """Registry key and version from the text of MPI_Get_library_version."""
+    for name, implementation in implementations().items():
+        if version := implementation.recognise(text):
+            return name, version
+    return None
+
+
+def launcher_text(host: Host, launcher: str) -> str:
+    """What a launcher answers to ``--version``; its own directory leads PATH, as scripts among them need."""
+    path = f"{dirname(launcher)}:{host.environ.get('PATH', '')}"
+    words, environment = [launcher, "--version"], {"PATH": path, **_ASTRAY}
+    if host.elf(launcher):
+        answer = host.ask(words, [launcher], environment=environment, timeout_s=_TIMEOUT_S)
+    else:  # a script answers with the words of a program that can change behind it
+        answer = host.run(words, environment=environment, timeout_s=_TIMEOUT_S)
+    return f"{answer.stdout}\n{answer.stderr}" if answer.status != 127 else ""
+
+
+def prefix_of_library(directory: str) -> str:
+    """``/usr`` for ``/usr/lib/x86_64-linux-gnu/openmpi/lib``, ``P`` for ``P/lib/release``."""
+    match = re.match(
+        r"(.*?)/(?:intel64/)?lib(?:64)?(?:/[\w]+-linux-gnu(?:/(?:openmpi|mpich)/lib)?|/release|/debug)?$",
+        directory,
+    )
+    prefix = match[1] if match else dirname(directory)
+    return prefix or "/usr"  # /lib is a link to /usr/lib wherever it is not the same thing
+
+
+def library_in(implementation: Implementation, directory: str, names: Iterable[str]) -> str:
+    """Path of an implementation's library in a directory with these MPI libraries, "" when there is none."""
+    for pattern in implementation.LIBRARIES:
+        for name in names:
+            if fnmatchcase(name, pattern) and family_of_soname(name) is not AbiFamily.STANDARD:
+                return f"{directory}/{name}"
+    return ""
+
+
+def is_system(host: Host, library: str, soname: str) -> bool:
+    """Whether the dynamic linker finds this very library without being told."""
+    user = [part for part in host.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
+    if not _SYSTEM_DIR.match(library) or any(host.is_file(f"{part}/{soname}") for part in user):
+        return False
+    return any(
+        name == soname and host.real_path(path) == host.real_path(library)
+        for name, path in linker_cache(host)
+    )
+
+
+def libfabric_dirs(host: Host, prefix: str) -> tuple[str, ...]:
+    """Directories with a libfabric.so.1 for a library that brings none, the best first.
+
+    "" stands for the dynamic linker's own. One with its providers beside it (``prov``) belongs to the
+    prefix and is what its makers tested.
+    """
+    own = f"{prefix}/opt/mpi/libfabric/lib"
+    found = [own] if host.list_dir(f"{own}/prov") else []
+    if any(name == "libfabric.so.1" for name, _ in linker_cache(host)):
+        found.append("")
+    candidates = [f"{prefix}/lib", own]
+    for home in homes(host.environ):
+        candidates += [
+            *matching(host, f"{home}/mpich*/lib/mpich"),
+            *matching(host, f"{home}/openmpi*/lib/openmpi"),
+        ]
+    found += [path for path in candidates if host.is_file(f"{path}/libfabric.so.1")]
+    return tuple(dict.fromkeys(found))
+
+
+def _families(soname: str, standard: str) -> tuple[AbiFamily, ...]:
+    own = family_of_soname(soname)
+    families = [own] if own else []
+    if standard and own is not AbiFamily.STANDARD:
+        families.append(AbiFamily.STANDARD)
+    return tuple(families)
+
+
+def _is_sibling(name: str, soname: str) -> bool:
+    """Of the same family or the standard's; a directory of the system also holds other MPIs."""
+    return family_of_soname(name) in {family_of_soname(soname), AbiFamily.STANDARD} - {None}
+
+
+def _launcher(host: Host, implementation: Implementation, version: str, prefix: str) -> tuple[str, str]:
+    for directory in _bin_dirs(prefix):
+        for name in implementation.LAUNCHERS:
+            path = f"{directory}/{name}"
+            if host.is_executable(path) and implementation.recognise_launcher(launcher_text(host, path)):
+                return path, implementation.dialect(version)
+    for name, dialect in implementation.SYSTEM_LAUNCHERS.items():
+        path = host.which(name) or ""
+        if path:
+            return path, dialect
+    return "", implementation.dialect(version)
+
+
+def _compilers(host: Host, implementation: Implementation, prefix: str) -> dict[str, str]:
+    found = {}
+    for language, names in implementation.COMPILERS.items():
+        paths = (f"{directory}/{name}" for directory in _bin_dirs(prefix) for name in names)
+        path = next((path for path in paths if host.is_executable(path)), "")
+        if path and _is_own(host, path, names):
+            found[language] = path
+    return found
+
+
+def _is_own(host: Host, path: str, names: tuple[str, ...]) -> bool:
+    """Not a system-wide alternative that leads to another implementation's wrapper."""
+    name, real = basename(path), basename(host.real_path(path))
+    return "." in name or "." not in real or real in names
+
+
+def _information(host: Host, implementation: Implementation, prefix: str, library: str) -> str:
+    if not implementation.INFORMATION:
+        return library
+    program, *arguments = implementation.INFORMATION
+    for directory in _bin_dirs(prefix):
+        path = f"{directory}/{program}"
+        if host.is_executable(path):
+            return host.ask([path, *arguments], [path, library], environment=_ASTRAY).stdout
+    return ""
+
+
+def _bin_dirs(prefix: str) -> tuple[str, ...]:
+    return (f"{prefix}/bin", f"{prefix}/intel64/bin")

@@ -1,0 +1,130 @@
+"""Finding MPI libraries: every one of this machine, the one of a launcher, the one a process loaded."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from posixpath import basename, dirname, split
+
+from mpiric.host.host import Host
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.mpis._describe import (
+    describe,
+    launcher_text,
+    library_in,
+)
+from mpiric.mpis._implementation import Implementation, family_of_soname, implementations
+from mpiric.mpis._places import Place, library_dirs, places, prefix_of_launcher
+
+
+def find_mpis(host: Host) -> tuple[MpiLibrary, ...]:
+    """Every MPI library that can be found, each once; those on PATH first.
+
+    A library is known by where its links end; the first way that led to it is kept in ``found_by``,
+    and a module's name is added when a later way gives one.
+    """
+    found: dict[str, tuple[str, Place]] = {}
+    modules: dict[str, str] = {}
+    for place in places(host):
+        for library in _libraries_at(host, place.path):
+            real = host.real_path(library)
+            if place.module:
+                modules.setdefault(real, place.module)
+            found.setdefault(real, (library, place))
+    with ThreadPoolExecutor(max_workers=8) as pool:  # each is asked in processes of its own
+        described = pool.map(lambda entry: describe(host, *entry), found.values())
+    return tuple(
+        replace(mpi, module=mpi.module or modules.get(real, ""))
+        for real, mpi in zip(found, described, strict=True)
+        if mpi is not None
+    )
+
+
+def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
+    """Which MPI a launcher named on a command line belongs to.
+
+    Links and Debian's alternatives are resolved and its ``--version`` is read. When its library cannot
+    be found, the answer has an empty ``library``. None for what is no MPI's own launcher (``srun``) or
+    is not there.
+    """
+    path = launcher if "/" in launcher else host.which(launcher) or ""
+    if not path or not host.is_executable(path):
+        return None
+    text = launcher_text(host, path)
+    speakers = {
+        name: version
+        for name, implementation in implementations().items()
+        if implementation.LAUNCHERS and (version := implementation.recognise_launcher(text))
+    }
+    if not speakers:
+        return None
+    prefix = prefix_of_launcher(host, path)
+    for library in _libraries_at(host, prefix):
+        mpi = describe(host, library, Place(prefix, "launcher"))
+        if mpi is not None and mpi.implementation in speakers:
+            return replace(mpi, launcher=path)
+    # A site's wrapper stands elsewhere than its MPI: version and implementation lead there.
+    for mpi in find_mpis(host):
+        if speakers.get(mpi.implementation) == mpi.version:
+            return replace(mpi, launcher=path)
+    # MPICH stands last in the registry, and a bare hydra is most likely its own.
+    return _without_library(list(speakers.items())[-1], prefix, path)
+
+
+def mpi_of_library(host: Host, library: str) -> MpiLibrary | None:
+    """Which MPI a library loaded by a process belongs to; its Fortran or C++ part will do.
+
+    None when it is no MPI, or one that cannot be asked.
+    """
+    directory, name = split(host.real_path(library))
+    family = family_of_soname(basename(library)) or family_of_soname(name)
+    if family is None:
+        elf = host.elf(library)
+        family = family_of_soname(elf.soname) if elf else None
+    if family is None:
+        return None
+    place = Place(directory, "library")
+    candidates = [
+        path
+        for folder in dict.fromkeys([dirname(library), directory])
+        for path in _libraries_in(host, folder)
+        if family is AbiFamily.STANDARD or family_of_soname(basename(path)) is family
+    ]
+    described = (describe(host, path, place) for path in candidates or [library])
+    return next((mpi for mpi in described if mpi is not None), None)
+
+
+def _libraries_at(host: Host, path: str) -> Iterator[str]:
+    if host.is_file(path):
+        standard = family_of_soname(basename(path)) is AbiFamily.STANDARD
+        # A libmpi_abi is another face of the library beside it.
+        yield from (standard and list(_libraries_in(host, dirname(path)))) or [path]
+        return
+    for directory in library_dirs(host, path):
+        yield from _libraries_in(host, directory)
+
+
+def _libraries_in(host: Host, directory: str) -> Iterator[str]:
+    seen = set()
+    names = [name for name in host.list_dir(directory) if family_of_soname(name)]
+    every: dict[str, Implementation] = implementations() if names else {}
+    for implementation in every.values():
+        library = library_in(implementation, directory, names)
+        if library and (real := host.real_path(library)) not in seen:
+            seen.add(real)
+            yield library
+
+
+def _without_library(speaker: tuple[str, str], prefix: str, launcher: str) -> MpiLibrary:
+    name, version = speaker
+    family = AbiFamily.OPENMPI if name == "openmpi" else AbiFamily.MPICH
+    return MpiLibrary(
+        implementation=name,
+        version=version,
+        abi_families=(family,),
+        prefix=prefix,
+        library="",
+        soname="",
+        launcher=launcher,
+        dialect=implementations()[name].dialect(version),
+        found_by="launcher",
+    )

@@ -1,0 +1,152 @@
+"""Where MPI libraries live: places to look, each with how it was found. Nothing is opened here."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from posixpath import basename, dirname
+
+from mpiric.host.host import Host
+from mpiric.host.linker import linker_cache
+from mpiric.host.paths import matching
+from mpiric.host.prefixes import homes
+from mpiric.mpis._implementation import implementations
+from mpiric.mpis._modules import module_prefixes
+
+
+@dataclass(frozen=True)
+class Place:
+    """A prefix worth looking into, or one library; the first place that leads to a library names it."""
+
+    path: str
+    found_by: str
+    module: str = ""
+
+
+_LAUNCHER_NAMES = ("mpiexec", "mpirun", "mpiexec.hydra", "mpicc", "orterun", "prterun")
+
+# Set by vendors' scripts and by the modules of common module systems.
+_VARIABLES = ("I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "OPAL_PREFIX", "MPICH_DIR", "CRAY_MPICH_DIR")
+_EASYBUILD = ("EBROOTOPENMPI", "EBROOTMPICH", "EBROOTIMPI", "EBROOTMVAPICH2")
+
+_NAMES = re.compile(r"lib(mpi|mpich|mpi_abi|mpi_(cray|gnu_\d+|intel\w*|aocc\w*|nvidia\w*))\.so\.\d+")
+
+_OPT = (
+    "/opt/intel/oneapi/mpi/*",
+    "/opt/intel/impi/*",
+    "/opt/mpich*",
+    "/opt/openmpi*",
+    "/opt/mvapich*",
+    "/opt/hpcx*/ompi",
+    "/opt/amazon/openmpi*",
+    "/opt/cray/pe/mpich/*/ofi/*/*",
+    "/opt/cray/pe/mpich/*/ucx/*/*",
+    "/usr/local/*mpi*",
+    "/usr/lib64/openmpi*",  # Red Hat, Fedora, SUSE
+    "/usr/lib64/mpich*",
+    "/usr/lib64/mvapich*",
+    "/usr/lib64/mpi/gcc/*",
+)
+
+_CONDA_ROOTS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "conda")
+
+_SPACK_NAME = r"(openmpi|mpich|mvapich\w*|intel-oneapi-mpi|intel-mpi)-[^/]*"
+
+
+def places(host: Host) -> Iterator[Place]:
+    """Every place in the order of trust: what the user's PATH says first."""
+    yield from _on_path(host)
+    yield from _named_by_variables(host)
+    yield from _of_python(host)
+    yield from _of_mpiric(host)
+    yield from _of_conda(host)
+    yield from (Place(prefix, "module", module) for prefix, module in module_prefixes(host))
+    yield from _known_to_the_linker(host)
+    yield from (Place(path, "opt") for pattern in _OPT for path in matching(host, pattern))
+    yield from _of_spack(host)
+
+
+def library_dirs(host: Host, prefix: str) -> tuple[str, ...]:
+    """Directories below a prefix where a libmpi may be."""
+    below = ["lib", "lib64", "lib/release", "lib/release_mt", "intel64/lib", "intel64/lib/release"]
+    triplets = [name for name in host.list_dir(f"{prefix}/lib") if name.endswith("-linux-gnu")]
+    for triplet in triplets:
+        below += [f"lib/{triplet}", f"lib/{triplet}/openmpi/lib", f"lib/{triplet}/mpich/lib"]
+    found = [f"{prefix}/{name}" for name in below if host.list_dir(f"{prefix}/{name}")]
+    return tuple(dict.fromkeys(host.real_path(path) for path in found))
+
+
+def prefix_of_launcher(host: Host, launcher: str) -> str:
+    """The prefix a launcher belongs to: links and alternatives resolved, ``bin`` taken away."""
+    directory = dirname(host.real_path(launcher))
+    for tail in ("/intel64/bin", "/bin"):
+        if directory.endswith(tail):
+            return directory[: -len(tail)] or "/"
+    return dirname(directory)
+
+
+def _on_path(host: Host) -> Iterator[Place]:
+    for directory in dict.fromkeys(host.environ.get("PATH", "").split(":")):
+        for name in _LAUNCHER_NAMES:
+            path = f"{directory}/{name}"
+            if directory.startswith("/") and host.is_executable(path):
+                yield Place(prefix_of_launcher(host, path), "path")
+
+
+def _named_by_variables(host: Host) -> Iterator[Place]:
+    for name in (*_VARIABLES, *_EASYBUILD):
+        value = host.environ.get(name, "")
+        if value.startswith("/"):
+            yield Place(host.real_path(value), "environment")
+    for directory in host.environ.get("LD_LIBRARY_PATH", "").split(":"):
+        if directory.startswith("/"):
+            names = (name for name in host.list_dir(directory) if _NAMES.fullmatch(name))
+            yield from (Place(f"{directory}/{name}", "environment") for name in names)
+
+
+def _of_python(host: Host) -> Iterator[Place]:
+    """The environment mpiric runs in: `pip install mpich` puts an MPI there, on PATH or not."""
+    for prefix in (host.environ.get("VIRTUAL_ENV", ""), dirname(dirname(host.python))):
+        if prefix.startswith("/") and any(host.is_executable(f"{prefix}/bin/{n}") for n in _LAUNCHER_NAMES):
+            yield Place(prefix, "python")
+
+
+def _of_mpiric(host: Host) -> Iterator[Place]:
+    for home in homes(host.environ):
+        yield from (Place(path, "mpiric") for path in matching(host, f"{home}/*"))
+
+
+def _of_conda(host: Host) -> Iterator[Place]:
+    if active := host.environ.get("CONDA_PREFIX"):
+        yield Place(active, "conda")
+    user = host.environ.get("HOME", "")
+    roots = [f"{user}/{name}" for name in _CONDA_ROOTS] if user else []
+    for root in [*roots, "/opt/conda", "/opt/miniconda3", "/opt/miniforge3"]:
+        if host.list_dir(root):
+            yield Place(root, "conda")
+            yield from (Place(path, "conda") for path in matching(host, f"{root}/envs/*"))
+
+
+def _known_to_the_linker(host: Host) -> Iterator[Place]:
+    for name, path in linker_cache(host):
+        if _NAMES.fullmatch(name):
+            real = host.real_path(path)
+            debian = re.match(r"(/usr)?/lib/[\w]+-linux-gnu/", real) is not None
+            yield Place(path, "debian" if debian else "system")
+
+
+def _of_spack(host: Host) -> Iterator[Place]:
+    root = host.environ.get("SPACK_ROOT")
+    if not root:
+        return
+    # arch/compiler/name-version-hash up to Spack 0.23, arch/name-version-hash after it.
+    for pattern in (f"{root}/opt/spack/*/*/*", f"{root}/opt/spack/*/*"):
+        for path in matching(host, pattern):
+            if re.fullmatch(_SPACK_NAME, basename(path)):
+                yield Place(path, "spack")
+                yield from (Place(inner, "spack") for inner in matching(host, f"{path}/mpi/*"))
+
+
+def library_patterns() -> tuple[str, ...]:
+    """File names of the libraries of all implementations."""
+    names = (name for implementation in implementations().values() for name in implementation.LIBRARIES)
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,157 @@
+"""How Open MPI spells the knobs: MCA parameters, which every launcher passes on from the environment.
+
+Version 5 renamed the shared-memory transport (``vader`` → ``sm``) and moved the single copy into a
+framework of its own (``smsc``).
+"""
+
+from collections.abc import Callable
+
+from mpiric.model.knob import parse_bytes
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.mpis._spelling import _candidates, _fabrics
+
+_COLLECTIVE_COMPONENTS = ("adapt", "han", "sm", "tuned", "xhc")
+_ABOVE_ALL = "80"  # of the components built in, none has more than 78 by default
+_SEGMENT_BYTES = {"vader": 4 << 20, "sm": 16 << 20}
+_FRAGMENTS = 512  # a rank's free list holds this many eager buffers at most
+
+
+def _mca(parameters: dict[str, str], *, unset: tuple[str, ...] = (), note: str = "") -> Spelling:
+    return Spelling(
+        environment={f"OMPI_MCA_{name}": value for name, value in parameters.items()},
+        unset=tuple(f"OMPI_MCA_{name}" for name in unset),
+        note=note,
+    )
+
+
+def _shared_memory(situation: Situation) -> str:
+    return "sm" if situation.mpi.major >= 5 else "vader"
+
+
+def _waiting(value: str, situation: Situation) -> Spelling | None:
+    if value == "spin":
+        return _mca({"mpi_yield_when_idle": "0"})
+    if value == "yield":
+        return _mca({"mpi_yield_when_idle": "1"})
+    if situation.mpi.major < 5:
+        return None
+    return _mca({"mpi_yield_when_idle": "1", "threads_pthreads_yield_strategy": "nanosleep"})
+
+
+def _node_transport(value: str, situation: Situation) -> Spelling | None:
+    if value == "shared-memory":
+        return _mca(
+            {}, unset=("btl", "pml"), note="takes the forced transport away: Open MPI chooses by itself"
+        )
+    if situation.nodes > 1:
+        return None
+    return _mca({"pml": "ob1", "btl": f"self,{_shared_memory(situation)}"}, note="for jobs on one node only")
+
+
+def _network_library(value: str, situation: Situation) -> Spelling | None:
+    if value == "own":
+        return _mca({"pml": "ob1"})
+    if value == "ucx":
+        loose = {"pml": "ucx", "pml_ucx_tls": "any", "pml_ucx_devices": "any"}
+        return _mca(loose if situation.mpi.major >= 4 else {"pml": "ucx"})
+    return _mca({"pml": "cm", "mtl": value})
+
+
+def _single_copy(value: str, situation: Situation) -> Spelling | None:
+    if situation.mpi.major < 5:
+        return _mca({"btl_vader_single_copy_mechanism": value})
+    if value == "emulated":
+        return None
+    return _mca({"smsc": "^cma,knem,xpmem" if value == "none" else value})
+
+
+def _network_interface(value: str, situation: Situation) -> Spelling:
+    """Its own TCP transport knows interfaces with an IP address; an adapter is UCX's to find."""
+    kinds = {nic.name: nic.kind for nic in situation.machine.nics}
+    below = _fabrics.interface(value, kinds.get(value, ""))
+    if "FI_TCP_IFACE" not in below:
+        return Spelling(environment=below)
+    own = {"OMPI_MCA_btl_tcp_if_include": value}
+    return Spelling(environment={**own, **below}, unset=("OMPI_MCA_btl_tcp_if_exclude",))
+
+
+def _eager_node(value: str, situation: Situation) -> Spelling:
+    """The largest fragment may not be smaller, and the segment must hold the free list of eager buffers."""
+    component, size = _shared_memory(situation), parse_bytes(value)
+    segment = max(_SEGMENT_BYTES[component], _FRAGMENTS * size)
+    sizes = {
+        "eager_limit": size,
+        "rndv_eager_limit": max(size, 32768),
+        "max_send_size": max(size, 32768),
+        "segment_size": segment,
+    }
+    parameters = {f"btl_{component}_{name}": str(number) for name, number in sizes.items()}
+    return _mca(parameters, note=f"each rank keeps up to {segment >> 20} MiB of shared memory for messages")
+
+
+def _eager_network(value: str, _situation: Situation) -> Spelling:
+    size = parse_bytes(value)
+    sizes = {
+        "btl_tcp_eager_limit": size,
+        "btl_tcp_rndv_eager_limit": size,
+        "btl_tcp_max_send_size": max(size, 131072),
+    }
+    parameters = _mca({name: str(number) for name, number in sizes.items()}).environment
+    return Spelling(environment={**parameters, **_fabrics.network_eager(value)})
+
+
+def _node_buffers(value: str, situation: Situation) -> Spelling:
+    """Fast boxes (one a peer, polled first) and eager buffers grow together, and so must their segment."""
+    component, count = _shared_memory(situation), int(value)
+    return _mca(
+        {
+            f"btl_{component}_fbox_max": str(count),
+            f"btl_{component}_free_list_max": str(16 * count),
+            f"btl_{component}_segment_size": str(max(_SEGMENT_BYTES[component], 16 * count * 36864)),
+        }
+    )
+
+
+def _memory_copy(value: str, situation: Situation) -> Spelling | None:
+    limit = {"memmove": "2147483647", "memcpy": "0"}.get(value)
+    return _mca({f"btl_{_shared_memory(situation)}_memcpy_limit": limit}) if limit else None
+
+
+def _collectives(value: str, situation: Situation) -> Spelling | None:
+    if value not in _COLLECTIVE_COMPONENTS or (value == "xhc" and situation.mpi.major < 6):
+        return None
+    return _mca({f"coll_{value}_priority": _ABOVE_ALL})
+
+
+def _mpi_io(value: str, situation: Situation) -> Spelling | None:
+    if value == "romio":
+        return _mca({"io": "romio341" if situation.mpi.major >= 5 else "romio321"})
+    return _mca({"io": "ompio"}) if value == "ompio" else None
+
+
+def _collective_io(value: str, _situation: Situation) -> Spelling | None:
+    return None if value == "buffered" else _mca({"fcoll": value})
+
+
+_SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
+    **_fabrics.spellers(),
+    "waiting": _waiting,
+    "node-transport": _node_transport,
+    "network-library": _network_library,
+    "single-copy": _single_copy,
+    "network-interface": _network_interface,
+    "eager-node": _eager_node,
+    "eager-network": _eager_network,
+    "node-buffers": _node_buffers,
+    "memory-copy": _memory_copy,
+    "collectives": _collectives,
+    "mpi-io": _mpi_io,
+    "collective-io": _collective_io,
+}
+
+
+def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
+    """How Open MPI writes ``knob=value``; None when it cannot say it."""
+    speller = _SPELLERS.get(knob)
+    return speller(value, situation) if speller else _candidates.spell("openmpi", knob, value, situation)

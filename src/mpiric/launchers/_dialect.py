@@ -1,0 +1,111 @@
+"""Dialect: what one launcher's command line looks like, and how it writes what mpiric wants to say.
+
+A dialect is data and pure functions; every file of this folder without a leading underscore declares one
+as ``DIALECT``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mpiric.model.job import Job, LaunchOption, Meaning
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a launcher, as its own parser knows it."""
+
+    names: Words  # without dashes, synonyms
+    arity: int = 0  # words it takes
+    meaning: Meaning = Meaning.OTHER
+    attached_only: bool = False  # its one value is optional and only ever written --name=value
+    implied: str = ""  # the value a flag stands for: --bind-to-core is --bind-to core
+    variable: str = ""  # environment variable that says the same; {} stands for the first of two values
+
+
+def flags(names: str) -> tuple[Option, ...]:
+    """Options without a value that mpiric only has to step over, separated by spaces."""
+    return tuple(Option((name,)) for name in names.split())
+
+
+def valued(names: str) -> tuple[Option, ...]:
+    """Options with one value that mpiric only has to step over, separated by spaces."""
+    return tuple(Option((name,), 1) for name in names.split())
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """How a launcher's own parser reads a word that starts with a dash."""
+
+    equals: bool = False  # --name=value
+    fold_case: bool = False  # -NP is -np
+    long_after_one_dash: bool = False  # -np is the option "np", not "-n p"
+    attached_values: bool = False  # -n4 is -n 4
+    flags_together: bool = False  # -qv is -q -v
+    abbreviations: bool = False  # --bind is --bind-to when no other option starts so
+    pair_in_one_word: bool = False  # an option of two values also takes them as NAME=VALUE
+
+
+Facet = tuple[Meaning, Words]
+Speller = Callable[[Situation, str], Spelling | None]
+Writer = Callable[[Words], Words | None]
+
+
+def placement_above(meaning: Meaning, _under: str, over: str) -> str | None:
+    """The second of two placements has the say; anything else can only be said once."""
+    return over if meaning in {Meaning.BINDING, Meaning.MAPPING} else None
+
+
+@dataclass(frozen=True)
+class VariableList:
+    """For a launcher whose one option names all variables (``srun --export``).
+
+    What the launcher has in its own environment reaches ranks everywhere and wins over the list.
+    """
+
+    read: Callable[[Job], Mapping[str, str]]  # what the list sets
+    without: Callable[[Job, str], Job]  # the job with one setting taken out
+    extended: Callable[[Job, Mapping[str, str | None]], Job]  # with more; None passes on what srun has
+
+
+def _one_facet(option: LaunchOption) -> tuple[Facet, ...]:
+    return ((option.meaning, option.values),)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One launcher: identity, options, and pure functions.
+
+    ``write`` holds, for each meaning it has a word for, values → words; None where there is no
+    counterpart. ``merge`` joins two values of one meaning, the second having the say; None where they
+    contradict each other.
+    """
+
+    name: str
+    launcher_names: Words  # words it may be called by
+    grammar: Grammar
+    options: tuple[Option, ...]
+    recognise_version: Callable[[str], str | None]  # what `--version` prints → version, None for another
+    write: Mapping[Meaning, Writer]
+    spellings: Mapping[str, Speller] = field(default_factory=dict)  # knob → (situation, value) → spelling
+    merge: Callable[[Meaning, str, str], str | None] = placement_above
+    facets: Callable[[LaunchOption], tuple[Facet, ...]] = _one_facet  # what one option says at once
+    neutral: bool = False  # serves every MPI library and is known by its name alone
+    travels: Words = ()  # beginnings of variables that reach ranks on every node by themselves
+    environment_in_every_segment: bool = False  # an environment option holds for its own segment only
+    host_file_format: str = ""  # dialects with the same word here read each other's host files
+    binding_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "binding" → its word
+    mapping_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "mapping" → its word
+    variable_list: VariableList | None = None
+
+    def find(self, name: str) -> Option | None:
+        """The option of that name (without dashes), abbreviated where its parser allows it."""
+        wanted = name.lower() if self.grammar.fold_case else name
+        exact = next((option for option in self.options if wanted in option.names), None)
+        if exact is not None or not self.grammar.abbreviations or len(wanted) < 2:
+            return exact
+        starting = {o.names: o for o in self.options if any(n.startswith(wanted) for n in o.names)}
+        return next(iter(starting.values())) if len(starting) == 1 else None

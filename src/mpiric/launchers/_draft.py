@@ -1,0 +1,105 @@
+"""Draft: a Launch in the making."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from mpiric.launchers._dialect import Dialect
+from mpiric.launchers._prefix import is_assignment, leading_assignments
+from mpiric.model.job import Job
+from mpiric.model.launch import Launch, Setting
+
+
+@dataclass(frozen=True)
+class Draft:
+    """``environment`` is what changes on top of ``job.environment``."""
+
+    job: Job
+    dialect: Dialect
+    environment: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+
+    def noting(self, setting: Setting) -> "Draft":
+        """With one more thing to tell the user."""
+        return replace(self, settings=(*self.settings, setting))
+
+    def launch(self) -> Launch:
+        """The finished Launch."""
+        words = [*self.job.prefix, *self.job.launcher_words]
+        for at, segment in enumerate(self.job.segments):
+            if at:
+                words.append(":")
+            words.extend(token for option in segment.options for token in option.tokens)
+            words.extend(segment.program)
+        return Launch(
+            argv=tuple(words),
+            working_directory=self.job.working_directory,
+            environment=self.environment,
+            unset=self.unset,
+            stdin=self.job.stdin,
+            settings=self.settings,
+        )
+
+
+def start(job: Job, dialect: Dialect) -> Draft:
+    """A draft of the user's own command; variables in front of it go where a shell would put them."""
+    count = leading_assignments(job.prefix)
+    assigned = dict(word.split("=", 1) for word in job.prefix[:count])
+    return Draft(replace(job, prefix=job.prefix[count:]), dialect, assigned)
+
+
+def set_for_process(draft: Draft, name: str, value: str) -> Draft:
+    """Set a variable for the launcher, behind any ``env`` in front of it that would undo it."""
+    prefix = draft.job.prefix
+    end = _env_end(prefix)
+    if end and (_mentions(prefix[:end], name) or _clears(prefix[:end])):
+        kept = _without(prefix[:end], name)
+        job = replace(draft.job, prefix=(*kept, f"{name}={value}", *prefix[end:]))
+        return replace(draft, job=job)
+    return replace(draft, environment={**draft.environment, name: value})
+
+
+def unset_for_process(draft: Draft, name: str) -> Draft:
+    """Take a variable away from the launcher and all it starts."""
+    end = _env_end(draft.job.prefix)
+    prefix = (*_without(draft.job.prefix[:end], name), *draft.job.prefix[end:])
+    environment = {key: value for key, value in draft.environment.items() if key != name}
+    there = name in draft.job.environment and name not in draft.unset
+    unset = (*draft.unset, name) if there else draft.unset
+    return replace(draft, job=replace(draft.job, prefix=prefix), environment=environment, unset=unset)
+
+
+def process_value(draft: Draft, name: str) -> str | None:
+    """What the launcher would see in a variable."""
+    prefix = draft.job.prefix[: _env_end(draft.job.prefix)]
+    for word in reversed(prefix):
+        if is_assignment(word) and word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    if _clears(prefix) or name in draft.unset or _mentions(prefix, name):
+        return None
+    return draft.environment.get(name, draft.job.environment.get(name))
+
+
+def _env_end(prefix: tuple[str, ...]) -> int:
+    """Where the words of the last ``env`` end, 0 without one."""
+    starts = [at for at, word in enumerate(prefix) if word.rsplit("/", 1)[-1] == "env"]
+    if not starts:
+        return 0
+    end = starts[-1] + 1
+    while end < len(prefix) and (prefix[end].startswith("-") or is_assignment(prefix[end])):
+        end += 2 if prefix[end] in {"-u", "--unset", "-C", "--chdir"} else 1
+    return min(end, len(prefix))
+
+
+def _mentions(words: tuple[str, ...], name: str) -> bool:
+    unsets = any(a in {"-u", "--unset"} and b == name for a, b in pairwise(words))
+    return unsets or f"--unset={name}" in words or any(word.startswith(f"{name}=") for word in words)
+
+
+def _clears(words: tuple[str, ...]) -> bool:
+    return any(word in {"-i", "-", "--ignore-environment"} for word in words)
+
+
+def _without(words: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(word for word in words if not word.startswith(f"{name}="))

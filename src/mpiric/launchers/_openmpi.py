@@ -1,0 +1,119 @@
+"""What the launchers of Open MPI 4 and 5 have in common: map-by with qualifiers, -x, MCA parameters."""
+
+from collections.abc import Mapping
+from re import fullmatch
+
+from mpiric.launchers._dialect import Facet, Speller, Words, Writer, placement_above
+from mpiric.launchers._placement import cores_for, crowded, is_count
+from mpiric.launchers._route import route_speller
+from mpiric.launchers._words import words
+from mpiric.model.job import Job, LaunchOption, Meaning
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
+
+
+def write_environment(values: Words) -> Words:
+    """``-x NAME`` forwards what the launcher has, ``-x NAME=VALUE`` sets."""
+    return ("-x", "=".join(values))
+
+
+WRITE: Mapping[Meaning, Writer] = {
+    Meaning.RANKS: lambda values: ("-np", *values),
+    Meaning.RANKS_PER_NODE: lambda values: ("--map-by", f"ppr:{values[0]}:node"),
+    Meaning.THREADS_PER_RANK: lambda values: ("--map-by", f":pe={values[0]}"),
+    Meaning.HOSTS: lambda values: ("--host", *values),
+    Meaning.HOSTFILE: lambda values: ("--hostfile", *values),
+    Meaning.ENVIRONMENT: write_environment,
+    Meaning.WORKING_DIRECTORY: lambda values: ("--wdir", *values),
+    Meaning.BINDING: lambda values: ("--bind-to", *values),
+    Meaning.MAPPING: lambda values: ("--map-by", *values),
+    Meaning.RANKING: lambda values: ("--rank-by", *values),
+    Meaning.MPI_PARAMETER: lambda values: ("--mca", *values),
+    Meaning.OVERSUBSCRIBE: lambda _values: ("--oversubscribe",),
+}
+
+
+def merge(meaning: Meaning, under: str, over: str) -> str | None:
+    """``numa`` over ``:pe=2`` is ``numa:pe=2``: qualifiers stay, and the policy if none is given."""
+    if meaning is not Meaning.MAPPING:
+        return placement_above(meaning, under, over)
+    below, above = _split(under), _split(over)
+    policy = above[0] or below[0]
+    qualifiers = {**below[1], **above[1]}
+    return ":".join([policy, ",".join(qualifiers.values())]) if qualifiers else policy
+
+
+def _split(value: str) -> tuple[str, dict[str, str]]:
+    """Policy and its qualifiers by name; the resource list of ``ppr:2:node`` belongs to the policy."""
+    parts = value.split(":")
+    count = 3 if parts[0].lower() == "ppr" else 2 if parts[0].lower().startswith("pe-list") else 1
+    qualifiers = [word for part in parts[count:] for word in part.split(",") if word]
+    return ":".join(parts[:count]), {word.split("=")[0].lower(): word for word in qualifiers}
+
+
+_QUALIFIERS = {"pe": Meaning.THREADS_PER_RANK, "oversubscribe": Meaning.OVERSUBSCRIBE}
+
+
+def facets(option: LaunchOption) -> tuple[Facet, ...]:
+    """``ppr:2:node:pe=4`` says ranks per node and threads per rank; another policy the mapping."""
+    if option.meaning is not Meaning.MAPPING:
+        return ((option.meaning, option.values),)
+    policy, qualifiers = _split(option.values[0])
+    found: list[Facet] = []
+    per_node = fullmatch(r"ppr:(\d+):node", policy.lower())
+    if per_node:
+        found.append((Meaning.RANKS_PER_NODE, (per_node[1],)))
+    elif policy and policy != "slot":  # filling slots in order is what every launcher does
+        found.append((Meaning.MAPPING, (policy,)))
+    for name, word in qualifiers.items():
+        meaning = {"pe": Meaning.THREADS_PER_RANK, "oversubscribe": Meaning.OVERSUBSCRIBE}.get(
+            name, Meaning.OTHER
+        )
+        found.append((meaning, (word.partition("=")[2],)))
+    return tuple(found)
+
+
+def policy_of(job: Job) -> str:
+    """The user's own mapping policy without qualifiers, "" when there is none."""
+    option = job.segments[0].first(Meaning.MAPPING)
+    return _split(option.values[0])[0] if option is not None else ""
+
+
+def counts_ranks(job: Job) -> bool:
+    """Whether the mapping also says how many ranks there are, so that it cannot be exchanged."""
+    own = policy_of(job).lower()
+    listed = own.startswith(("ppr", "rankfile", "pe-list", "seq"))
+    return listed or job.segments[0].first(Meaning.RANKS_PER_NODE) is not None
+
+
+def spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str]) -> dict[str, Speller]:
+    """Spellers of the launch knobs, from the version's own words."""
+
+    def binding(situation: Situation, value: str) -> Spelling | None:
+        if value not in binding_words:
+            return None
+        shared = value != "none" and crowded(situation)
+        word = binding_words[value] + (":overload-allowed" if shared else "")
+        return Spelling(options=(("--bind-to", word),))
+
+    def mapping(situation: Situation, value: str) -> Spelling | None:
+        if value not in mapping_words or counts_ranks(situation.job):
+            return None
+        return Spelling(options=(("--map-by", mapping_words[value]),))
+
+    def threads(situation: Situation, value: str) -> Spelling | None:
+        own = {option.tokens[0].lstrip("-") for option in situation.job.segments[0].options}
+        count = int(value) if "use-hwthread-cpus" in own else cores_for(situation, value)
+        # Without a policy before the colon the one in force stays.
+        if not is_count(value) or policy_of(situation.job).lower().startswith(("rankfile", "pe-list", "seq")):
+            return None
+        return Spelling(options=(("--map-by", f":pe={count}"), ("--bind-to", "core")))
+
+    return {
+        "binding": binding,
+        "mapping": mapping,
+        "threads-per-rank": threads,
+        "launch-route": route_speller,
+    }

@@ -1,0 +1,31 @@
+"""What several dialects ask of the job and the machine before they spell a placement."""
+
+from mpiric.model.situation import Situation
+
+
+def ranks_per_node(situation: Situation) -> int | None:
+    """How many ranks share a node, None when the command does not say how many there are."""
+    ranks = situation.job.ranks
+    return None if ranks is None else -(-ranks // max(1, situation.nodes))
+
+
+def crowded(situation: Situation) -> bool:
+    """Whether ranks must share a core, which some launchers refuse to bind unless told to."""
+    ranks = ranks_per_node(situation) or len(situation.observation.ranks)
+    return ranks > len(situation.machine.usable_cores)
+
+
+def threads_per_core(situation: Situation) -> int:
+    """Hardware threads of a core, at least 1."""
+    topology = situation.machine.topology
+    return max(1, len(topology.pus) // max(1, len(topology.cores)))
+
+
+def cores_for(situation: Situation, cpus: str) -> int:
+    """Cores that have so many hardware threads, for launchers that count cores."""
+    return -(-int(cpus) // threads_per_core(situation))
+
+
+def is_count(value: str) -> bool:
+    """Whether it is a whole number above zero."""
+    return value.isascii() and value.isdigit() and int(value) > 0

@@ -1,0 +1,20 @@
+"""What is asked of a dialect by name."""
+
+from mpiric.launchers._registry import dialects
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+
+def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
+    """How the job's launcher writes a knob's value; None when it has no word for it here."""
+    speller = dialects()[situation.job.dialect].spellings.get(knob)
+    return None if speller is None else speller(situation, value)
+
+
+def recognise_launcher(banner: str) -> tuple[str, str] | None:
+    """What a launcher prints for ``--version`` → its dialect and version; None when nobody knows it."""
+    for name, dialect in dialects().items():
+        version = dialect.recognise_version(banner)
+        if version is not None:
+            return name, version
+    return None

@@ -1,0 +1,136 @@
+"""The same job under another launcher: options by their meaning, refused where there is no counterpart."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mpiric.launchers._dialect import Dialect, Facet, Words
+from mpiric.launchers._edit import identity, known, twin
+from mpiric.launchers._options import parse_option
+from mpiric.launchers._registry import dialects
+from mpiric.model.errors import MismatchError
+from mpiric.model.job import Job, LaunchOption, Meaning, Segment
+
+# Said by the other launcher without a word, or of no use to it: the program runs as it did.
+_DISPENSABLE = frozenset({Meaning.SEPARATOR, Meaning.OVERSUBSCRIBE, Meaning.PROCESS_MANAGER})
+
+# Mean the same only to launchers of one family, which write them alike.
+_OF_ONE_FAMILY = frozenset({Meaning.MPI_PARAMETER, Meaning.BOOTSTRAP, Meaning.OTHER})
+
+
+def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, dict[str, str]]:
+    """The job, and what must become variables of the ranks because the launcher has no word for it.
+
+    Raises MismatchError naming the option that cannot be carried over, and why.
+    """
+    source = dialects()[job.dialect]
+    if not job.launcher_words:
+        raise MismatchError("the command names no launcher, so none can be put in its place")
+    if source.name == target.name:
+        return replace(job, launcher_words=launcher_words), {}
+    if job.ranks is None:
+        raise MismatchError(
+            f"the command does not say how many ranks to start, and {target.name} must be told",
+            hint="add the number of ranks (-n) to the launch line",
+        )
+    translated = [_segment(source, target, segment) for segment in job.segments]
+    variables = translated[0][1]
+    if any(others != variables for _, others in translated):
+        raise MismatchError(
+            f"the programs of the launch get different variables: {target.name} has no way to"
+        )
+    segments = tuple(segment for segment, _ in translated)
+    return replace(job, dialect=target.name, launcher_words=launcher_words, segments=segments), variables
+
+
+def _segment(source: Dialect, target: Dialect, segment: Segment) -> tuple[Segment, dict[str, str]]:
+    options: dict[tuple[object, ...], LaunchOption] = {}
+    variables: dict[str, str] = {}
+    for option in segment.options:
+        for meaning, values in source.facets(option):
+            if meaning in _DISPENSABLE or (meaning, values) == (Meaning.ENVIRONMENT_LIMIT, ("all",)):
+                continue
+            name = _as_variable(source, target, option, (meaning, values))
+            if name:
+                variables[name] = values[-1]
+                continue
+            words = _counterpart(source, target, segment, option, (meaning, values))
+            if words:
+                new = parse_option(target, words)
+                key = identity(target, new)
+                options[key] = joined(target, options[key], new) if key in options else new
+    return Segment(tuple(options.values()), segment.program), variables
+
+
+def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: Facet) -> str:
+    """Name of the variable that takes an option's place under a launcher that belongs to no MPI library."""
+    meaning, values = facet
+    if meaning is Meaning.ENVIRONMENT and meaning not in target.write and len(values) == 2:
+        return values[0]
+    return twin(source, option) if meaning is Meaning.MPI_PARAMETER and target.neutral else ""
+
+
+def joined(dialect: Dialect, under: LaunchOption, over: LaunchOption) -> LaunchOption:
+    """One option that says both, the second having the say; raises MismatchError where that cannot be."""
+    if under.values == over.values:
+        return over
+    merged = dialect.merge(over.meaning, under.values[-1], over.values[-1]) if over.values else None
+    words = None if merged is None else dialect.write[over.meaning]((*over.values[:-1], merged))
+    if words is None:
+        raise MismatchError(f"'{' '.join(under.tokens)}' contradicts '{' '.join(over.tokens)}'")
+    return parse_option(dialect, words)
+
+
+def _counterpart(
+    source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, facet: Facet
+) -> Words | None:
+    meaning, values = facet
+    words: Words | None = None
+    if meaning is Meaning.ENVIRONMENT and meaning not in target.write:
+        return ()  # passed on without being asked
+    if meaning is Meaning.HOSTFILE and source.host_file_format != target.host_file_format:
+        raise _refusal(option, target, "their host files are written differently")
+    if meaning is Meaning.NODES and meaning not in target.write:
+        words = _by_ranks_per_node(target, segment, values[0])
+    elif meaning is Meaning.BINDING:
+        words = _by_level(target, meaning, source.binding_words, target.binding_words, values[0])
+    elif meaning is Meaning.MAPPING:
+        words = _by_level(target, meaning, source.mapping_words, target.mapping_words, values[0])
+    elif meaning in _OF_ONE_FAMILY:
+        words = option.tokens if _are_kin(source, target) and known(target, option) else None
+    elif meaning in target.write:
+        words = target.write[meaning](values)
+    if words is None:
+        raise _refusal(option, target, "it has no counterpart")
+    return words
+
+
+def _are_kin(source: Dialect, target: Dialect) -> bool:
+    return source.host_file_format == target.host_file_format != ""
+
+
+def _by_level(
+    target: Dialect, meaning: Meaning, ours: Mapping[str, str], theirs: Mapping[str, str], value: str
+) -> Words | None:
+    name = next((name for name, word in ours.items() if word == value), None)
+    if name == "compact":
+        return ()  # ranks fill a node in order unless told otherwise
+    if name is None or name not in theirs or meaning not in target.write:
+        return None
+    return target.write[meaning]((theirs[name],))
+
+
+def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words | None:
+    """``-N 2`` of 8 ranks is 4 ranks on each node, unless that is said already."""
+    if segment.first(Meaning.RANKS_PER_NODE) is not None:
+        return ()
+    ranks = segment.first(Meaning.RANKS)
+    if ranks is None or not nodes.isdigit() or int(ranks.values[0]) % int(nodes):
+        return None
+    return target.write[Meaning.RANKS_PER_NODE]((str(int(ranks.values[0]) // int(nodes)),))
+
+
+def _refusal(option: LaunchOption, target: Dialect, reason: str) -> MismatchError:
+    return MismatchError(
+        f"'{' '.join(option.tokens)}' cannot be said to {target.name}: {reason}",
+        hint="leave the option out, or keep the launcher",
+    )

@@ -1,0 +1,119 @@
+"""Taking variables to the ranks: by the launcher's environment where that suffices, else by its options."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mpiric.launchers._containment import container_variables, into_containers, map_containers
+from mpiric.launchers._draft import Draft, process_value, set_for_process, unset_for_process
+from mpiric.launchers._edit import all_options, in_front, twin, without
+from mpiric.launchers._options import parse_option
+from mpiric.model.job import Meaning
+from mpiric.model.launch import Setting
+
+# The dynamic linker acts on these in every program that sees them, the launcher itself included.
+_FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})
+
+
+def rank_value(draft: Draft, name: str) -> tuple[str, str] | None:
+    """What the ranks see in a variable as things stand, and where it was said."""
+    inside = container_variables(draft.job)
+    if name in inside:
+        return inside[name], "container option"
+    for option in reversed(all_options(draft.job)):
+        if option.meaning is Meaning.ENVIRONMENT and option.values[0] == name and len(option.values) == 2:
+            return option.values[1], "command line"
+    value = process_value(draft, name)
+    variable_list = draft.dialect.variable_list
+    wins = value is not None and not _limited(draft)
+    if variable_list is not None and not wins and name in (listed := variable_list.read(draft.job)):
+        return listed[name], "command line"
+    return None if value is None else (value, "environment")
+
+
+def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Draft:
+    """Set ``name → (knob, value)`` for the ranks, whatever stands between them and us."""
+    before = {name: rank_value(draft, name) for name in variables}
+    replaced: dict[str, tuple[str, ...]] = {}
+    for name in sorted(variables):
+        draft, replaced[name] = _withdraw(draft, name)
+    draft, outside = into_containers(draft, {name: value for name, (_, value) in variables.items()})
+    by_option = {name: value for name, value in outside.items() if _by_option(draft, name, value)}
+    in_process = {name: value for name, value in outside.items() if name not in by_option}
+    for name in sorted(variables):
+        knob, value = variables[name]
+        own = before[name]
+        overrides = [f"{name}={own[0]} ({own[1]})"] if own else []
+        here = any(outer == name or outer.endswith(f"ENV_{name}") for outer in in_process)
+        where = "environment" if here else "command line"
+        draft = draft.noting(Setting(knob, name, value, where, "; ".join([*overrides, *replaced[name]])))
+    return _forward(draft, by_option, in_process)
+
+
+def unset_variable(draft: Draft, knob: str, name: str) -> Draft:
+    """Take a variable away from the ranks; nothing to tell when they do not have it."""
+    before = rank_value(draft, name)
+    draft, _ = _withdraw(draft, name)
+    draft = unset_for_process(draft, name)
+    if before is None:
+        return draft
+    return draft.noting(Setting(knob, name, "(unset)", before[1], f"{name}={before[0]} ({before[1]})"))
+
+
+def _withdraw(draft: Draft, name: str) -> tuple[Draft, tuple[str, ...]]:
+    """Without the user's own setting of a variable, or of an option that says the same and would win."""
+    dialect = draft.dialect
+    job, _ = without(draft.job, lambda o: o.meaning is Meaning.ENVIRONMENT and o.values[0] == name)
+    job, twins = without(job, lambda o: o.meaning is not Meaning.ENVIRONMENT and twin(dialect, o) == name)
+    if dialect.variable_list is not None:
+        job = dialect.variable_list.without(job, name)
+    job = map_containers(job, lambda engine, words: engine.withdraw(words, name))
+    return replace(draft, job=job), tuple(f"{' '.join(o.tokens)} (command line)" for o in twins)
+
+
+def _by_option(draft: Draft, name: str, value: str) -> bool:
+    dialect = draft.dialect
+    if dialect.variable_list is not None:
+        return name in _FOR_RANKS_ONLY and "," not in value
+    if Meaning.ENVIRONMENT not in dialect.write:
+        return False
+    if name in _FOR_RANKS_ONLY or _limited(draft):
+        return True
+    return needs_forwarding(draft) and not name.startswith(dialect.travels or ("\0",))
+
+
+def needs_forwarding(draft: Draft) -> bool:
+    """Whether some rank may sit on another node than the launcher."""
+    job = draft.job
+    elsewhere = {Meaning.HOSTS, Meaning.HOSTFILE, Meaning.NODES}
+    if any(option.meaning in elsewhere for option in all_options(job)):
+        return True
+    if any(o.variable in job.environment for o in draft.dialect.options if o.meaning in elsewhere):
+        return True
+    names = ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PBS_NUM_NODES")
+    counts = [job.environment.get(name, "1") for name in names]
+    several = any(count.isdigit() and int(count) > 1 for count in counts)
+    return several or any(name in job.environment for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE"))
+
+
+def _limited(draft: Draft) -> bool:
+    limits = [o.values[0] for o in all_options(draft.job) if o.meaning is Meaning.ENVIRONMENT_LIMIT]
+    if not limits:
+        names = {o.variable for o in draft.dialect.options if o.meaning is Meaning.ENVIRONMENT_LIMIT}
+        limits = [value for name in names if name and (value := process_value(draft, name))]
+    return any(limit.split(",")[0].lower() != "all" for limit in limits)
+
+
+def _forward(draft: Draft, by_option: Mapping[str, str], in_process: Mapping[str, str]) -> Draft:
+    dialect = draft.dialect
+    limited = _limited(draft)
+    for name in sorted(in_process):
+        draft = set_for_process(draft, name, in_process[name])
+    if dialect.variable_list is not None:
+        for name in sorted(by_option):
+            draft = unset_for_process(draft, name)  # what srun has would win over the list
+        more = {**(dict.fromkeys(in_process) if limited else {}), **by_option}
+        return replace(draft, job=dialect.variable_list.extended(draft.job, more)) if more else draft
+    words = [dialect.write[Meaning.ENVIRONMENT]((name, value)) for name, value in sorted(by_option.items())]
+    options = [parse_option(dialect, word) for word in words if word]
+    job = in_front(draft.job, options, every_segment=dialect.environment_in_every_segment)
+    return replace(draft, job=job)

@@ -1,0 +1,40 @@
+"""Engines that take variables inside by an option ``NAME=VALUE`` of their own."""
+
+from collections.abc import Callable, Mapping
+
+from mpiric.launchers.containers._engine import (
+    Engine,
+    Words,
+    inserted_before_image,
+    settings_in,
+    without_setting,
+)
+
+
+def option_engine(
+    name: str,
+    programs: Words,
+    verbs: Words,
+    valued: Words,
+    *,
+    set_by: Words,
+    bind_by: Callable[[str], Words],
+    separator: bool = False,
+) -> Engine:
+    """``set_by`` lists the spellings of the option; the first is written, as ``--env=NAME=VALUE``."""
+
+    def inject(words: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
+        more = tuple(f"{set_by[0]}={variable}={value}" for variable, value in sorted(variables.items()))
+        return inserted_before_image(engine, words, more), {}
+
+    def bind(words: Words, path: str) -> Words:
+        return inserted_before_image(engine, words, bind_by(path))
+
+    def own_variables(words: Words) -> Mapping[str, str]:
+        return {variable: value for _, _, variable, value in settings_in(words, set_by, valued)}
+
+    def withdraw(words: Words, variable: str) -> Words:
+        return without_setting(words, set_by, valued, variable)
+
+    engine = Engine(name, programs, verbs, valued, inject, bind, own_variables, withdraw, separator)
+    return engine

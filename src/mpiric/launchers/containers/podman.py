@@ -1,0 +1,25 @@
+"""Podman: nothing of the host's environment goes inside unless ``--env`` says so.
+
+Source: podman-run(1).
+"""
+
+from mpiric.launchers._words import words
+from mpiric.launchers.containers._by_option import option_engine
+
+VALUED = words(
+    """-a --attach --add-host --annotation --arch --authfile --cap-add --cap-drop --cgroup-parent --cgroupns
+    --cidfile --cpu-shares --cpus --cpuset-cpus --cpuset-mems --device --dns -e --env --env-file --entrypoint
+    --gidmap --group-add -h --hostname --hooks-dir --ipc --label -l --log-driver --log-opt -m --memory
+    --memory-swap --mount --name --network --net --pid --pids-limit --platform --pull --security-opt
+    --shm-size --stop-signal --tmpfs --uidmap --ulimit -u --user --userns --uts -v --volume --volumes-from
+    -w --workdir"""
+)
+
+ENGINE = option_engine(
+    "podman",
+    ("podman",),
+    ("run", "exec"),
+    VALUED,
+    set_by=("--env", "-e"),
+    bind_by=lambda path: (f"--volume={path}:{path}:ro",),
+)

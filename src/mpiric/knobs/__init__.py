@@ -1,0 +1,86 @@
+"""The knobs: one family a file, each with ``KNOBS``. What they mean; `mpis/` and `launchers/` spell them."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from mpiric.knobs._inherited import inherited_problems
+from mpiric.knobs._reading import no
+from mpiric.model.knob import Applicability, Knob, ResultsEffect
+from mpiric.model.registry import modules_of
+from mpiric.model.situation import Situation
+
+__all__ = [
+    "all_knobs",
+    "applicable",
+    "check_configuration",
+    "inherited_problems",
+    "judge",
+    "not_applicable",
+    "switched",
+]
+
+
+def switched(situation: Situation, values: Mapping[str, str]) -> Situation:
+    """The situation all knobs but ``mpi`` are spelled in: under the MPI library that ``values`` chooses."""
+    library = next((other for other in situation.others if other.label == values.get("mpi")), None)
+    if library is None:
+        return situation
+    others = (situation.mpi, *(other for other in situation.others if other is not library))
+    return replace(situation, mpi=library, others=others)
+
+
+@cache
+def all_knobs() -> Mapping[str, Knob]:
+    """Knob name → knob, in alphabetical order of the families, in each family as written."""
+    knobs: dict[str, Knob] = {}
+    for stem, module in modules_of(sys.modules[__name__]).items():
+        for knob in module.KNOBS:
+            if knob.name in knobs or knob.family != stem:
+                raise ValueError(f"knobs/{stem}.py declares {knob.name} of family {knob.family} wrongly")
+            knobs[knob.name] = knob
+    return knobs
+
+
+def judge(knob: Knob, situation: Situation) -> Applicability:
+    """Whether a knob is worth a trial: allowed by the user, able to change something, with values left."""
+    allowed = situation.allowed
+    granted = {"": True, "--vary-ranks": allowed.vary_ranks, "--vary-nodes": allowed.vary_nodes}
+    if not granted[knob.only_when_asked]:
+        return no(f"only tried with {knob.only_when_asked}")
+    if knob.results is ResultsEffect.ROUNDING and not (allowed.rounding or knob.only_when_asked):
+        return no("may change rounding, which was not allowed")
+    verdict = knob.applies(situation)
+    if verdict.applies and not knob.values(situation):
+        return no("no other value is worth trying here")
+    return verdict
+
+
+def applicable(situation: Situation) -> dict[str, Knob]:
+    """Knobs worth a trial, the most promising first (equal promises in the order of the registry)."""
+    found = [knob for knob in all_knobs().values() if judge(knob, situation).applies]
+    found.sort(key=lambda knob: -knob.promise(situation).score)
+    return {knob.name: knob for knob in found}
+
+
+def not_applicable(situation: Situation) -> dict[str, str]:
+    """Knob name → the reason why it is left alone."""
+    verdicts = {name: judge(knob, situation) for name, knob in all_knobs().items()}
+    return {name: verdict.reason for name, verdict in verdicts.items() if not verdict.applies}
+
+
+def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
+    """What is wrong with knob values from outside (a recipe, ``--only``), a sentence each; empty when sound.
+
+    A value that passes is one of a fixed set of words, a bounded number or a bare name: it cannot
+    carry a path, a command or a variable of its own.
+    """
+    problems = []
+    for name, value in values.items():
+        knob = all_knobs().get(name)
+        if knob is None:
+            problems.append(f"no knob is called {name!r}")
+        elif not isinstance(value, str) or not knob.domain.accepts(value):
+            problems.append(f"{value!r} is no value of the knob {name}")
+    return tuple(problems)

@@ -1,0 +1,131 @@
+"""What several knobs read from a situation in the same way."""
+
+from math import ceil
+
+from mpiric.model.job import Meaning
+from mpiric.model.knob import Applicability
+from mpiric.model.machine import Nic
+from mpiric.model.situation import Situation
+
+MPICH_FAMILY = ("mpich", "intelmpi", "mvapich", "craympich")
+_OFF = ("0", "no", "off", "false", "disable", "n")
+_IP_KINDS = ("ethernet", "ipoib", "loopback", "virtual")
+_BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")
+_OPENMP_RUNTIMES = ("libgomp.", "libomp.", "libiomp5.", "libomp5.", "libnvomp.")
+
+
+def yes(reason: str) -> Applicability:
+    """It can change something here."""
+    return Applicability(applies=True, reason=reason)
+
+
+def no(reason: str) -> Applicability:
+    """It cannot."""
+    return Applicability(applies=False, reason=reason)
+
+
+def in_force(situation: Situation, variable: str) -> str | None:
+    """Value of a variable as the ranks see it: command line before environment; None when not set.
+
+    ``--mca NAME VALUE`` on the command line counts as ``OMPI_MCA_NAME``.
+    """
+    parameter = variable.removeprefix("OMPI_MCA_")
+    for segment in situation.job.segments:
+        for option in segment.options:
+            if len(option.values) < 2:
+                continue
+            name, value = option.values[:2]
+            is_parameter = option.meaning is Meaning.MPI_PARAMETER and name == parameter
+            if is_parameter or (option.meaning is Meaning.ENVIRONMENT and name == variable):
+                return value
+    return situation.inherited.get(variable, situation.job.environment.get(variable))
+
+
+def is_on(situation: Situation, variable: str) -> bool:
+    """Whether a switch is set, and not to a word for off."""
+    value = in_force(situation, variable)
+    return bool(value) and str(value).lower() not in _OFF
+
+
+def rank_count(situation: Situation) -> int:
+    """Ranks of the job: as asked for, or as many as were seen on this node; at least 1."""
+    return max(1, len(situation.observation.ranks), situation.job.ranks or 0)
+
+
+def ranks_per_node(situation: Situation) -> int:
+    """Ranks on the fullest node."""
+    return ceil(rank_count(situation) / max(1, situation.nodes))
+
+
+def cpus_per_node(situation: Situation) -> int:
+    """CPUs one node gives to the job."""
+    return situation.machine.usable_cpu_count
+
+
+def is_hybrid(situation: Situation) -> bool:
+    """Whether the ranks run an OpenMP runtime."""
+    return any(situation.observation.loads(stem) for stem in _OPENMP_RUNTIMES)
+
+
+def is_oversubscribed(situation: Situation) -> bool:
+    """More ranks than CPUs on a node."""
+    return situation.observation.oversubscribed or ranks_per_node(situation) > cpus_per_node(situation)
+
+
+def is_dynamic(situation: Situation) -> bool:
+    """Whether preloads and the C library's variables reach the program.
+
+    Of a statically linked program no library is seen, of a setuid one nothing at all: both count as no.
+    """
+    return situation.observation.loads("libc.so") or situation.observation.loads("libc-")
+
+
+def glibc_version(situation: Situation) -> tuple[int, ...]:
+    """(2, 36); empty when the C library is another one or unknown."""
+    name, _, version = situation.machine.libc.partition(" ")
+    if name != "glibc":
+        return ()
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def has_adapter(situation: Situation) -> bool:
+    """Whether a network is there that needs no IP: InfiniBand, Omni-Path, Slingshot, RoCE."""
+    return any(nic.kind not in _IP_KINDS for nic in networks(situation))
+
+
+def networks(situation: Situation) -> tuple[Nic, ...]:
+    """Interfaces that can carry messages between nodes, the fastest first; bridges of containers are none."""
+    usable = [
+        nic
+        for nic in situation.machine.nics
+        if nic.up and nic.kind != "loopback" and not nic.name.startswith(_BRIDGES)
+        if nic.addresses or nic.kind not in _IP_KINDS
+    ]
+    return tuple(sorted(usable, key=lambda nic: (nic.kind in _IP_KINDS, -nic.speed_mbit, nic.name)))
+
+
+def uses_ucx(situation: Situation) -> bool:
+    """Whether the ranks load UCX, wherever it came from."""
+    return situation.observation.loads("libucp.") or situation.observation.loads("libucp-")
+
+
+def is_threaded(situation: Situation) -> bool:
+    """Whether the ranks load something that starts threads when told to: OpenMP or a math library."""
+    libraries = ("libopenblas", "libmkl_", "libblis", "libflexiblas")
+    return is_hybrid(situation) or any(situation.observation.loads(stem) for stem in libraries)
+
+
+def threads_per_rank(situation: Situation) -> int:
+    """Computing threads of a rank: as asked for, else as seen running without the library's helpers."""
+    asked = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    seen = max((rank.threads for rank in situation.observation.ranks), default=1)
+    return max(1, seen - _helper_threads(situation))
+
+
+def _helper_threads(situation: Situation) -> int:
+    """Threads that an idle program has under each library: of PMIx, of UCX's asynchronous progress."""
+    if situation.mpi.implementation == "openmpi":
+        return 1 if situation.mpi.major >= 5 else 2
+    return 1 if situation.mpi.implementation == "mpich" and "ucx" in situation.mpi.transports else 0

@@ -1,0 +1,133 @@
+"""Collective operations by each library's own algorithms, one choice for the whole program.
+
+Coarse on purpose: the algorithms are those of `spec/candidates`, which a finer choice by communicator and
+message size can use as well.
+"""
+
+import re
+from collections.abc import Callable
+
+from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
+from mpiric.model.candidates import CANDIDATES, candidates_of, collectives
+from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
+from mpiric.model.situation import Situation
+
+_REDUCING = ("allreduce", "reduce", "reduce_scatter")
+_MOST = 5  # values a whole-program search tries of one collective
+
+# How much of the communication time of usual programs each stands for; where one is called is unknown.
+_WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "reduce": 0.15}
+
+
+def _version(situation: Situation) -> tuple[int, ...]:
+    head = re.match(r"\d+(\.\d+)*", situation.mpi.version)
+    return tuple(int(part) for part in head[0].split(".")) if head else ()
+
+
+def _values_of(collective: str) -> Callable[[Situation], tuple[str, ...]]:
+    def values(situation: Situation) -> tuple[str, ...]:
+        offered = candidates_of(situation.mpi.implementation, collective, _version(situation))
+        several_on_node = ranks_per_node(situation) > 1
+        return tuple(
+            candidate.name
+            for candidate in offered
+            if candidate.coarse and (several_on_node or candidate.name != "shared_memory")
+        )[:_MOST]
+
+    return values
+
+
+# Every collective an algorithm of which can be chosen, and those carried out by the same code.
+_ALSO = {
+    "reduce_scatter": ("reduce_scatter_block",),
+    "allgather": ("allgatherv",),
+    "alltoall": ("alltoallv", "alltoallw"),
+    "gather": ("gatherv",),
+    "scatter": ("scatterv",),
+}
+
+
+def _applies_to(*called: str) -> Callable[[Situation], Applicability]:
+    words = f"MPI_{called[0].capitalize()}" if len(called) == 1 else "any collective operation"
+    functions = tuple(name for each in called for name in (each, *_ALSO.get(each, ())))
+
+    def applies(situation: Situation) -> Applicability:
+        if rank_count(situation) < 2:
+            return no("one rank needs no collective operation")
+        if not situation.observation.can_call(*functions):
+            return no(f"the program does not call {words}")
+        known = bool(situation.observation.mpi_calls)
+        return yes(f"the program can call {words}" if known else "what the program calls is unknown")
+
+    return applies
+
+
+def _promise_of(collective: str) -> Callable[[Situation], Promise]:
+    score = _WEIGHT.get(collective, 0.1)
+
+    def promise(situation: Situation) -> Promise:
+        ranks = rank_count(situation)
+        crowd = 1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5  # between two ranks most are the same
+        return Promise(
+            min(0.45, score * crowd), "thresholds between algorithms were chosen on other machines"
+        )
+
+    return promise
+
+
+def _algorithm_knob(collective: str) -> Knob:
+    mine = [candidate for candidate in CANDIDATES if candidate.collective == collective]
+    return Knob(
+        name=f"{collective.replace('_', '-')}-algorithm",
+        family="collectives",
+        sentence=f"The algorithm of MPI_{collective.capitalize()}, one of the library's own",
+        why="The best algorithm depends on ranks, sizes and network; libraries switch at fixed thresholds",
+        source=(
+            "the libraries' own descriptions (spec/candidates); MPICH issue 2530: Alltoall 17.6 ms for "
+            "0.09 ms, "
+            "Open MPI issue 8157"
+        ),
+        domain=Choice(tuple(dict.fromkeys(candidate.name for candidate in mine))),
+        values=_values_of(collective),
+        applies=_applies_to(collective),
+        promise=_promise_of(collective),
+        results=ResultsEffect.ROUNDING if collective in _REDUCING else ResultsEffect.NONE,
+    )
+
+
+def _component_values(situation: Situation) -> tuple[str, ...]:
+    mpi = situation.mpi
+    if mpi.implementation != "openmpi":
+        return ("messages", "shared-memory") if ranks_per_node(situation) > 1 else ()
+    between = ("han", "adapt") if situation.nodes > 1 else ()
+    on_node = ("sm",) if ranks_per_node(situation) > 1 else ()
+    newer = ("xhc",) if mpi.major >= 6 and on_node else ()
+    return (*between, *newer, *on_node, "tuned") if mpi.major >= 5 else (*between, *on_node)
+
+
+def _component_promise(situation: Situation) -> Promise:
+    if situation.nodes > 1 and ranks_per_node(situation) > 1:
+        return Promise(
+            0.4, "collectives in two steps, on the node and between nodes, send less over the network"
+        )
+    return Promise(0.25, "collectives on the node go through shared buffers or through messages")
+
+
+KNOBS = (
+    Knob(
+        name="collectives",
+        family="collectives",
+        sentence="The part of the library that carries out collective operations",
+        why="Hierarchical, shared-memory and message-based implementations suit different machines",
+        source=(
+            "coll_han_priority, coll_adapt_priority and coll_sm_priority in the Open MPI docs, "
+            "MPIR_CVAR_<COLLECTIVE>_POSIX_INTRA_ALGORITHM, I_MPI_COLL_INTRANODE, MV2_USE_SHMEM_COLL"
+        ),
+        domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "messages", "shared-memory")),
+        values=_component_values,
+        applies=_applies_to(*collectives()),
+        promise=_component_promise,
+        results=ResultsEffect.ROUNDING,
+    ),
+    *(_algorithm_knob(collective) for collective in collectives()),
+)

@@ -1,0 +1,76 @@
+"""How ranks are started: by the library's launcher or the scheduler's, and over which way to other nodes."""
+
+from mpiric.knobs._reading import in_force, no, yes
+from mpiric.model.knob import Applicability, Choice, Knob, Promise
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+_HYDRA = ("hydra", "intelmpi")
+
+
+def _in_slurm(situation: Situation) -> bool:
+    return situation.machine.scheduler == "slurm" and bool(in_force(situation, "SLURM_JOB_ID"))
+
+
+def _route_values(situation: Situation) -> tuple[str, ...]:
+    if situation.job.dialect == "srun":
+        return ("mpirun",) if situation.mpi.launcher else ()
+    return ("srun",) if _in_slurm(situation) else ()
+
+
+def _route_applies(situation: Situation) -> Applicability:
+    if situation.job.dialect == "direct":
+        return no("no launcher is named on the command line")
+    if not _in_slurm(situation):
+        return no("not inside an allocation of Slurm")
+    return yes("inside an allocation of Slurm both ways are open")
+
+
+def _bootstrap_values(situation: Situation) -> tuple[str, ...]:
+    return ("slurm", "ssh") if _in_slurm(situation) else ("ssh",)
+
+
+def _bootstrap_applies(situation: Situation) -> Applicability:
+    if situation.job.dialect not in _HYDRA:
+        return no("the launcher chooses by itself")
+    if situation.nodes < 2:
+        return no("the job stays on one node")
+    return yes("the launcher has to reach other nodes")
+
+
+def _spell_bootstrap(value: str, situation: Situation) -> Spelling | None:
+    return Spelling(options=(("-bootstrap", value),)) if situation.job.dialect in _HYDRA else None
+
+
+KNOBS = (
+    Knob(
+        name="launch-route",
+        family="launch",
+        sentence="Whether the library's own launcher or srun starts the ranks",
+        why="They place and bind ranks differently, and start large jobs at different speed",
+        source=(
+            "measured elsewhere: LAMMPS on 96 ranks 41.0 s by mpirun, 64.2 s by srun without affinity "
+            "(CHPC); "
+            "Slurm MPI guide"
+        ),
+        domain=Choice(("mpirun", "srun")),
+        values=_route_values,
+        applies=_route_applies,
+        promise=lambda _: Promise(0.2, "launchers place and bind ranks differently"),
+        moves_with=("binding", "mapping"),
+        holds_for_site=True,
+    ),
+    Knob(
+        name="bootstrap",
+        family="launch",
+        sentence="How the launcher starts its helpers on other nodes",
+        why="ssh connects node by node; the scheduler's daemons are there already",
+        source="Hydra manual -bootstrap; I_MPI_HYDRA_BOOTSTRAP in the Intel MPI Developer Reference",
+        domain=Choice(("slurm", "ssh")),
+        values=_bootstrap_values,
+        applies=_bootstrap_applies,
+        promise=lambda _: Promise(0.1, "start-up counts in short programs only"),
+        spell=_spell_bootstrap,
+        holds_for_site=True,
+    ),
+)

@@ -1,0 +1,240 @@
+"""The libraries under the program: code paths of math libraries, another BLAS, another MPI."""
+
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+from mpiric.knobs._reading import in_force, is_dynamic, no, yes
+from mpiric.model.errors import MismatchError
+from mpiric.model.knob import Applicability, Choice, Knob, Name, Promise, ResultsEffect
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+_BLAS = "libblas.so."
+_AMD = "AuthenticAMD"
+
+
+def _has(situation: Situation, *features: str) -> bool:
+    return all(feature in situation.machine.cpu.features for feature in features)
+
+
+def _openblas_values(situation: Situation) -> tuple[str, ...]:
+    fits = (
+        ("SkylakeX", _has(situation, "avx512f")),
+        ("Zen", situation.machine.cpu.vendor == _AMD and _has(situation, "avx2")),
+        ("Haswell", _has(situation, "avx2", "fma")),
+        ("Sandybridge", _has(situation, "avx") and not _has(situation, "avx2")),
+    )
+    forced = in_force(situation, "OPENBLAS_CORETYPE")
+    return tuple(name for name, possible in fits if possible and name != forced)
+
+
+def _mkl_values(situation: Situation) -> tuple[str, ...]:
+    fits = (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
+    forced = in_force(situation, "MKL_ENABLE_INSTRUCTIONS")
+    return tuple(name for name, possible in fits if possible and name != forced)
+
+
+def _mkl_applies(situation: Situation) -> Applicability:
+    if situation.machine.cpu.vendor == _AMD:
+        return no("MKL obeys MKL_ENABLE_INSTRUCTIONS on Intel's CPUs only")
+    return _needs("libmkl_")(situation)
+
+
+def _blis_values(situation: Situation) -> tuple[str, ...]:
+    amd = situation.machine.cpu.vendor == _AMD
+    fits = (
+        ("zen4", amd and _has(situation, "avx512f")),
+        ("zen3", amd and _has(situation, "avx2")),
+        ("skx", not amd and _has(situation, "avx512f")),
+        ("haswell", _has(situation, "avx2")),
+    )
+    forced = in_force(situation, "BLIS_ARCH_TYPE")
+    return tuple(name for name, possible in fits if possible and name != forced)
+
+
+def _needs(stem: str) -> Callable[[Situation], Applicability]:
+    def applies(situation: Situation) -> Applicability:
+        if not situation.observation.loads(stem):
+            return no(f"the ranks do not load {stem.rstrip('_')}")
+        return yes(f"the ranks load {stem.rstrip('_')}")
+
+    return applies
+
+
+def _path_promise(_situation: Situation) -> Promise:
+    return Promise(0.3, "the library chose its code path by the CPU's name, not by measurement")
+
+
+def _variable(name: str) -> Callable[[str, Situation], Spelling]:
+    return lambda value, _: Spelling(environment={name: value})
+
+
+def _directory(path: str) -> str:
+    return str(PurePosixPath(path).parent)
+
+
+def _blas_in_force(situation: Situation) -> str:
+    paths = (path for rank in situation.observation.ranks for path in rank.libraries)
+    return next((path for path in paths if path.rsplit("/", 1)[-1].startswith(_BLAS)), "")
+
+
+def _blas_values(situation: Situation) -> tuple[str, ...]:
+    now = _directory(_blas_in_force(situation))
+    return tuple(name for name, path in situation.machine.blas_libraries if _directory(path) != now)
+
+
+def _blas_applies(situation: Situation) -> Applicability:
+    if situation.job.container is not None:
+        return no("the library of this machine need not fit inside a container")
+    if not _blas_in_force(situation):
+        return no("the ranks load no BLAS that could be exchanged (libblas.so)")
+    return yes(f"the ranks load {_blas_in_force(situation)}")
+
+
+def _spell_blas(value: str, situation: Situation) -> Spelling | None:
+    path = dict(situation.machine.blas_libraries).get(value)
+    note = f"the BLAS is {path}; a program with an RPATH of its own keeps the one it was linked with"
+    return Spelling(library_path=(_directory(path),), note=note) if path else None
+
+
+# Seen in 2021.19: a program of the final standard seeks wrongly there, and aborts for MPI_ERRORS_RETURN.
+_DRAFTS = ("intelmpi",)
+
+
+def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
+    """Why the program cannot run under another MPI library; "" when it can."""
+    now = situation.mpi
+    shared = set(library.abi_families) & set(now.abi_families)
+    if not shared:
+        families = ", ".join(family.value for family in now.abi_families)
+        return f"{library.label} is not of the program's ABI family ({families})"
+    names = situation.observation.mpi_names or {now.soname}
+    if missing := sorted(names - {*library.sonames, library.soname}):
+        return f"the program asks for {', '.join(missing)}, {library.label} has {library.soname} only"
+    if library.implementation in _DRAFTS and any(name.endswith("_abi.so.1") for name in names):
+        return (
+            f"the standard ABI of {library.label} has the values of a draft (MPI_SEEK_SET, MPI_ERRORS_RETURN)"
+        )
+    if situation.observation.mpi_nailed:
+        return f"the program's RPATH binds it to {situation.observation.mpi_nailed}"
+    if not library.launcher or not library.dialect:
+        return f"{library.label} has no launcher of its own, and launcher and library are switched together"
+    return ""
+
+
+def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
+    fitting = (library for library in situation.others if not mpi_mismatch(library, situation))
+    return tuple(library for library in fitting if library.label != situation.mpi.label)
+
+
+def _mpi_applies(situation: Situation) -> Applicability:
+    if situation.job.dialect in ("srun", "direct"):
+        return no("started without the library's own launcher, which would have to change with it")
+    if situation.job.container is not None:
+        return no("the MPI library comes out of the container")
+    if situation.observation.ranks and not is_dynamic(situation):
+        return no("the program is linked statically")
+    if not _members(situation):
+        return no("no other library of the same ABI family is installed")
+    return yes("other libraries of the same ABI family are installed")
+
+
+def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
+    """Variables the user has set for another library (OPAL_PREFIX), which would lead this one astray."""
+    everyone = (situation.mpi, *situation.others)
+    names = {name for other in everyone for name in other.environment} - set(library.environment)
+    return tuple(sorted(name for name in names if name in situation.job.environment))
+
+
+def _spell_mpi(value: str, situation: Situation) -> Spelling:
+    """Launcher, dialect, library path and environment together; raises MismatchError with the reason."""
+    library = next((other for other in situation.others if other.label == value), None)
+    if library is None:
+        known = ", ".join(other.label for other in _members(situation)) or "none"
+        raise MismatchError(
+            f"no MPI library {value} is installed here", hint=f"of the same ABI family: {known}"
+        )
+    if reason := mpi_mismatch(library, situation):
+        raise MismatchError(f"the program cannot run under {value}: {reason}")
+    path = ":".join((*library.search_path, situation.job.environment.get("PATH", "")))
+    return Spelling(
+        environment=dict(library.environment),
+        unset=_of_others(library, situation),
+        launcher_environment={"PATH": path} if library.search_path else {},
+        library_path=library.library_path,
+        launcher_words=(library.launcher,),
+        dialect=library.dialect,
+        note=f"launcher and library are both {library.label}; reductions may be ordered otherwise",
+    )
+
+
+KNOBS = (
+    Knob(
+        name="openblas-core",
+        family="libraries",
+        sentence="The CPU generation OpenBLAS takes its routines for",
+        why="An OpenBLAS that does not know a CPU falls back to routines of a much older one",
+        source="OpenBLAS user manual, OPENBLAS_CORETYPE (builds with DYNAMIC_ARCH)",
+        domain=Choice(("SkylakeX", "Cooperlake", "Zen", "Haswell", "Sandybridge")),
+        values=_openblas_values,
+        applies=_needs("libopenblas"),
+        promise=_path_promise,
+        results=ResultsEffect.ROUNDING,
+        spell=_variable("OPENBLAS_CORETYPE"),
+    ),
+    Knob(
+        name="mkl-instructions",
+        family="libraries",
+        sentence="The newest instruction set MKL may use",
+        why="AVX-512 lowers the clock of some CPUs: AVX2 can be faster for short vectors",
+        source="oneMKL Developer Guide, MKL_ENABLE_INSTRUCTIONS",
+        domain=Choice(("AVX512", "AVX2")),
+        values=_mkl_values,
+        applies=_mkl_applies,
+        promise=_path_promise,
+        results=ResultsEffect.ROUNDING,
+        spell=_variable("MKL_ENABLE_INSTRUCTIONS"),
+    ),
+    Knob(
+        name="blis-arch",
+        family="libraries",
+        sentence="The CPU generation BLIS takes its kernels for",
+        why="A BLIS that does not know a CPU falls back to generic kernels",
+        source="BLIS documentation, HardwareSupport and BLIS_ARCH_TYPE",
+        domain=Choice(("zen4", "zen3", "zen2", "zen", "skx", "haswell")),
+        values=_blis_values,
+        applies=_needs("libblis"),
+        promise=_path_promise,
+        results=ResultsEffect.ROUNDING,
+        spell=_variable("BLIS_ARCH_TYPE"),
+    ),
+    Knob(
+        name="blas",
+        family="libraries",
+        sentence="Another installed BLAS of the same interface",
+        why="The reference BLAS is many times slower than a tuned one",
+        source="Debian's alternatives for libblas.so.3; ld.so(8), LD_LIBRARY_PATH",
+        domain=Name(),
+        values=_blas_values,
+        applies=_blas_applies,
+        promise=lambda _: Promise(0.5, "several libraries with this interface are installed"),
+        results=ResultsEffect.ROUNDING,
+        moves_with=("omp-threads",),
+        spell=_spell_blas,
+    ),
+    Knob(
+        name="mpi",
+        family="libraries",
+        sentence="The MPI library and its launcher",
+        why="Libraries of one ABI family differ in latency, collectives and networks",
+        source="MPICH ABI Compatibility Initiative; measured: ping-pong 1.1 µs MPICH, 0.35 µs Intel MPI",
+        domain=Name(),
+        values=lambda situation: tuple(library.label for library in _members(situation))[:5],
+        applies=_mpi_applies,
+        promise=lambda _: Promise(0.4, "other libraries of the same ABI family are installed"),
+        results=ResultsEffect.CHECKED,
+        moves_with=("binding", "waiting"),
+        spell=_spell_mpi,
+    ),
+)

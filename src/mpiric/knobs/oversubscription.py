@@ -1,0 +1,86 @@
+"""How a rank waits: spinning, giving its CPU away, or sleeping."""
+
+from collections.abc import Mapping
+
+from mpiric.knobs._reading import is_on, is_oversubscribed, no, ranks_per_node, yes
+from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
+from mpiric.model.situation import Situation
+
+_WAITING_SWITCHES = (
+    "OMPI_MCA_mpi_yield_when_idle",
+    "I_MPI_WAIT_MODE",
+    "I_MPI_THREAD_YIELD",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE",
+    "MV2_USE_BLOCKING",
+)
+
+
+def _waits_politely(situation: Situation) -> bool:
+    return any(is_on(situation, switch) for switch in _WAITING_SWITCHES)
+
+
+def _can_sleep(situation: Situation) -> bool:
+    """Open MPI and MPICH before version 5 know how to yield, not how to sleep."""
+    mpi = situation.mpi
+    return mpi.implementation == "intelmpi" or (mpi.implementation in ("mpich", "openmpi") and mpi.major >= 5)
+
+
+def _values(situation: Situation) -> tuple[str, ...]:
+    if not is_oversubscribed(situation):
+        return ("spin",) if _waits_politely(situation) else ()
+    return ("yield", "sleep") if _can_sleep(situation) else ("yield",)
+
+
+def _applies(situation: Situation) -> Applicability:
+    if situation.mpi.implementation == "craympich":
+        return no("Cray MPICH has no setting for it")
+    if ranks_per_node(situation) < 2 and not _waits_politely(situation):
+        return no("one rank on a node waits for nobody there")
+    if is_oversubscribed(situation):
+        return yes("more ranks than CPUs")
+    if _waits_politely(situation):
+        return yes("ranks are told to give their CPU away although each has its own")
+    return no("every rank has a CPU of its own and spins, which answers fastest")
+
+
+def _promise(situation: Situation) -> Promise:
+    if is_oversubscribed(situation):
+        because = "more ranks than CPUs: a rank that spins keeps the one it waits for from running"
+        return Promise(1.0, because, _values(situation))
+    return Promise(0.8, "waiting politely costs time when every rank has a CPU", ("spin",))
+
+
+def _brings(value: str, situation: Situation) -> Mapping[str, str]:
+    """Bound ranks cannot use the CPU another one gave away; MPICH does not bind unless told to."""
+    if value == "spin":
+        return {}
+    unbound_anyway = situation.mpi.implementation == "mpich" and situation.observation.unbound
+    return {} if unbound_anyway else {"binding": "none"}
+
+
+KNOBS = (
+    Knob(
+        name="waiting",
+        family="oversubscription",
+        sentence="What a rank does with its CPU while it waits for a message",
+        why=(
+            "With more ranks than CPUs, spinning ranks block the ones they wait for; MPICH's shared-memory "
+            "collectives do so however often they yield, so its message-based ones come along"
+        ),
+        source=(
+            "measured: 512 KiB Allreduce, 4 ranks on 2 cores, 100-500 ms spinning and 0.4 ms with "
+            "message-based "
+            "collectives; mpi_yield_when_idle in the Open MPI FAQ, I_MPI_WAIT_MODE and I_MPI_THREAD_YIELD "
+            "in the "
+            "Intel MPI Developer Reference"
+        ),
+        domain=Choice(("spin", "yield", "sleep")),
+        values=_values,
+        applies=_applies,
+        promise=_promise,
+        results=ResultsEffect.CHECKED,
+        moves_with=("binding",),
+        brings=_brings,
+        holds_for_site=True,
+    ),
+)

@@ -1,0 +1,194 @@
+"""How a message travels: eager or rendezvous, through how many buffers, copied and matched by whom."""
+
+from collections.abc import Callable, Mapping
+
+from mpiric.knobs._reading import (
+    MPICH_FAMILY,
+    has_adapter,
+    in_force,
+    no,
+    rank_count,
+    ranks_per_node,
+    uses_ucx,
+    yes,
+)
+from mpiric.model.knob import Applicability, Bytes, Choice, Count, Knob, Promise, parse_bytes
+from mpiric.model.situation import Situation
+
+_KIB, _MIB = 1 << 10, 1 << 20
+_CELLS = 64  # MPICH's own number
+_CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
+_PLAIN = "what it gains depends on the message sizes of the program"
+
+
+def _always(*values: str) -> Callable[[Situation], tuple[str, ...]]:
+    return lambda _: values
+
+
+def _on_node(*implementations: str) -> Callable[[Situation], Applicability]:
+    def applies(situation: Situation) -> Applicability:
+        if ranks_per_node(situation) < 2:
+            return no("one rank on a node sends nothing there")
+        if situation.mpi.implementation not in implementations:
+            return no("the library has no setting for it")
+        return yes("ranks on a node exchange messages")
+
+    return applies
+
+
+def _between_nodes(situation: Situation) -> Applicability:
+    if situation.nodes < 2 or rank_count(situation) < 2:
+        return no("no messages between nodes")
+    return yes("messages travel between nodes")
+
+
+def _plain_promise(score: float) -> Callable[[Situation], Promise]:
+    return lambda _: Promise(score, _PLAIN)
+
+
+def _eager_node_brings(value: str, situation: Situation) -> Mapping[str, str]:
+    """MPICH: fewer cells when they are large, since each rank keeps its own pool of them.
+
+    MPICH 5 copies messages from 8 KiB on by the kernel: larger cells stay empty unless that moves too.
+    """
+    if situation.mpi.implementation != "mpich":
+        return {}
+    size = parse_bytes(value)
+    count = max(16, min(_CELLS, _CELLS_BYTES // rank_count(situation) // (size + 4 * _KIB)))
+    fewer = {"node-buffers": str(count)} if count < _CELLS else {}
+    later = {"single-copy-threshold": value} if situation.mpi.major >= 5 and size > 8 * _KIB else {}
+    return fewer | later
+
+
+def _threshold_applies(situation: Situation) -> Applicability:
+    if situation.mpi.implementation == "mpich" and situation.mpi.major < 5:
+        return no("this version copies through buffers only")
+    return _on_node("mpich", "intelmpi", "craympich")(situation)
+
+
+def _copy_values(situation: Situation) -> tuple[str, ...]:
+    if situation.mpi.implementation == "openmpi":
+        return ("memcpy", "memmove")
+    features = situation.machine.cpu.features
+    ways = (("avx512", "avx512f" in features), ("avx2", "avx2" in features), ("sse", True))
+    return tuple(name for name, possible in ways if possible)
+
+
+def _matching_values(situation: Situation) -> tuple[str, ...]:
+    values = ["provider", "library"] if situation.mpi.implementation in ("mpich", "craympich") else []
+    if has_adapter(situation) and (uses_ucx(situation) or situation.mpi.implementation == "craympich"):
+        values.append("hardware")  # UCX complains on stdout about settings of an adapter that is not there
+    if situation.mpi.implementation == "mpich" and "ofi" not in situation.mpi.transports:
+        values = [value for value in values if value == "hardware"]
+    return tuple(values)
+
+
+def _matching_applies(situation: Situation) -> Applicability:
+    if situation.nodes < 2:
+        return no("no messages between nodes")
+    if situation.mpi.implementation not in (*MPICH_FAMILY, "openmpi") or not _matching_values(situation):
+        return no("the library matches in one way only")
+    return yes("messages between nodes can be matched at several levels")
+
+
+def _zero_copy_applies(situation: Situation) -> Applicability:
+    return yes("the ranks load UCX") if uses_ucx(situation) else no("the ranks do not load UCX")
+
+
+def _buffers_values(situation: Situation) -> tuple[str, ...]:
+    forced = in_force(situation, "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS")
+    return tuple(count for count in ("64", "128", "256") if count != (forced or _default_buffers(situation)))
+
+
+def _default_buffers(situation: Situation) -> str:
+    return {"mpich": "64", "openmpi": "32"}.get(situation.mpi.implementation, "")
+
+
+KNOBS = (
+    Knob(
+        name="eager-node",
+        family="protocol",
+        sentence="Size up to which a message on the node is sent without waiting for its receiver",
+        why="Eager messages save a round trip and cost a copy and buffers, which grow along",
+        source=(
+            "btl_vader_eager_limit and btl_sm_eager_limit (4 KiB), MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE "
+            "(68 KiB in 4.0, 8 KiB in 5.0), I_MPI_SHM_CELL_FWD_SIZE as the libraries describe them"
+        ),
+        domain=Bytes(1 * _KIB, 1 * _MIB),
+        values=_always("8KiB", "16KiB", "64KiB", "256KiB"),
+        applies=_on_node("openmpi", "mpich", "intelmpi", "mvapich"),
+        promise=_plain_promise(0.3),
+        brings=_eager_node_brings,
+    ),
+    Knob(
+        name="single-copy-threshold",
+        family="protocol",
+        sentence="Size from which a message on the node is copied straight out of the sender's memory",
+        why="The kernel's copy costs a call: cheap for large messages, dear for small ones",
+        source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD as the libraries say",
+        domain=Bytes(1 * _KIB, 64 * _MIB),
+        values=_always("4KiB", "32KiB", "128KiB", "1MiB"),
+        applies=_threshold_applies,
+        promise=_plain_promise(0.25),
+    ),
+    Knob(
+        name="node-buffers",
+        family="protocol",
+        sentence="How many messages on the node may be under way before a sender has to wait",
+        why="Bursts of messages stop when buffers run out; more of them cost memory and cache",
+        source="btl_sm_fbox_max, MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS, I_MPI_SHM_CELL_FWD_NUM",
+        domain=Count(8, 1024),
+        values=_buffers_values,
+        applies=_on_node("openmpi", "mpich", "intelmpi"),
+        promise=_plain_promise(0.15),
+    ),
+    Knob(
+        name="eager-network",
+        family="protocol",
+        sentence="Size up to which a message between nodes is sent without waiting for its receiver",
+        why="Eager messages save a round trip of the network; every peer needs buffers of that size",
+        source=(
+            "btl_tcp_eager_limit (64 KiB), MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD, UCX_RNDV_THRESH in ucx_info "
+            "-cf, "
+            "FI_OFI_RXM_BUFFER_SIZE in fi_rxm(7), FI_CXI_RDZV_THRESHOLD in fi_cxi(7), MV2_IBA_EAGER_THRESHOLD"
+        ),
+        domain=Bytes(1 * _KIB, 16 * _MIB),
+        values=_always("8KiB", "32KiB", "128KiB", "512KiB"),
+        applies=_between_nodes,
+        promise=_plain_promise(0.35),
+        watch_memory=True,
+    ),
+    Knob(
+        name="zero-copy",
+        family="protocol",
+        sentence="Size from which UCX sends from the program's own buffer",
+        why="Sending from the buffer saves a copy and costs its registration with the adapter",
+        source="UCX_ZCOPY_THRESH in ucx_info -cf",
+        domain=Bytes(1 * _KIB, 16 * _MIB),
+        values=_always("4KiB", "16KiB", "64KiB", "512KiB"),
+        applies=_zero_copy_applies,
+        promise=_plain_promise(0.2),
+    ),
+    Knob(
+        name="memory-copy",
+        family="protocol",
+        sentence="The routine that copies messages through shared memory",
+        why="Vector width and streaming stores suit some sizes, CPUs and clock limits better than others",
+        source="I_MPI_SHM in the Intel MPI Developer Reference; btl_vader_memcpy_limit of Open MPI",
+        domain=Choice(("avx512", "avx2", "sse", "memcpy", "memmove")),
+        values=_copy_values,
+        applies=_on_node("intelmpi", "openmpi"),
+        promise=_plain_promise(0.15),
+    ),
+    Knob(
+        name="matching",
+        family="protocol",
+        sentence="Who matches messages between nodes to receives: library, provider or adapter",
+        why="Adapter and provider match without the program's help; the library copes with long queues",
+        source="MPIR_CVAR_CH4_OFI_ENABLE_TAGGED, UCX_RC_MLX5_TM_ENABLE in ucx_info -cf, fi_cxi(7)",
+        domain=Choice(("provider", "library", "hardware")),
+        values=_matching_values,
+        applies=_matching_applies,
+        promise=_plain_promise(0.15),
+    ),
+)

@@ -1,0 +1,279 @@
+"""What carries messages: on the node, between nodes, over which library and which network."""
+
+from mpiric.knobs._reading import (
+    has_adapter,
+    in_force,
+    networks,
+    no,
+    rank_count,
+    ranks_per_node,
+    uses_ucx,
+    yes,
+)
+from mpiric.knobs._shared_memory import shared_memory_is_off
+from mpiric.model.knob import Applicability, Choice, Knob, Name, Promise, ResultsEffect
+from mpiric.model.situation import Situation
+
+_MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
+_GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
+_PROVIDERS = ("tcp", "verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "sockets", "shm")
+
+
+def _node_values(situation: Situation) -> tuple[str, ...]:
+    values = ["shared-memory"] if shared_memory_is_off(situation) else []
+    if situation.nodes == 1 and situation.mpi.implementation in ("openmpi", "intelmpi"):
+        values.append("shared-memory-only")
+    return tuple(values)
+
+
+def _node_applies(situation: Situation) -> Applicability:
+    if ranks_per_node(situation) < 2:
+        return no("one rank on a node has nobody to talk to there")
+    if situation.mpi.implementation == "craympich" or (
+        situation.mpi.implementation == "mvapich" and situation.mpi.major < 3
+    ):
+        return no("the library always uses shared memory on a node")
+    return yes("several ranks share a node")
+
+
+def _node_promise(situation: Situation) -> Promise:
+    if shared_memory_is_off(situation):
+        because = f"shared memory is switched off ({shared_memory_is_off(situation)})"
+        return Promise(0.95, because, ("shared-memory",))
+    return Promise(0.25, "networks that a job on one node never uses are polled all the same")
+
+
+def _library_values(situation: Situation) -> tuple[str, ...]:
+    mpi, transports = situation.mpi, situation.mpi.transports
+    if mpi.implementation == "mpich":
+        return tuple(name for name in ("ucx", "ofi") if name in transports) if "ofi" in transports else ()
+    if mpi.implementation != "openmpi":
+        return ()
+    forced = in_force(situation, "OMPI_MCA_pml") or ""
+    values = [("own", forced != "ob1"), ("ucx", "ucx" in transports and forced != "ucx")]
+    matching = [(name, name in transports and situation.nodes > 1) for name in ("ofi", "psm2")]
+    return tuple(name for name, fits in (*values, *matching) if fits)
+
+
+def _library_applies(situation: Situation) -> Applicability:
+    if rank_count(situation) < 2:
+        return no("one rank sends no messages")
+    if situation.mpi.implementation == "mpich" and situation.nodes == 1:
+        return no("MPICH uses the network module between nodes only")
+    if len(_library_values(situation)) < 1:
+        return no("the library has one way only")
+    return yes("several libraries for messages are compiled in")
+
+
+def _library_promise(situation: Situation) -> Promise:
+    if situation.nodes > 1:
+        return Promise(0.6, "on a second network the library's own choice had 100 times the latency")
+    return Promise(0.2, "the libraries differ in latency and in how they copy on the node")
+
+
+def _single_copy_values(situation: Situation) -> tuple[str, ...]:
+    mpi = situation.mpi
+    is_openmpi = mpi.implementation == "openmpi"
+    present: list[str] = [name for name in ("xpmem", "knem") if is_openmpi and name in mpi.transports]
+    on_by_default = mpi.implementation in ("openmpi", "mpich", "mvapich")
+    if mpi.implementation == "mpich" and mpi.major < 5:
+        return ("none",) if "xpmem" in mpi.transports else ()
+    if in_force(situation, "OMPI_MCA_btl_vader_single_copy_mechanism") == "none" or not on_by_default:
+        present.insert(0, "cma")
+    if mpi.implementation == "mvapich" and mpi.major >= 3:
+        return ()
+    return (*present, "none")
+
+
+def _single_copy_applies(situation: Situation) -> Applicability:
+    if ranks_per_node(situation) < 2:
+        return no("one rank on a node copies to nobody there")
+    return yes("large messages on the node can be copied once by the kernel or twice through a buffer")
+
+
+def _single_copy_promise(situation: Situation) -> Promise:
+    if situation.observation.system_share > 0.2:
+        because = f"{situation.observation.system_share:.0%} of the CPU time is spent in the kernel"
+        return Promise(0.4, because, ("none",))
+    return Promise(
+        0.2, "a matter of message sizes: the kernel's copy costs a call, the buffer's a second copy"
+    )
+
+
+def _gpu_applies(situation: Situation) -> Applicability:
+    if situation.mpi.implementation not in ("mpich", "craympich"):
+        return no("the library asks for GPU buffers only when told to")
+    if not situation.observation.ranks:
+        return no("what the program loads is unknown")
+    if any(situation.observation.loads(name) for name in _GPU_RUNTIMES):
+        return no("the program loads a GPU runtime")
+    return yes("the program loads no GPU runtime: asking whether a buffer is on a GPU is wasted")
+
+
+def _interface_values(situation: Situation) -> tuple[str, ...]:
+    forced = in_force(situation, "OMPI_MCA_btl_tcp_if_include") or in_force(situation, "FI_TCP_IFACE")
+    return tuple(nic.name for nic in networks(situation) if nic.name != forced)[:4]
+
+
+def _interface_applies(situation: Situation) -> Applicability:
+    if situation.mpi.implementation == "craympich":
+        return no("Cray MPICH knows its network's adapters")
+    if situation.nodes < 2:
+        return no("the job stays on one node")
+    if len(networks(situation)) < 2:
+        return no("there is one network")
+    return yes("there are several networks")
+
+
+def _interface_promise(situation: Situation) -> Promise:
+    fastest = networks(situation)[:1]
+    first = tuple(nic.name for nic in fastest)
+    return Promise(0.8, "on two networks the library's own choice had 100 times the latency", first)
+
+
+def _provider_values(situation: Situation) -> tuple[str, ...]:
+    kinds = {nic.kind for nic in networks(situation)}
+    fitting = ["psm2", "opx"] if "omni-path" in kinds else []
+    fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
+    if situation.mpi.implementation != "intelmpi":
+        fitting = [name for name in fitting if name != "mlx"]  # Intel's own, over UCX
+    forced = in_force(situation, "I_MPI_OFI_PROVIDER") or in_force(situation, "FI_PROVIDER") or ""
+    return tuple(name for name in (*fitting, "tcp") if name != forced.split(";")[0])
+
+
+def _provider_applies(situation: Situation) -> Applicability:
+    forced = in_force(situation, "FI_PROVIDER") or in_force(situation, "I_MPI_OFI_PROVIDER")
+    if situation.mpi.implementation == "craympich":
+        return no("Cray's libfabric is made for its one network")
+    if situation.mpi.implementation != "intelmpi" and "ofi" not in situation.mpi.transports:
+        return no("the library is built without libfabric")
+    if situation.nodes < 2 and not forced:
+        return no("the job stays on one node")
+    return yes("messages between nodes go through libfabric")
+
+
+def _provider_promise(situation: Situation) -> Promise:
+    if in_force(situation, "FI_PROVIDER") or in_force(situation, "I_MPI_OFI_PROVIDER"):
+        return Promise(0.6, "a provider is forced from outside; another may fit this network")
+    return Promise(0.4, "libfabric's choice is by its own order, not by measurement")
+
+
+def _ucx_values(situation: Situation) -> tuple[str, ...]:
+    values = ["all"] if in_force(situation, "UCX_TLS") not in (None, "all") else []
+    if situation.nodes == 1:
+        return (*values, "node")
+    if has_adapter(situation):
+        return (*values, "rc", "dc", "ud")
+    return (*values, "tcp")
+
+
+def _ucx_applies(situation: Situation) -> Applicability:
+    if rank_count(situation) < 2:
+        return no("one rank sends no messages")
+    if not uses_ucx(situation):
+        return no("the ranks do not load UCX")
+    return yes("the ranks load UCX")
+
+
+def _ucx_promise(situation: Situation) -> Promise:
+    forced = in_force(situation, "UCX_TLS")
+    if forced not in (None, "all"):
+        return Promise(0.8, f"UCX is kept to {forced}", ("all",))
+    return Promise(0.3, "UCX picks by tables: reliable or unreliable connections, few or many peers")
+
+
+KNOBS = (
+    Knob(
+        name="node-transport",
+        family="transport",
+        sentence="Whether ranks on one node talk through shared memory",
+        why="Shared memory takes 0.3 µs where the loopback network takes 10 µs and more",
+        source=(
+            "Open MPI FAQ on the sm and vader transports, MPIR_CVAR_NOLOCAL and I_MPI_FABRICS as the "
+            "libraries describe them; measured: two ranks, 8 bytes, 0.35 µs in shared memory"
+        ),
+        domain=Choice(("shared-memory", "shared-memory-only")),
+        values=_node_values,
+        applies=_node_applies,
+        promise=_node_promise,
+        results=ResultsEffect.CHECKED,
+        holds_for_site=True,
+    ),
+    Knob(
+        name="network-library",
+        family="transport",
+        sentence="The library below MPI that carries messages: its own, UCX, libfabric or PSM",
+        why="They choose networks, protocols and thresholds differently",
+        source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
+        domain=Choice(("own", "ucx", "ofi", "psm2")),
+        values=_library_values,
+        applies=_library_applies,
+        promise=_library_promise,
+        holds_for_site=True,
+    ),
+    Knob(
+        name="single-copy",
+        family="transport",
+        sentence="How a large message on the node is copied straight from rank to rank",
+        why="One copy by the kernel saves bandwidth; two through a shared buffer save the call and its locks",
+        source=(
+            "btl_vader_single_copy_mechanism and smsc in the Open MPI docs, MPIR_CVAR_CH4_CMA_ENABLE, "
+            "I_MPI_SHM_CMA, MV2_SMP_USE_CMA, MPICH_SMP_SINGLE_COPY_MODE"
+        ),
+        domain=Choice(_MECHANISMS),
+        values=_single_copy_values,
+        applies=_single_copy_applies,
+        promise=_single_copy_promise,
+        holds_for_site=True,
+    ),
+    Knob(
+        name="gpu-buffers",
+        family="transport",
+        sentence="Whether MPI asks of each buffer if it lies on a GPU",
+        why="The question costs time in every call; a program without GPU never needs the answer",
+        source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
+        domain=Choice(("off",)),
+        values=lambda _: ("off",),
+        applies=_gpu_applies,
+        promise=lambda _: Promise(0.1, "a GPU runtime may be looked for in vain"),
+    ),
+    Knob(
+        name="network-interface",
+        family="transport",
+        sentence="The network interface that carries messages between nodes",
+        why="Libraries pick the first interface or spread over all: the slow one decides",
+        source=(
+            "measured on two networks: MPICH took the one with 100 times the latency, Open MPI spread over "
+            "both at 1/12 of the bandwidth; Open MPI issues 30, 10397, 12323, UCX issues 4929, 8740"
+        ),
+        domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
+        values=_interface_values,
+        applies=_interface_applies,
+        promise=_interface_promise,
+        holds_for_site=True,
+    ),
+    Knob(
+        name="ofi-provider",
+        family="transport",
+        sentence="The libfabric provider that carries messages between nodes",
+        why="Providers of one network differ in latency, and one for another network is slow or fails",
+        source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
+        domain=Choice(_PROVIDERS),
+        values=_provider_values,
+        applies=_provider_applies,
+        promise=_provider_promise,
+        holds_for_site=True,
+    ),
+    Knob(
+        name="ucx-transports",
+        family="transport",
+        sentence="The transports UCX may use",
+        why="Connections (rc) are fast for few peers, dynamic or unconnected ones (dc, ud) scale to many",
+        source="UCX documentation, 'Transports' in the FAQ (UCX_TLS); UCX issues 10049, 11091",
+        domain=Choice(("all", "node", "tcp", "rc", "dc", "ud")),
+        values=_ucx_values,
+        applies=_ucx_applies,
+        promise=_ucx_promise,
+        holds_for_site=True,
+    ),
+)

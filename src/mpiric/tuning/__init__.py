@@ -1,0 +1,1 @@
+"""Search, proof, output equivalence, recipes, store."""

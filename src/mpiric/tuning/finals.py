@@ -1,0 +1,70 @@
+"""The end of a search: the finalists against each other, and what does not contribute taken back."""
+
+from collections.abc import Callable
+
+from mpiric.model.trial import Trial
+from mpiric.tuning.bench import Bench
+from mpiric.tuning.ranking import WORTH, Ranked, doubtful, rank
+from mpiric.tuning.space import Point
+
+_FINALISTS = 4
+_CLOSE = 2.0  # standard deviations within which a point may still be the best
+_SURE_RUNS = 3  # of the winner and of what may replace it
+
+
+def hold_finals(bench: Bench, runs: int, tell: Callable[[Trial], None]) -> None:
+    """Successive halving: all finalists and the original run once a round, then the worse half leaves."""
+    finalists = _close_to_best(rank(bench))[:_FINALISTS]
+    last = len(bench.trials) + runs
+    first = True
+    while len(finalists) > 1 and len(bench.trials) + len(finalists) <= last:
+        for point in [bench.original, *finalists] if first and runs > 8 else finalists:
+            tell(bench.run(point))
+        first = False
+        order = [entry.point for entry in rank(bench) if entry.point in finalists]
+        finalists = order[: max(2, (len(order) + 1) // 2)] if len(order) > 2 else order
+        if len(finalists) == 2 and not _undecided(rank(bench), finalists):
+            return
+
+
+def _close_to_best(ranked: list[Ranked]) -> list[Point]:
+    best = ranked[0]
+    return [
+        entry.point
+        for entry in ranked
+        if entry.mean - best.mean <= _CLOSE * (entry.deviation + best.deviation) + WORTH and any(entry.point)
+    ]
+
+
+def _undecided(ranked: list[Ranked], finalists: list[Point]) -> bool:
+    one, other = [entry for entry in ranked if entry.point in finalists][:2]
+    return other.mean - one.mean < _CLOSE * (one.deviation + other.deviation)
+
+
+def prune(bench: Bench, tell: Callable[[Trial], None]) -> None:
+    """Take settings back, all that seem useless at once and then one by one, while it gets no slower."""
+    tried: set[Point] = set()
+    while ranked := rank(bench):
+        winner = ranked[0].point
+        smaller = next((point for point in _smaller(bench, winner) if point not in tried), None)
+        if smaller is None:
+            return
+        tried.add(smaller)
+        while bench.runs_of(smaller) < _SURE_RUNS and _may_replace(bench, smaller, winner):
+            tell(bench.run(smaller))
+            if bench.may_work(smaller) and bench.runs_of(winner) < _SURE_RUNS:
+                tell(bench.run(winner))
+
+
+def _smaller(bench: Bench, winner: Point) -> list[Point]:
+    """The winner without everything that is not shown to contribute, then without one of it."""
+    useless = doubtful(bench, winner)
+    together = tuple(min(levels) for levels in zip(*useless, strict=True))
+    return [p for p in dict.fromkeys([*([together] if together else []), *useless]) if bench.may_work(p)]
+
+
+def _may_replace(bench: Bench, smaller: Point, winner: Point) -> bool:
+    if not bench.may_work(smaller) or smaller in bench.stopped:
+        return False
+    means, _ = bench.effects().predict([smaller, winner])
+    return bool(means[0] - means[1] <= WORTH)

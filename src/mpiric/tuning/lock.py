@@ -1,0 +1,113 @@
+"""A lock that works where flock may not (NFS, Lustre): a file made by link() that names host and process."""
+
+import json
+import os
+import secrets
+import socket
+from pathlib import Path
+
+import psutil
+
+from mpiric.model.errors import MpiricError
+
+
+class Lock:
+    """Held from `take` to `release`."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    @staticmethod
+    def take(path: Path) -> "Lock":
+        """Take the lock, also from a dead process of this host. Raises MpiricError when it is held."""
+        me = {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
+        text = json.dumps({**me, "token": secrets.token_hex(8)})
+        for _ in range(5):
+            if _create(path, text):
+                return Lock(path, text)
+            if holder := Lock.holder(path):
+                raise MpiricError(
+                    f"another mpiric works on {path.parent} ({holder})",
+                    hint=f"when that process is gone for certain, delete {path}",
+                )
+            _put_aside(path)
+        raise MpiricError(f"cannot take the lock {path}", hint="others take it at the same time; try again")
+
+    @staticmethod
+    def holder(path: Path) -> str:
+        """Who holds it: "" when nobody, or a process of this host that is gone.
+
+        A process of another host cannot be looked at, so it counts as alive.
+        """
+        text = _read(path)
+        if text is None:
+            return ""
+        try:
+            owner = json.loads(text)
+            host, pid, started = str(owner["host"]), int(owner["pid"]), float(owner["started"])
+        except (ValueError, KeyError, TypeError):
+            return ""  # torn: its writer died within one short write
+        if host == socket.gethostname() and _started(pid) != started:
+            return ""
+        return f"{host}, process {pid}"
+
+    def release(self) -> None:
+        """Give it back; harmless when it was taken away."""
+        if _read(self._path) == self._text:
+            self._path.unlink(missing_ok=True)
+
+
+def _create(path: Path, text: str) -> bool:
+    """Write a private file and link it: complete or not there, and atomic on NFS too."""
+    private = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    private.write_text(text)
+    try:
+        os.link(private, path)
+    except FileExistsError:
+        return False
+    except OSError:
+        return _create_without_links(path, text)
+    finally:
+        private.unlink(missing_ok=True)
+    return True
+
+
+def _create_without_links(path: Path, text: str) -> bool:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    except FileExistsError:
+        return False
+    os.write(descriptor, text.encode())
+    os.close(descriptor)
+    return True
+
+
+def _put_aside(path: Path) -> None:
+    """Remove a dead lock; a live one that came in between is put back."""
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        return
+    if Lock.holder(aside):
+        try:
+            os.link(aside, path)
+        except OSError:
+            return
+    aside.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _started(pid: int) -> float:
+    """When the process began, so that a reused number is not taken for it; 0 when it is gone."""
+    try:
+        return round(psutil.Process(pid).create_time(), 1)
+    except (psutil.Error, ValueError, OverflowError):
+        return 0.0

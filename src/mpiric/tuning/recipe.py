@@ -1,0 +1,205 @@
+"""Recipes as TOML files. The reader trusts nothing: a recipe may come from a stranger.
+
+A recipe can only name knobs and values; whether a value is allowed is asked of ``check``, which the workflow
+binds to the knob registry. No field of a recipe is ever used as a path, a command or a variable.
+"""
+
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from math import isfinite
+from pathlib import Path
+
+import tomli_w
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
+from mpiric.tuning.strict import Table
+
+_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+SUFFIX = ".recipe.toml"
+_LARGEST_BYTES = 1 << 20
+_MOST_KNOBS = 200
+_KNOB = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
+_HINT = "it was edited or damaged; tune again, or correct it by spec/formats/recipe.md"
+
+Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" when it can
+
+
+def write_recipe(path: Path, recipe: Recipe) -> None:
+    """Write it completely or not at all: a file beside it, then renamed."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(render_recipe(recipe).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise NoRoomError(
+            f"cannot write the recipe {path}: {error.strerror or error}",
+            hint="name another place with --output or --store",
+        ) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def render_recipe(recipe: Recipe) -> str:
+    """The text of the file."""
+    fingerprint = recipe.fingerprint
+    document: dict[str, object] = {
+        "mpiric_recipe": recipe.format,
+        "name": recipe.name,
+        "created": recipe.created,
+        "mpiric_version": recipe.mpiric_version,
+        "command": list(recipe.command),
+        "checked_output": recipe.checked_output,
+        "configuration": recipe.configuration.as_dict(),
+        "reasons": dict(recipe.reasons),
+        "fingerprint": {
+            "machine": dict(fingerprint.machine),
+            "mpi": dict(fingerprint.mpi),
+            "program": dict(fingerprint.program),
+        },
+    }
+    if recipe.evidence is not None:
+        document["evidence"] = _render_evidence(recipe.evidence)
+    return tomli_w.dumps(document)
+
+
+def _render_evidence(evidence: Evidence) -> dict[str, object]:
+    return {
+        "verdict": evidence.verdict.value,
+        "ratio": evidence.ratio,
+        "interval": [evidence.low, evidence.high],
+        "confidence": evidence.confidence,
+        "minimum_effect": evidence.minimum_effect,
+        "stopped_because": evidence.stopped_because,
+        "pairs": [list(pair) for pair in evidence.pairs],
+        "failures": list(evidence.failures),
+    }
+
+
+def read_recipe(path: Path, check: Check) -> Recipe:
+    """Read and check a recipe. Raises MpiricError that names the file and the line or key."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not block
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise MpiricError(f"{path} is no file", hint=_HINT)
+            data = file.read(_LARGEST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"no recipe {path}", hint="`mpiric tune` makes one") from error
+    except OSError as error:
+        raise NotFoundError(f"cannot read the recipe {path}: {error.strerror or error}") from error
+    return parse_recipe(data, str(path), check)
+
+
+def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
+    """``data`` is the contents of the file, ``where`` what to call it in errors."""
+    if len(data) > _LARGEST_BYTES:
+        raise MpiricError(f"{where} is larger than any recipe ({_LARGEST_BYTES >> 20} MiB)", hint=_HINT)
+    try:
+        document = _toml.loads(data.decode())
+    except (ValueError, RecursionError, OverflowError) as error:  # TOML and UTF-8 errors are ValueErrors
+        reason = " ".join(str(error).split())[:200] or "nested too deeply"
+        raise MpiricError(f"{where} is no recipe: {reason}", hint=_HINT) from error
+    top = Table(document, where, "", _HINT)
+    version = top.integer("mpiric_recipe", 1, 1_000_000)
+    if version > FORMAT:
+        raise MpiricError(
+            f"{where} has recipe format {version}, this mpiric reads up to {FORMAT}",
+            hint="update mpiric",
+        )
+    recipe = Recipe(
+        name=top.text("name"),
+        configuration=_configuration(top.table("configuration"), check),
+        fingerprint=_fingerprint(top.table("fingerprint")),
+        evidence=_evidence(top.table("evidence")) if top.has("evidence") else None,
+        command=top.texts("command", most=10_000),
+        created=top.text("created"),
+        reasons=top.table("reasons").text_map() if top.has("reasons") else {},
+        checked_output=top.word("checked_output", ("learned", "command", "none")),
+        mpiric_version=top.text("mpiric_version", default=""),
+        format=version,
+    )
+    top.nothing_else()
+    return recipe
+
+
+def _configuration(table: Table, check: Check) -> Configuration:
+    values = table.text_map(most=_MOST_KNOBS)
+    for knob, value in values.items():
+        if not _KNOB.fullmatch(knob):
+            raise table.error(knob, "is no name of a knob")
+        if len(value) > 256:
+            raise table.error(knob, "has a value longer than any knob's")
+        if reason := check(knob, value):
+            raise table.error(knob, reason)
+    return Configuration.of(values)
+
+
+def _fingerprint(table: Table) -> Fingerprint:
+    parts = {name: table.table(name).text_map() for name in ("machine", "mpi", "program")}
+    table.nothing_else()
+    return Fingerprint(**parts)
+
+
+def _evidence(table: Table) -> Evidence:
+    low, high = table.numbers("interval", exactly=2)
+    evidence = Evidence(
+        configuration=Configuration(),
+        verdict=Verdict(table.word("verdict", tuple(verdict.value for verdict in Verdict))),
+        ratio=table.number("ratio"),
+        low=low,
+        high=high,
+        pairs=table.pairs("pairs", most=100_000),
+        confidence=table.number("confidence"),
+        minimum_effect=table.number("minimum_effect"),
+        stopped_because=table.text("stopped_because", default=""),
+        failures=table.texts("failures", most=1000) if table.has("failures") else (),
+    )
+    table.nothing_else()
+    if not (isfinite(evidence.ratio) and evidence.ratio > 0 and 0 <= evidence.low <= evidence.high):
+        raise table.error("ratio", "and interval are no ratio of two times")
+    return evidence
+
+
+def find_recipes(
+    directories: Iterable[Path], check: Check, score: Callable[[Recipe], float | None]
+) -> tuple[tuple[tuple[Path, Recipe], ...], tuple[MpiricError, ...]]:
+    """Recipes of these directories, the best fitting first, and what was wrong with unreadable ones.
+
+    ``score`` says how well a recipe fits (see `fits`), None when not at all. Of equals the newest is first.
+    """
+    found: list[tuple[float, str, Path, Recipe]] = []
+    errors: list[MpiricError] = []
+    for directory in directories:
+        for path in sorted(directory.rglob(f"*{SUFFIX}")) if directory.is_dir() else ():
+            try:
+                recipe = read_recipe(path, check)
+            except MpiricError as error:
+                errors.append(error)
+                continue
+            value = score(recipe)
+            if value is not None:
+                found.append((value, recipe.created, path, recipe))
+    found.sort(key=lambda entry: (entry[0], entry[1], str(entry[2])), reverse=True)
+    return tuple((path, recipe) for _, _, path, recipe in found), tuple(errors)
+
+
+def file_name(program: str, extra: Mapping[str, str] | None = None) -> str:
+    """A file name for a recipe of this program: letters, digits and ``_.-`` only."""
+    words = [program, *(f"{key}{value}" for key, value in (extra or {}).items())]
+    stem = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "-", word).strip("-.") for word in words)
+    return (stem[:100].strip("-.") or "program") + SUFFIX

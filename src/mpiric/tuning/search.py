@@ -1,0 +1,188 @@
+"""The search: from what the observation suggests to one or two candidates worth proving.
+
+1. Screening: one setting after the other on top of the best so far, the most promising first. A setting that
+   helps stays, so winners combine as they are found and interactions are met on the way.
+2. Model-based: Thompson sampling on what all runs together say (`effects`), among neighbours of the best,
+   combinations of good settings and Optuna's proposals (`sampler`). It runs anew whatever may still be the
+   best, so that contenders are measured often and losers once.
+3. Finalists run interleaved with the original, the worse half leaving after each round.
+4. Settling: the fewest settings that keep up with the winner in pairs (`settling`); with few runs, pruning
+   by what the model says (`finals.prune`).
+
+Runs that are clearly slower than the best are stopped early. What fails is never tried again, nor is any
+configuration that contains it. The decisions follow from the seed and the measurements alone, so an
+interrupted search repeats them from the recorded trials and goes on.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import exp
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.trial import Outcome, Trial
+from mpiric.tuning.bench import Bench, Measure, OutOfBudgetError
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.finals import hold_finals, prune
+from mpiric.tuning.ranking import Ranked, rank, slimmest
+from mpiric.tuning.screening import screen
+from mpiric.tuning.settling import settle
+from mpiric.tuning.space import Space
+from mpiric.tuning.thompson import explore
+
+_ORIGINAL_FAILURES = 3
+_FEWEST_FOR_FINALS = 40  # with fewer, Thompson sampling is the better judge of contenders
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration worth proving; its gain is the search's own estimate and proves nothing."""
+
+    configuration: Configuration
+    expected_ratio: float  # original ÷ candidate
+    runs: int
+    reasons: dict[str, str]  # knob → why it was expected to help
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """Where a search stands, after each run."""
+
+    stage: str  # "screening", "combining", "finals", "pruning"
+    trial: Trial
+    runs: int
+    best: Configuration
+    best_ratio: float  # original ÷ best, estimated
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """``candidates`` best first, empty when nothing seems faster; ``trials`` in the order they ran."""
+
+    candidates: tuple[Candidate, ...]
+    rejected: tuple[tuple[Configuration, str], ...]
+    trials: tuple[Trial, ...]
+    ended_because: str
+
+
+def search(
+    space: Space,
+    measure: Measure,
+    budget: Budget,
+    seen: Iterable[Trial] = (),
+    *,
+    seed: int = 0,
+    objective_is_time: bool = True,
+    feasible: Callable[[Configuration], bool] = lambda _: True,
+    most_candidates: int = 2,
+    on_progress: Callable[[SearchProgress], None] | None = None,
+) -> SearchResult:
+    """Look for faster configurations.
+
+    ``measure(configuration, limit_s)`` runs and records one trial (phase SEARCH); the limit may be infinite.
+    ``seen`` are recorded trials: those of phase OBSERVE inform from the start, those of phase SEARCH are
+    taken instead of running again when the search comes to the same configuration (as runs, not as time).
+    ``feasible`` says without a run whether a configuration can be written down at all.
+    A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
+    """
+    bench = Bench(space, measure, budget, seen, objective_is_time, feasible)
+    reporter = _Reporter(bench, on_progress)
+    try:
+        _baseline(bench, reporter)
+        if space.factors:
+            runs = bench.runs_left()
+            finals = _finals_runs(runs)
+            screen(bench, runs - finals, reporter.at("screening"))
+            explore(bench, finals, seed, reporter.at("combining"))
+            if runs >= _FEWEST_FOR_FINALS:
+                hold_finals(bench, finals // 3, reporter.at("finals"))
+                settle(bench, reporter.at("pruning"))
+            else:
+                prune(bench, reporter.at("pruning"))
+        because = "nothing better is expected"
+    except OutOfBudgetError:
+        because = "the budget ended"
+    return _result(bench, most_candidates, because)
+
+
+def best_so_far(space: Space, trials: Iterable[Trial], most_candidates: int = 2) -> SearchResult:
+    """What recorded trials say, without running anything: after an interruption."""
+    bench = Bench(space, _never, Budget())
+    bench.take(trials)
+    return _result(bench, most_candidates, "interrupted")
+
+
+def _never(configuration: Configuration, limit_s: float) -> Trial:
+    raise AssertionError(f"no run is made here: {configuration}, {limit_s}")
+
+
+def _baseline(bench: Bench, reporter: "_Reporter") -> None:
+    """The original twice, so that there is something to compare with."""
+    failures = 0
+    while bench.runs_of(bench.original) < 2:
+        trial = bench.run(bench.original)
+        reporter.at("screening")(trial)
+        failures += trial.outcome is not Outcome.OK
+        if failures == _ORIGINAL_FAILURES:
+            raise ProgramFailedError(
+                f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
+                hint="it must run reliably as it stands before anything can be tuned",
+            )
+
+
+def _finals_runs(runs: int) -> int:
+    """How many runs to keep for finals and pruning."""
+    return runs // 6 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
+
+
+class _Reporter:
+    """Tells where the search stands; estimates only when somebody listens."""
+
+    def __init__(self, bench: Bench, on_progress: Callable[[SearchProgress], None] | None) -> None:
+        self._bench, self._on_progress = bench, on_progress
+
+    def at(self, stage: str) -> Callable[[Trial], None]:
+        """A function to call after each run of a stage."""
+
+        def tell(trial: Trial) -> None:
+            if self._on_progress is None:
+                return
+            ranked = rank(self._bench)
+            best = ranked[0] if ranked else None
+            self._on_progress(
+                SearchProgress(
+                    stage,
+                    trial,
+                    len(self._bench.trials),
+                    self._bench.space.configuration(best.point) if best else Configuration(),
+                    _ratio(self._bench, best, ranked) if best else 1.0,
+                )
+            )
+
+        return tell
+
+
+def _ratio(bench: Bench, one: Ranked, ranked: list[Ranked]) -> float:
+    original = next((entry.mean for entry in ranked if entry.point == bench.original), one.mean)
+    return exp(original - one.mean)
+
+
+def _result(bench: Bench, most_candidates: int, because: str) -> SearchResult:
+    ranked = rank(bench)
+    if ranked and any(ranked[0].point):
+        slim = bench.settled or slimmest(bench, ranked[0].point)
+        ranked.sort(key=lambda entry: entry.point != slim)  # stable: the rest stays in its order
+    candidates: list[Candidate] = []
+    for entry in ranked:
+        if entry.point == bench.original or len(candidates) == most_candidates:
+            break  # what is behind the original is no candidate
+        configuration = bench.space.configuration(entry.point)
+        candidates.append(
+            Candidate(
+                configuration,
+                _ratio(bench, entry, ranked),
+                bench.runs_of(entry.point),
+                bench.space.reasons(configuration),
+            )
+        )
+    return SearchResult(tuple(candidates), bench.rejected(), tuple(bench.trials), because)

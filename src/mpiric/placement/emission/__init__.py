@@ -1,0 +1,31 @@
+"""One file a launcher: Plan → the exact words that make it so."""
+
+import sys
+from functools import cache
+from types import ModuleType
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.registry import modules_of
+
+__all__ = ["emit", "emit_all"]
+
+
+@cache
+def _emitters() -> dict[str, ModuleType]:
+    return modules_of(sys.modules[__name__])
+
+
+def emit(plan: Plan, launcher: str) -> Emission:
+    """For one launcher by its name. Raises MpiricError for a name that none has."""
+    if launcher not in _emitters():
+        raise MpiricError(
+            f"there is no launcher {launcher!r}", hint=f"one of {', '.join(sorted(_emitters()))}"
+        )
+    emission: Emission = _emitters()[launcher].emit(plan)
+    return emission
+
+
+def emit_all(plan: Plan) -> dict[str, Emission]:
+    """For every launcher, by name."""
+    return {name: emit(plan, name) for name in _emitters()}

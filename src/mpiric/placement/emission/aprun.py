@@ -1,0 +1,42 @@
+"""Cray's ``aprun`` (ALPS): ranks per NUMA node and depth, or a list of CPUs for each rank.
+
+In a list each thread of a rank is bound to the next CPU, so a core is named by its first hardware thread.
+Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); not run here.
+"""
+
+from mpiric.model.placement import Emission, HugePages, Plan
+from mpiric.placement.emission._shape import fillings
+from mpiric.placement.grounds import Level
+from mpiric.placement.openmp import openmp_variables
+
+_HUGE = {HugePages.UNSAID: "", HugePages.PREFERRED: "h", HugePages.REQUIRED: "hs"}
+
+
+def emit(plan: Plan) -> Emission:
+    """Options of ``aprun``."""
+    request = plan.request
+    smt = max(len(core.pus) for core in plan.topology.cores)
+    shared = any(len(seat.cores) < plan.threads for seat in plan.seats)
+    words = ["aprun", "-n", str(request.ranks), "-N", str(plan.ranks_per_node), "-d", str(plan.threads)]
+    words += ["-j", str(smt if shared else 1)]
+    if request.memory_mib:
+        words += ["-m", f"{request.memory_mib}{_HUGE[request.huge_pages]}"]
+    if request.hosts:
+        words += ["-L", ",".join(request.hosts[: plan.nodes])]
+    if len(plan.topology.numa_nodes) > 1:
+        words += [*_per_numa(plan), "-ss"]
+    note = "" if shared or smt == 1 else "-j 1 names a core by its first hardware thread"
+    return Emission((*words, "-cc", _binding(plan)), openmp_variables(plan), exact=not note, note=note)
+
+
+def _per_numa(plan: Plan) -> tuple[str, ...]:
+    counts = {node.index: 0 for node in plan.topology.numa_nodes if node.pus}
+    for seat in plan.seats:
+        counts[seat.numa] += 1
+    return ("-S", str(counts.popitem()[1])) if len(set(counts.values())) == 1 else ()
+
+
+def _binding(plan: Plan) -> str:
+    if fillings(plan, (Level.NUMA,)):
+        return "depth"
+    return ":".join(",".join(str(thread[0]) for thread in seat.threads) for seat in plan.seats)

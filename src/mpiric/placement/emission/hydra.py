@@ -1,0 +1,38 @@
+"""hydra of MPICH and MVAPICH: its levels where they mean the plan, else a mask for each rank.
+
+``-bind-to core:4`` needs ``-map-by core:4``: mapped by core each rank would start one core after the last.
+``-map-by numa`` deals ranks out one by one, so it means a plan only with one rank a NUMA node. Masks of
+``user:`` are of the kernel's numbers (src/pm/hydra/lib/tools/topo/hwloc of MPICH).
+"""
+
+from mpiric.model.placement import Emission, Plan
+from mpiric.placement.emission._shape import Filled, fillings
+from mpiric.placement.grounds import Level
+from mpiric.placement.openmp import openmp_variables
+
+_OBJECTS = {Level.SOCKET: "socket", Level.NUMA: "numa"}
+
+
+def emit(plan: Plan) -> Emission:
+    """Options of ``mpiexec``."""
+    words = ["mpiexec", "-n", str(plan.request.ranks)]
+    if plan.nodes > 1:
+        words += ["-ppn", str(plan.ranks_per_node)]
+    if plan.request.hosts:
+        words += ["-hosts", ",".join(plan.request.hosts[: plan.nodes])]
+    return Emission((*words, *_binding(plan)), openmp_variables(plan))
+
+
+def _binding(plan: Plan) -> tuple[str, ...]:
+    for shape in fillings(plan, (None, Level.SOCKET, Level.NUMA)):
+        if words := _level(shape):
+            return words
+    masks = ",".join("+".join(str(pu) for pu in seat.pus) for seat in plan.seats)
+    return ("-bind-to", f"user:{masks}")
+
+
+def _level(shape: Filled) -> tuple[str, ...]:
+    wide = "core" if shape.width == 1 else f"core:{shape.width}"
+    if shape.level is None:
+        return ("-bind-to", wide, "-map-by", wide)
+    return ("-bind-to", wide, "-map-by", _OBJECTS[shape.level]) if shape.ranks == 1 else ()

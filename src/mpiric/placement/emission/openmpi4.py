@@ -1,0 +1,27 @@
+"""Open MPI 4: ``ppr`` with ``pe``, or a rankfile of hardware threads by the kernel's numbers.
+
+``rmaps_rank_file_physical`` makes the numbers of a rankfile those of the kernel (orte/mca/rmaps/rank_file).
+``--cpu-list`` sorts what it is given, so it cannot say an order.
+"""
+
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_list
+from mpiric.placement.emission._openmpi import forwarded, rankfile, words_for_hosts
+from mpiric.placement.emission._shape import fillings
+from mpiric.placement.grounds import Level
+
+_OBJECTS = {None: "node", Level.SOCKET: "socket", Level.NUMA: "numa", Level.CACHE: "l3cache"}
+_FILE = "openmpi4.rankfile"
+
+
+def emit(plan: Plan) -> Emission:
+    """Options of ``mpirun``."""
+    forward, variables = forwarded(plan)
+    start = ("mpirun", "-np", str(plan.request.ranks), *words_for_hosts(plan))
+    if filled := fillings(plan):
+        shape = filled[0]
+        mapping = f"ppr:{shape.ranks}:{_OBJECTS[shape.level]}:pe={shape.width}"
+        return Emission((*start, "--map-by", mapping, "--bind-to", "core", *forward), variables)
+    text = rankfile(plan, lambda seat: pu_list(seat.pus))
+    words = ("--mca", "rmaps_rank_file_physical", "1", "--rankfile", _FILE)
+    return Emission((*start, *words, *forward), variables, {_FILE: text})

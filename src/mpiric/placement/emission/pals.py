@@ -1,0 +1,19 @@
+"""HPE's PALS ``mpiexec``: a list of CPUs for each rank of a node.
+
+Source: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of ALCF; not run here.
+"""
+
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_list
+from mpiric.placement.openmp import openmp_variables
+
+
+def emit(plan: Plan) -> Emission:
+    """Options of ``mpiexec``."""
+    words = ["mpiexec", "-n", str(plan.request.ranks), "--ppn", str(plan.ranks_per_node)]
+    if plan.request.hosts:
+        words += ["--hosts", ",".join(plan.request.hosts[: plan.nodes])]
+    words += ["--cpu-bind", "list:" + ":".join(pu_list(seat.pus) for seat in plan.seats)]
+    if len(plan.topology.numa_nodes) > 1:
+        words += ["--mem-bind", "local"]
+    return Emission(tuple(words), openmp_variables(plan))

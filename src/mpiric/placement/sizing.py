@@ -1,0 +1,88 @@
+"""How many nodes, and how many ranks and threads on each of them."""
+
+from dataclasses import dataclass, replace
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
+from mpiric.placement.grounds import Grounds
+from mpiric.placement.policies.bandwidth import saturating
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """``grounds`` holds one entry for each thread there is room for: a core, or one hardware thread of it."""
+
+    nodes: int
+    per_node: int
+    threads: int
+    mode: HardwareThreads
+    grounds: Grounds
+    notes: tuple[str, ...] = ()
+
+
+def size(
+    grounds: Grounds, request: PlacementRequest, saturation: Saturation | None, *, shares_out: bool
+) -> Sizing:
+    """Nodes are added only when no number was asked for. Raises MpiricError when it does not fit."""
+    _check(request, saturation)
+    mode = request.hardware_threads
+    room = each_hardware_thread(grounds) if mode is HardwareThreads.ALL else grounds
+    threads = request.threads or (_shared_out(room, request) if shares_out else 1)
+    useful = len(saturating(room, saturation).cores) if saturation else len(room.cores)
+    if not request.nodes:
+        capacity = useful // threads or len(room.cores) // threads
+        if not capacity:
+            raise _too_wide(threads, room)
+        nodes = -(-request.ranks // capacity)
+        return Sizing(nodes, -(-request.ranks // nodes), threads, mode, room)
+    per_node = -(-request.ranks // request.nodes)
+    needed = per_node * threads
+    if needed <= len(room.cores):
+        note = f"{needed} cores of a node are used where {useful} saturate its memory"
+        return Sizing(request.nodes, per_node, threads, mode, room, (note,) if needed > useful else ())
+    every = each_hardware_thread(grounds)
+    if mode is HardwareThreads.CORE and needed <= len(every.cores):
+        note = f"{needed} threads on {len(room.cores)} cores: each has one hardware thread"
+        return Sizing(request.nodes, per_node, threads, HardwareThreads.ALL, every, (note,))
+    raise MpiricError(
+        f"{per_node} ranks of {threads} threads do not fit on a node with {len(grounds.cores)} usable cores",
+        hint=f"--nodes {-(-request.ranks * threads // len(room.cores))}, or fewer threads",
+    )
+
+
+def each_hardware_thread(grounds: Grounds) -> Grounds:
+    """An entry for each hardware thread, those of a core side by side."""
+    return replace(
+        grounds, cores=tuple(replace(core, pus=(pu,)) for core in grounds.cores for pu in core.pus)
+    )
+
+
+def _check(request: PlacementRequest, saturation: Saturation | None) -> None:
+    if request.ranks < 1 or request.threads < 0 or request.nodes < 0:
+        raise MpiricError("numbers of ranks, threads and nodes are positive", hint="--ranks 4 --threads 2")
+    if request.nodes > request.ranks:
+        raise MpiricError(
+            f"{request.ranks} ranks cannot be on {request.nodes} nodes", hint="at most one node a rank"
+        )
+    if request.hosts and request.nodes > len(request.hosts):
+        raise MpiricError(
+            f"{request.nodes} nodes are asked for and {len(request.hosts)} named",
+            hint="name every node in --hosts, or none",
+        )
+    if saturation and request.hardware_threads is HardwareThreads.ALL:
+        raise MpiricError(
+            "where some cores draw the whole bandwidth, second hardware threads only stand in line",
+            hint="leave out --hardware-threads all, or the bandwidth policy",
+        )
+
+
+def _shared_out(room: Grounds, request: PlacementRequest) -> int:
+    per_node = -(-request.ranks // (request.nodes or 1))
+    return max(1, len(room.cores) // per_node)
+
+
+def _too_wide(threads: int, room: Grounds) -> MpiricError:
+    return MpiricError(
+        f"a rank of {threads} threads does not fit on a node with room for {len(room.cores)}",
+        hint="fewer --threads, or --hardware-threads all",
+    )

@@ -1,0 +1,67 @@
+"""Threads of a rank on too few cores, and ranks that are not bound at all."""
+
+from collections.abc import Sequence
+
+from mpiric.model.finding import Finding
+from mpiric.model.placement import ProcessSeen
+from mpiric.model.pu_set import pu_list
+from mpiric.placement.seen import Node, counted, ranks_text, reach, thread_count, workers
+
+
+def stacked_in_mask(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
+    """More computing threads than the rank's mask has cores, while the node has cores for all of them."""
+
+    def is_stacked(process: ProcessSeen) -> bool:
+        narrow = all(thread.cpus_allowed == reach(process) for thread in workers(process))
+        return narrow and node.binds(process) and thread_count(process) > len(node.cores(reach(process)))
+
+    stacked = [process for process in own if is_stacked(process)]
+    if not stacked or len(node.cores(node.usable)) < sum(map(thread_count, own)):
+        return None
+    first = stacked[0]
+    width, cores = thread_count(first), len(node.cores(reach(first)))
+    return Finding(
+        "threads-stacked",
+        f"{counted(width, 'thread')} of a rank share {counted(cores, 'core')}, while others are free.",
+        f"{ranks_text(stacked)}; {ranks_text([first])} may run on hardware threads {pu_list(reach(first))}",
+        f"bind each rank to {width} cores: mpirun --map-by slot:pe={width} --bind-to core, "
+        f"mpiexec -bind-to core:{width} -map-by core:{width}, srun --cpus-per-task={width}; "
+        "and no OMP_PLACES or GOMP_CPU_AFFINITY that names one core",
+    )
+
+
+def stacked_on_core(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
+    """Threads of one rank nailed to one core though the rank has more."""
+
+    def is_stacked(process: ProcessSeen) -> bool:
+        nailed = [cores for t in workers(process) if len(cores := frozenset(node.cores(t.cpus_allowed))) == 1]
+        return len(nailed) > len(set(nailed)) and len(node.cores(reach(process))) > 1
+
+    stacked = [process for process in own if is_stacked(process)]
+    if not stacked or len(node.cores(node.usable)) < sum(map(thread_count, own)):
+        return None
+    places = f"; it was started with places {stacked[0].places!r}" if stacked[0].places else ""
+    return Finding(
+        "threads-on-one-core",
+        "Threads of a rank are nailed to one and the same core.",
+        f"{ranks_text(stacked)}{places}",
+        "OMP_PLACES=cores OMP_PROC_BIND=close, without lists of numbers: those are the same for all ranks",
+    )
+
+
+def unbound(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
+    """Ranks that may run everywhere, beside others."""
+    usable = set(node.usable)
+    free = [
+        process
+        for process in own
+        if not node.binds(process) and any(set(t.cpus_allowed) >= usable for t in workers(process))
+    ]
+    if not free or len(usable) < 2 or len(own) < 2:
+        return None
+    return Finding(
+        "unbound-ranks",
+        "Ranks are not bound: the system moves them between cores and away from their memory.",
+        f"{ranks_text(free)} may run on all of {pu_list(node.usable)}",
+        "mpirun --bind-to core (instead of none), mpiexec -bind-to core, srun --cpu-bind=cores, I_MPI_PIN=1",
+    )

@@ -1,0 +1,54 @@
+"""How many nodes, ranks on each and cores for each: from what the user said and the shape of a node. Pure."""
+
+from dataclasses import dataclass
+
+from mpiric.model.batch import Layout, NodeShape
+from mpiric.model.errors import MpiricError
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user said; 0 for what is to follow from the rest."""
+
+    nodes: int = 0
+    ranks: int = 0
+    ranks_per_node: int = 0
+    threads: int = 1
+    bandwidth_bound: bool = False
+
+
+def plan_layout(wish: Wish, shape: NodeShape) -> Layout:
+    """Fill nodes as wished; bandwidth-bound jobs use every second core.
+
+    Raises MpiricError for what does not fit.
+    """
+    spacing = 2 if wish.bandwidth_bound else 1
+    cores_per_rank = wish.threads * spacing
+    most = shape.cores // cores_per_rank
+    if most == 0:
+        raise MpiricError(
+            f"{wish.threads} threads{' on every second core' if spacing == 2 else ''} do not fit a node "
+            f"of {shape.cores} cores",
+            hint="give fewer --threads",
+        )
+    per_node = wish.ranks_per_node or _even(wish, most)
+    if per_node > most:
+        raise MpiricError(
+            f"{per_node} ranks of {cores_per_rank} cores each do not fit a node of {shape.cores} cores",
+            hint=f"at the most {most} ranks per node fit",
+        )
+    nodes = wish.nodes or (-(-wish.ranks // per_node) if wish.ranks else 1)
+    ranks = wish.ranks or nodes * per_node
+    if ranks > nodes * per_node:
+        raise MpiricError(
+            f"{ranks} ranks do not fit {nodes} nodes with {per_node} each",
+            hint=f"they need {-(-ranks // per_node)} nodes",
+        )
+    return Layout(nodes, ranks, per_node, wish.threads, cores_per_rank)
+
+
+def _even(wish: Wish, most: int) -> int:
+    """As many as fit; with a number of nodes given, as evenly as possible."""
+    if wish.ranks and wish.nodes:
+        return min(most, -(-wish.ranks // wish.nodes))
+    return min(most, wish.ranks) if wish.ranks else most

@@ -1,0 +1,70 @@
+"""How the languages of job scripts set a variable and run a command: chosen by the script's first line."""
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mpiric.model.errors import MpiricError
+
+
+@dataclass(frozen=True)
+class Language:
+    """All of them begin comments with ``#``, or Slurm's directives would not be theirs to skip."""
+
+    names: tuple[str, ...]
+    export: Callable[[str, str], str]
+    unset: Callable[[str], str]
+    launch: Callable[[Sequence[str]], str]
+    begin: tuple[str, ...] = ()
+    takes_shell_lines: bool = True
+
+
+def _csh_quoted(value: str) -> str:
+    return shlex.quote(value).replace("!", "\\!")
+
+
+_POSIX = Language(
+    ("sh", "bash", "dash", "ksh", "zsh", "ash"),
+    lambda name, value: f"export {name}={shlex.quote(value)}",
+    lambda name: f"unset {name}",
+    shlex.join,
+)
+_CSH = Language(
+    ("csh", "tcsh"),
+    lambda name, value: f"setenv {name} {_csh_quoted(value)}",
+    lambda name: f"unsetenv {name}",
+    lambda words: " ".join(_csh_quoted(word) for word in words),
+)
+_FISH = Language(
+    ("fish",),
+    lambda name, value: f"set -gx {name} {shlex.quote(value)}",
+    lambda name: f"set -e {name}",
+    shlex.join,
+)
+_PYTHON = Language(
+    ("python",),
+    lambda name, value: f"os.environ[{json.dumps(name)}] = {value!r}",
+    lambda name: f"os.environ.pop({json.dumps(name)}, None)",
+    lambda words: f"sys.exit(subprocess.call({list(words)!r}))",
+    begin=("import os, subprocess, sys",),
+    takes_shell_lines=False,
+)
+LANGUAGES = (_POSIX, _CSH, _FISH, _PYTHON)
+
+
+def language_of(shebang: str) -> Language:
+    """``#!/usr/bin/env -S bash -l`` is bash's. Raises MpiricError for one that cannot serve."""
+    words = shebang.removeprefix("#!").split()
+    if not shebang.startswith("#!") or not words or not words[0].startswith("/"):
+        raise MpiricError(
+            f"no script begins with {shebang!r}", hint="but with a line such as '#!/bin/bash -l'"
+        )
+    if words[0].endswith("/env"):
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    name = words[0].rsplit("/", 1)[-1] if words else ""
+    for language in LANGUAGES:
+        if name in language.names or name.rstrip("0123456789.") in language.names:
+            return language
+    known = ", ".join(known for language in LANGUAGES for known in language.names)
+    raise MpiricError(f"mpiric cannot write {name or shebang!r} scripts", hint=f"known are: {known}")

@@ -1,0 +1,102 @@
+"""What a site wants in every job script: a TOML file. Pure but for the reading it is given."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mpiric.model.batch import NodeShape
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.schedulers._scheduler import ReadText
+from mpiric.schedulers._slurm_script import Wording
+
+_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+SYSTEM = "/etc/mpiric/site.toml"
+_TEXTS = ("shebang", "time", "account", "partition", "mpi")
+_LISTS = ("directives", "setup", "modules")
+_NODE = ("sockets", "cores_per_socket", "threads_per_core")
+
+
+@dataclass(frozen=True)
+class SiteDefaults:
+    """Empty where the file says nothing."""
+
+    wording: Wording = field(default_factory=Wording)
+    shape: NodeShape | None = None
+    mpi: str = ""
+
+
+def read_site_defaults(environment: Mapping[str, str], named: Path | None, read: ReadText) -> SiteDefaults:
+    """The file named, else ``$MPIRIC_SITE``, else the user's, else the system's; raises MpiricError."""
+    wanted = str(named or environment.get("MPIRIC_SITE", ""))
+    if wanted:
+        text = read(wanted)
+        if text is None:
+            raise NotFoundError(
+                f"the site's defaults {wanted} cannot be read", hint="see docs/guides/slurm.md"
+            )
+        return parse_site_defaults(text, wanted)
+    config = environment.get("XDG_CONFIG_HOME") or f"{environment.get('HOME', '')}/.config"
+    for path in (f"{config}/mpiric/site.toml", SYSTEM):
+        if (text := read(path)) is not None:
+            return parse_site_defaults(text, path)
+    return SiteDefaults()
+
+
+def parse_site_defaults(text: str, path: str) -> SiteDefaults:
+    """``path`` is for error messages."""
+    try:
+        data = _toml.loads(text)
+    except _toml.TOMLDecodeError as error:
+        raise MpiricError(f"{path} is not TOML: {error}", hint="see docs/guides/slurm.md") from error
+    script, node = _table(data, "script", path), _table(data, "node", path)
+    _known(data, ("script", "node"), path)
+    _known(script, (*_TEXTS, *_LISTS, "environment"), path)
+    _known(node, _NODE, path)
+    texts = {key: _typed(script, key, str, path) or "" for key in _TEXTS}
+    lists = {key: tuple(map(str, _typed(script, key, list, path) or ())) for key in _LISTS}
+    variables = _typed(script, "environment", dict, path) or {}
+    modules = (f"module load {' '.join(lists['modules'])}",) if lists["modules"] else ()
+    return SiteDefaults(
+        Wording(
+            shebang=texts["shebang"] or "#!/bin/bash",
+            time=texts["time"],
+            account=texts["account"],
+            partition=texts["partition"],
+            directives=lists["directives"],
+            setup=(*modules, *lists["setup"]),
+            environment={str(name): str(value) for name, value in variables.items()},
+        ),
+        _shape(node, path),
+        texts["mpi"],
+    )
+
+
+def _shape(node: Mapping[str, Any], path: str) -> NodeShape | None:
+    if not node:
+        return None
+    numbers = [_typed(node, key, int, path) or (1 if key == "threads_per_core" else 0) for key in _NODE]
+    if min(numbers) < 1:
+        raise MpiricError(f"{path}: [node] needs {', '.join(_NODE[:2])}, each at least 1")
+    return NodeShape(*numbers)
+
+
+def _table(data: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _typed(data, key, dict, path) or {}
+    return found
+
+
+def _typed(data: Mapping[str, Any], key: str, kind: type, path: str) -> Any:
+    value = data.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise MpiricError(f"{path}: {key} must be a {kind.__name__}, not {value!r}")
+    return value
+
+
+def _known(data: Mapping[str, Any], keys: tuple[str, ...], path: str) -> None:
+    unknown = sorted(set(data) - set(keys))
+    if unknown:
+        raise MpiricError(f"{path}: {unknown[0]!r} is not known", hint=f"known are: {', '.join(keys)}")

@@ -1,0 +1,54 @@
+"""Slurm: the allocation a process is in, from SLURM_* variables. Jobs are submitted by ``_slurm_jobs``.
+
+Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; salloc(1); srun(1) of Slurm 22.05.
+"""
+
+from collections.abc import Mapping
+
+from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.model.errors import MpiricError
+from mpiric.schedulers._lists import counts_of, hosts_of
+from mpiric.schedulers._scheduler import ReadText, Scheduler
+
+
+def _recognise(environment: Mapping[str, str], _read: ReadText) -> Allocation | None:
+    job = environment.get("SLURM_JOB_ID") or environment.get("SLURM_JOBID")
+    names = environment.get("SLURM_JOB_NODELIST") or environment.get("SLURM_NODELIST")
+    if not job or not names:
+        return None
+    hosts = hosts_of(names)
+    cpus = _per_host(environment.get("SLURM_JOB_CPUS_PER_NODE", ""), len(hosts), "SLURM_JOB_CPUS_PER_NODE")
+    per_rank = _number(environment.get("SLURM_CPUS_PER_TASK")) or 1
+    # Within a step, the variable speaks of the step, which may be on fewer hosts than the job.
+    in_step = "SLURM_STEP_ID" in environment and "SLURM_PROCID" in environment
+    tasks = "" if in_step else environment.get("SLURM_TASKS_PER_NODE", "")
+    slots = _per_host(tasks, len(hosts), "SLURM_TASKS_PER_NODE") or tuple(count // per_rank for count in cpus)
+    return Allocation(
+        scheduler="slurm",
+        job=job,
+        hosts=tuple(
+            AllocatedHost(name, max(1, slots[at]) if slots else 1, cpus[at] if cpus else 0)
+            for at, name in enumerate(hosts)
+        ),
+        launch_words=("srun",),
+        cpus_per_rank=per_rank,
+        partition=environment.get("SLURM_JOB_PARTITION", ""),
+        restarts=_number(environment.get("SLURM_RESTART_COUNT")),
+    )
+
+
+def _per_host(text: str, hosts: int, variable: str) -> tuple[int, ...]:
+    counts = counts_of(text) if text else ()
+    if counts and len(counts) != hosts:
+        raise MpiricError(
+            f"{variable}={text} speaks of {len(counts)} hosts, the allocation has {hosts}",
+            hint="were SLURM_* variables of another job exported? Unset them, or start from a new shell",
+        )
+    return counts
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else 0
+
+
+SCHEDULER = Scheduler("slurm", _recognise)

@@ -1,0 +1,1 @@
+"""Records of runs: reading them, and what they mean."""

@@ -1,0 +1,117 @@
+"""Rules of advice, which are data: read, checked against the numbers there are, applied to a profile.
+
+A rule holds when all its conditions do; a condition compares one derived number with a constant
+(``late_receive_share >= 0.2``).
+"""
+
+import operator
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice, Profile
+
+_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+_COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``number`` compared with a constant."""
+
+    number: str
+    sign: str
+    constant: float
+
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """A number that the profile does not have is 0."""
+        return bool(_COMPARE[self.sign](numbers.get(self.number, 0.0), self.constant))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule; the templates quote numbers as ``{mpi_share:%}`` or ``{ranks:n}``, see `quoted`."""
+
+    id: str
+    when: tuple[Condition, ...]
+    says: str
+    evidence: str
+    fix: str
+    source: str
+    gain: str  # the number that bounds what it may save, "" for unknown
+    knobs: tuple[str, ...]
+
+
+class _Quoted:
+    """A number as people read it: ``%`` a share, ``n`` a count, ``b`` bytes, ``s`` seconds, ``x`` a ratio."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def __format__(self, how: str) -> str:
+        return _FORMS[how](self._value)
+
+
+def _bytes(value: float) -> str:
+    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{value:.3g} {units[0]}" if value < 1000 else f"{value:.0f} {units[0]}"
+
+
+_FORMS: Mapping[str, Callable[[float], str]] = {
+    "%": lambda value: f"{100 * value:.0f} %" if value >= 0.095 else f"{100 * value:.2g} %",
+    "n": lambda value: f"{value:,.0f}",
+    "b": _bytes,
+    "s": lambda value: f"{value:.3g} s",
+    "x": lambda value: f"{value:.2f}",
+}
+
+
+@lru_cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule, from the files of `advice/`, in the order in which they stand there."""
+    folder = files("mpiric.profile").joinpath("advice")
+    texts = sorted(
+        (entry.name, entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".toml")
+    )
+    return tuple(_rule(row) for _, text in texts for row in _toml.loads(text)["rule"])
+
+
+def _rule(row: Mapping[str, Any]) -> Rule:
+    conditions = []
+    for text in row["when"]:
+        number, sign, constant = text.split()
+        conditions.append(Condition(number, sign, float(constant)))
+    return Rule(
+        id=row["id"],
+        when=tuple(conditions),
+        says=row["says"],
+        evidence=row["evidence"],
+        fix=row["fix"],
+        source=row["source"],
+        gain=row.get("gain", ""),
+        knobs=tuple(row.get("knobs", ())),
+    )
+
+
+def advise(profile: Profile) -> tuple[Advice, ...]:
+    """What the rules say about a profile, the most promising first."""
+    numbers = profile.numbers
+    quotable = {name: _Quoted(value) for name, value in numbers.items()}
+    given = [
+        Advice(
+            Finding(rule.id, *(text.format_map(quotable) for text in (rule.says, rule.evidence, rule.fix))),
+            min(1.0, numbers.get(rule.gain, 0.0)) if rule.gain else 0.0,
+            rule.knobs,
+            rule.source,
+        )
+        for rule in rules()
+        if all(condition.holds(numbers) for condition in rule.when)
+    ]
+    return tuple(sorted(given, key=lambda advice: -advice.gain_share))

@@ -1,0 +1,99 @@
+"""Record → Profile."""
+
+from dataclasses import replace
+
+from mpiric.model.profile import Profile
+from mpiric.model.record import RankState, Record
+from mpiric.profile import cells, traffic
+from mpiric.profile.advise import advise
+from mpiric.profile.communicators import by_collective, by_communicator, labels
+from mpiric.profile.efficiency import efficiencies
+from mpiric.profile.files import file_totals
+from mpiric.profile.numbers import balance_numbers, io_numbers, message_numbers, system_numbers, time_numbers
+from mpiric.profile.places import place_numbers
+from mpiric.profile.ranks import rank_uses
+from mpiric.profile.sites import site_uses
+from mpiric.profile.waiting import Waiting
+
+_SHORT_S = 0.1
+
+
+def analyse(record: Record, command: str = "") -> Profile:
+    """Everything a report says about a record; ``command`` is the user's launch line where it is known."""
+    waiting, names = Waiting(record), labels(record)
+    functions, ranks, files = cells.by_function(record), rank_uses(record), file_totals(record)
+    collectives = by_collective(record, names, waiting)
+    p2p = traffic.between_ranks(record, traffic.POINT_TO_POINT)
+    nodes, places = traffic.nodes_of(record)
+    efficiency = efficiencies(record, waiting)
+    inside = tuple(use for use in functions if use.name not in cells.OUTSIDE)
+    numbers = {
+        "ranks": record.world_size,
+        "wall_s": max((rank.wall_s for rank in ranks), default=0.0),
+        **time_numbers(inside, collectives, ranks),
+        **message_numbers(record, p2p, places),
+        **balance_numbers(ranks, efficiency),
+        **system_numbers(record),
+        **io_numbers(files, ranks),
+        **place_numbers(ranks),
+    }
+    numbers["start_up_s"] = sum(use.time_s for use in functions if use.name in cells.OUTSIDE) / max(
+        1, len(ranks)
+    )
+    profile = Profile(
+        command=command or _fact(record, "command"),
+        mpi=_mpi(record),
+        world_size=record.world_size,
+        wall_s=numbers["wall_s"],
+        mpi_share=numbers["mpi_share"],
+        efficiencies=efficiency,
+        functions=functions,
+        sizes=cells.by_size(record),
+        communicators=by_communicator(record, names),
+        collectives=collectives,
+        regions=cells.by_region(record),
+        ranks=ranks,
+        files=files,
+        sites=site_uses(record),
+        p2p=p2p,
+        one_sided=traffic.between_ranks(record, traffic.ONE_SIDED),
+        nodes=nodes,
+        node_traffic=traffic.between_nodes(p2p, places),
+        numbers=numbers,
+        notes=_notes(record),
+    )
+    return replace(profile, advice=advise(profile))
+
+
+def _fact(record: Record, key: str) -> str:
+    return next((rank.facts[key] for rank in record.ranks if key in rank.facts), "")
+
+
+def _mpi(record: Record) -> str:
+    """The first words of what the library says of itself: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
+    words = _fact(record, "mpi.version").replace("\t", " ").split(",")[0].split()
+    return " ".join(words[:3]) or _fact(record, "mpi.family")
+
+
+def _notes(record: Record) -> tuple[str, ...]:
+    notes = []
+    if record.ranks and max(rank.wall_s for rank in record.ranks) < _SHORT_S:
+        notes.append("the run is very short: counts are exact, shares of its time say little")
+    if record.missing:
+        notes.append(
+            f"{len(record.missing)} of {record.world_size} ranks left no data: {_listed(record.missing)}"
+        )
+    ended = [rank.rank for rank in record.ranks if rank.state is not RankState.FINALIZED]
+    if ended:
+        notes.append(
+            f"ranks that did not reach MPI_Finalize; what they had recorded is here: {_listed(ended)}"
+        )
+    for table in sorted({name for rank in record.ranks for name in rank.lost}):
+        lost = sum(rank.lost.get(table, 0) for rank in record.ranks)
+        notes.append(f"no room for {lost} entries of {table}: those numbers are too small")
+    return tuple(notes)
+
+
+def _listed(ranks: tuple[int, ...] | list[int], most: int = 10) -> str:
+    words = ", ".join(str(rank) for rank in ranks[:most])
+    return f"{words}, …" if len(ranks) > most else words

@@ -1,0 +1,106 @@
+"""Cells summed in every direction: by function, size, communicator and region."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mpiric.model.profile import FunctionUse, RegionUse, SizeUse
+from mpiric.model.record import CallCell, RankRecord, Record
+
+# Their time lies outside what a rank's wall time covers.
+OUTSIDE = frozenset(
+    {"MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Finalize", "MPI_Session_finalize"}
+)
+
+
+def counted(rank: RankRecord) -> Iterator[CallCell]:
+    """Cells whose time is part of the rank's wall time."""
+    return (cell for cell in rank.cells if cell.function not in OUTSIDE)
+
+
+def mpi_s(rank: RankRecord) -> float:
+    """Time of a rank in MPI, with the barriers that measured its waiting."""
+    return sum(cell.time_s + cell.waited_s for cell in counted(rank))
+
+
+@dataclass
+class _Sum:
+    calls: int = 0
+    bytes: int = 0
+    time_s: float = 0.0
+    waited_s: float = 0.0
+    shortest_s: float = 0.0
+    longest_s: float = 0.0
+    by_rank: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+
+    def add(self, rank: int, cell: CallCell) -> None:
+        self.calls += cell.calls
+        self.bytes += cell.bytes
+        self.time_s += cell.time_s
+        self.waited_s += cell.waited_s
+        if cell.timed_calls:
+            self.shortest_s = min(self.shortest_s or cell.shortest_s, cell.shortest_s)
+            self.longest_s = max(self.longest_s, cell.longest_s)
+        self.by_rank[rank] += cell.time_s
+
+
+def by_function(record: Record) -> tuple[FunctionUse, ...]:
+    """Every function that was called, the most expensive first."""
+    sums: dict[str, _Sum] = defaultdict(_Sum)
+    for rank in record.ranks:
+        for cell in rank.cells:
+            sums[cell.function].add(rank.rank, cell)
+    uses = [
+        _function(name, record.function_classes.get(name, "manage"), total) for name, total in sums.items()
+    ]
+    return tuple(sorted(uses, key=lambda use: (-use.time_s, use.name)))
+
+
+def _function(name: str, kind: str, total: _Sum) -> FunctionUse:
+    slowest = max(total.by_rank, key=lambda rank: (total.by_rank[rank], -rank))
+    return FunctionUse(
+        name=name,
+        kind=kind,
+        calls=total.calls,
+        bytes=total.bytes,
+        time_s=total.time_s,
+        waited_s=total.waited_s,
+        shortest_s=total.shortest_s,
+        longest_s=total.longest_s,
+        ranks=len(total.by_rank),
+        slowest_rank=slowest,
+        slowest_s=total.by_rank[slowest],
+    )
+
+
+def bin_bounds(size_bin: int) -> tuple[int, int]:
+    """Smallest and largest message of a bin, both included."""
+    return (0, 0) if size_bin == 0 else (1 << (size_bin - 1), (1 << size_bin) - 1)
+
+
+def by_size(record: Record) -> tuple[SizeUse, ...]:
+    """Calls that move data, by the bytes one call moves; those without data are left out."""
+    sums: dict[int, _Sum] = defaultdict(_Sum)
+    for rank in record.ranks:
+        for cell in counted(rank):
+            if cell.size_bin:
+                sums[cell.size_bin].add(rank.rank, cell)
+    return tuple(
+        SizeUse(*bin_bounds(size_bin), total.calls, total.bytes, total.time_s)
+        for size_bin, total in sorted(sums.items())
+    )
+
+
+def by_region(record: Record) -> tuple[RegionUse, ...]:
+    """The program's regions in the order in which they were first entered."""
+    entries: dict[str, int] = defaultdict(int)
+    times: dict[str, float] = defaultdict(float)
+    within: dict[str, float] = defaultdict(float)
+    for rank in record.ranks:
+        names = [region.name for region in rank.regions]
+        for position, region in enumerate(rank.regions):
+            entries[region.name] += region.entries
+            times[region.name] += region.time_s if position else rank.wall_s
+        for cell in counted(rank):
+            within[names[cell.region]] += cell.time_s + cell.waited_s
+    return tuple(RegionUse(name, entries[name], times[name], within[name]) for name in entries)

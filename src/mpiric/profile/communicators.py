@@ -1,0 +1,99 @@
+"""Communicators told apart across ranks, and the collectives on each of them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping
+
+from mpiric.model.profile import CollectiveUse, CommunicatorUse
+from mpiric.model.record import CommunicatorRow, RankRecord, Record
+from mpiric.profile.cells import counted
+from mpiric.profile.waiting import Waiting
+
+Key = Hashable
+
+
+def key_of(row: CommunicatorRow) -> Key:
+    """The same on all ranks of one communicator; those of a single rank share a key."""
+    if row.size == 1 and not row.remote_size:
+        return (row.name, row.is_window)
+    return (row.members, row.ordinal, row.is_window, row.is_between, row.size == 0 and row.name)
+
+
+def _kind(row: CommunicatorRow) -> str:
+    return "window" if row.is_window else "intercommunicator" if row.is_between else "communicator"
+
+
+def _name(row: CommunicatorRow) -> str:
+    return row.name or ("copy of MPI_COMM_WORLD" if row.is_world else f"{_kind(row)} of {row.size}")
+
+
+def labels(record: Record) -> dict[Key, str]:
+    """A name for each communicator, numbered where several would have the same one."""
+    rows: dict[Key, CommunicatorRow] = {}
+    for rank in record.ranks:
+        for row in rank.communicators:
+            # MPI_Comm_set_name may have reached some ranks only.
+            if key_of(row) not in rows or (row.name and not rows[key_of(row)].name):
+                rows[key_of(row)] = row
+    often = Counter(_name(row) for row in rows.values())
+    numbers: Counter[str] = Counter()
+    named: dict[Key, str] = {}
+    for key, row in rows.items():
+        name = _name(row)
+        numbers[name] += 1
+        named[key] = name if often[name] == 1 else f"{name} #{numbers[name]}"
+    return named
+
+
+def by_communicator(record: Record, names: Mapping[Key, str]) -> tuple[CommunicatorUse, ...]:
+    """Every communicator that was called on, the most expensive first."""
+    calls: dict[Key, int] = defaultdict(int)
+    moved: dict[Key, int] = defaultdict(int)
+    times: dict[Key, float] = defaultdict(float)
+    members: dict[Key, list[int]] = defaultdict(list)
+    rows: dict[Key, CommunicatorRow] = {}
+    for rank in record.ranks:
+        for row in rank.communicators:
+            rows.setdefault(key_of(row), row)
+            members[key_of(row)].append(rank.rank)
+        for cell in counted(rank):
+            if cell.communicator is not None:
+                key = key_of(rank.communicators[cell.communicator])
+                calls[key] += cell.calls
+                moved[key] += cell.bytes
+                times[key] += cell.time_s
+    uses = [
+        CommunicatorUse(
+            names[key],
+            row.size,
+            _kind(row),
+            tuple(sorted(set(members[key]))),
+            calls[key],
+            moved[key],
+            times[key],
+        )
+        for key, row in rows.items()
+        if calls[key]
+    ]
+    return tuple(sorted(uses, key=lambda use: (-use.time_s, use.label)))
+
+
+def by_collective(record: Record, names: Mapping[Key, str], waiting: Waiting) -> tuple[CollectiveUse, ...]:
+    """Every collective on every communicator, the most expensive first."""
+    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    calls: dict[tuple[str, str], int] = defaultdict(int)
+    moved: dict[tuple[str, str], int] = defaultdict(int)
+    for rank in record.ranks:
+        for cell in counted(rank):
+            if record.function_classes.get(cell.function) != "collective":
+                continue
+            at = (cell.function, _label(rank, cell.communicator, names))
+            calls[at] += cell.calls
+            moved[at] += cell.bytes
+            sums[at][0] += cell.time_s
+            sums[at][1] += waiting.waited_s(rank, cell)
+    uses = [CollectiveUse(*at, calls[at], moved[at], *sums[at]) for at in calls]
+    return tuple(sorted(uses, key=lambda use: (-use.time_s, use.name, use.communicator)))
+
+
+def _label(rank: RankRecord, communicator: int | None, names: Mapping[Key, str]) -> str:
+    return "" if communicator is None else names[key_of(rank.communicators[communicator])]

@@ -1,0 +1,193 @@
+"""One rank's image: tables as they lay in the rank's memory. ``ValueError`` for what cannot be right."""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Any
+
+from mpiric.model.record import (
+    CallCell,
+    CallSite,
+    CommunicatorRow,
+    FileUse,
+    Peer,
+    RankRecord,
+    RankState,
+    ReceiveTiming,
+    Region,
+    TrafficKind,
+)
+from mpiric.profile import layout
+from mpiric.profile.layout import ImageHead
+
+_STATES = {1: RankState.RUNNING, 2: RankState.FINALIZED, 3: RankState.STOPPED, 4: RankState.ABORTED}
+_KINDS = (TrafficKind.MESSAGE, TrafficKind.PUT, TrafficKind.GET)
+_INTERFACES = ("posix", "mpi-io", "stream")
+_NO_COMMUNICATOR = 0xFFFF
+
+Names = list[tuple[str, str]]
+
+
+def _text(raw: bytes) -> str:
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def read_names(raw: bytes) -> Names:
+    """Functions by number: name and class."""
+    names = [tuple(line.split(" ")) for line in raw.decode("ascii", "replace").splitlines()]
+    if not names or any(len(one) != 2 for one in names):
+        raise ValueError("its list of functions is damaged")
+    return [(one[0], one[1]) for one in names]
+
+
+def read_head(image: memoryview) -> ImageHead:
+    """The head of an image, checked against the bytes there are."""
+    magic, version, sections, size, rank, world, state, level, *rest = layout.IMAGE.unpack_from(image)
+    if magic != layout.IMAGE_MAGIC or version != layout.VERSION or sections != len(layout.SECTIONS):
+        raise ValueError("a rank's data does not begin as it should")
+    if not 0 <= rank < world <= layout.MOST_RANKS or size > len(image) or state not in _STATES:
+        raise ValueError(f"the head of rank {rank} contradicts itself")
+    tables = {}
+    for position, name in enumerate(layout.SECTIONS):
+        at = layout.IMAGE.size + position * layout.SECTION.size
+        offset, stride, capacity, used, lost = layout.SECTION.unpack_from(image, at)
+        if stride != layout.STRIDES[name] or used > capacity or offset + stride * used > size:
+            raise ValueError(f"the {name} of rank {rank} do not fit")
+        tables[name] = (offset, used, lost)
+    job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns, *receives = rest
+    return ImageHead(
+        version, size, rank, world, state, level, job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns,
+        (receives[0], receives[1], receives[2], receives[3]), tables,
+    )  # fmt: skip
+
+
+def _rows(image: memoryview, head: ImageHead, name: str, entry: Struct) -> Iterator[tuple[Any, ...]]:
+    offset, used, _ = head.sections[name]
+    return entry.iter_unpack(image[offset : offset + used * entry.size])
+
+
+def _tick_s(head: ImageHead) -> float:
+    """Seconds of one tick, from the two clock pairs; 0 for a rank that died before the second one."""
+    ticks, nanoseconds = head.latest_ticks - head.begin_ticks, head.latest_ns - head.begin_ns
+    return nanoseconds / ticks / 1e9 if ticks > 0 and nanoseconds > 0 else 0.0
+
+
+def _name(names: Names, number: int) -> str:
+    if number >= len(names):
+        raise ValueError(f"a call of function {number} of {len(names)}")
+    return names[number][0]
+
+
+def _cells(image: memoryview, head: ImageHead, names: Names, tick: float) -> Iterator[CallCell]:
+    communicators, regions = head.sections["communicators"][1], head.sections["regions"][1]
+    for key, calls, moved, timed, ticks, shortest, longest, waited, *histogram in _rows(
+        image, head, "cells", layout.CELL
+    ):
+        communicator, region = key >> 16 & 0xFFFF, key >> 40 & 0xFF
+        if (communicator >= communicators and communicator != _NO_COMMUNICATOR) or region >= regions:
+            raise ValueError(f"a call of rank {head.world_rank} on what is not there")
+        yield CallCell(
+            function=_name(names, key & 0xFFFF),
+            communicator=None if communicator == _NO_COMMUNICATOR else communicator,
+            region=region,
+            size_bin=key >> 32 & 0xFF,
+            calls=calls,
+            bytes=moved,
+            timed_calls=timed,
+            timed_s=ticks * tick,
+            shortest_s=shortest * tick if timed else 0.0,
+            longest_s=longest * tick,
+            waited_s=waited * tick,
+            histogram=tuple(histogram),
+        )
+
+
+def _communicators(image: memoryview, head: ImageHead) -> Iterator[CommunicatorRow]:
+    for members, ordinal, size, rank, remote, flags, name in _rows(
+        image, head, "communicators", layout.COMMUNICATOR
+    ):
+        yield CommunicatorRow(
+            members,
+            ordinal,
+            size,
+            rank,
+            remote,
+            bool(flags & 1),
+            bool(flags & 2),
+            bool(flags & 4),
+            _text(name),
+        )
+
+
+def _peers(image: memoryview, head: ImageHead) -> Iterator[Peer]:
+    for rank, kind, messages, moved in _rows(image, head, "peers", layout.PEER):
+        if kind >= len(_KINDS) or not -1 <= rank < head.world_size:
+            raise ValueError(f"rank {head.world_rank} reached a rank that is not there")
+        yield Peer(None if rank < 0 else rank, _KINDS[kind], messages, moved)
+
+
+def _files(image: memoryview, head: ImageHead, tick: float) -> Iterator[FileUse]:
+    for row in _rows(image, head, "files", layout.FILE):
+        opens, reads, writes, read, written, *ticks_and_counts, interface, processes, path = row
+        read_ticks, write_ticks, metadata_ticks, metadata, seeks, syncs, small, unaligned, sequential = (
+            ticks_and_counts
+        )
+        if interface >= len(_INTERFACES):
+            raise ValueError(f"a file of rank {head.world_rank} has no known interface")
+        yield FileUse(
+            path=_text(path),
+            interface=_INTERFACES[interface],
+            processes=processes,
+            opens=opens,
+            reads=reads,
+            writes=writes,
+            bytes_read=read,
+            bytes_written=written,
+            read_s=read_ticks * tick,
+            write_s=write_ticks * tick,
+            metadata_s=metadata_ticks * tick,
+            metadata=metadata,
+            seeks=seeks,
+            syncs=syncs,
+            small=small,
+            unaligned=unaligned,
+            sequential=sequential,
+        )
+
+
+def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Iterator[CallSite]:
+    for address, function, calls, moved, timed, ticks in _rows(image, head, "sites", layout.SITE):
+        yield CallSite(
+            address, _name(names, function), calls, moved, ticks * tick * (calls / timed if timed else 0.0)
+        )
+
+
+def _facts(image: memoryview, head: ImageHead) -> dict[str, str]:
+    offset, used, _ = head.sections["facts"]
+    lines = bytes(image[offset : offset + used]).decode("utf-8", "replace").split("\n")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def read_image(image: memoryview, names: Names) -> RankRecord:
+    """One rank from its image."""
+    head = read_head(image)
+    tick = _tick_s(head)
+    return RankRecord(
+        rank=head.world_rank,
+        state=_STATES[head.state],
+        job=head.job,
+        begin_unix_s=head.begin_unix_ns / 1e9,
+        wall_s=max(0.0, (head.latest_ns - head.begin_ns) / 1e9),
+        thread_level=head.thread_level,
+        cells=tuple(_cells(image, head, names, tick)),
+        communicators=tuple(_communicators(image, head)),
+        peers=tuple(_peers(image, head)),
+        regions=tuple(
+            Region(_text(name), entries, ticks * tick)
+            for entries, ticks, _, name in _rows(image, head, "regions", layout.REGION)
+        ),
+        files=tuple(_files(image, head, tick)),
+        sites=tuple(_sites(image, head, names, tick)),
+        receives=ReceiveTiming(*head.receives),
+        facts=_facts(image, head),
+        lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
+    )

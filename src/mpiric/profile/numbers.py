@@ -1,0 +1,135 @@
+"""Derived numbers by name: what rules of advice look at, and their sentences quote.
+
+Shares are of the time of all ranks unless the name says otherwise; what has no basis in a record is 0.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from mpiric.model.profile import CollectiveUse, Efficiencies, FileTotal, FunctionUse, Message, RankUse
+from mpiric.model.record import Record
+from mpiric.profile.ranks import POINT_TO_POINT, fact
+from mpiric.profile.traffic import outside_bytes
+
+_SMALL_BYTES = 2048  # a message whose cost is its start-up rather than its length
+_TICKS_PER_S = 1e6
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def time_numbers(
+    functions: Iterable[FunctionUse], collectives: Iterable[CollectiveUse], ranks: tuple[RankUse, ...]
+) -> dict[str, float]:
+    """What the ranks' time went into."""
+    total_s = sum(rank.wall_s for rank in ranks)
+    by_name: dict[str, float] = {}
+    by_kind: dict[str, float] = {}
+    for use in functions:
+        by_name[use.name] = by_name.get(use.name, 0.0) + use.time_s + use.waited_s
+        by_kind[use.kind] = by_kind.get(use.kind, 0.0) + use.time_s + use.waited_s
+    collective_s = sum(use.time_s for use in collectives)
+    waited_s = sum(use.waited_s for use in collectives)
+    numbers = {f"{kind}_share": _share(time_s, total_s) for kind, time_s in by_kind.items()}
+    numbers["mpi_share"] = _share(sum(rank.mpi_s for rank in ranks), total_s)
+    numbers["point_to_point_share"] = _share(sum(by_kind.get(kind, 0.0) for kind in POINT_TO_POINT), total_s)
+    numbers["collective_wait_share"] = _share(waited_s, total_s)
+    numbers["collective_transfer_share"] = max(0.0, _share(collective_s - waited_s, total_s))
+    for name in ("Barrier", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Iprobe", "Test", "Allgather"):
+        numbers[f"{name.lower()}_share"] = _share(by_name.get(f"MPI_{name}", 0.0), total_s)
+    numbers["poll_calls_per_s"] = _share(sum(use.calls for use in functions if use.kind == "poll"), total_s)
+    return numbers
+
+
+def message_numbers(
+    record: Record, traffic: tuple[Message, ...], places: Mapping[int, int]
+) -> dict[str, float]:
+    """Messages between ranks: how large, how far, how late their receives."""
+    moved = sum(message.bytes for message in traffic)
+    messages = sum(message.messages for message in traffic)
+    abroad = sum(m.bytes for m in traffic if places.get(m.source) != places.get(m.destination))
+    small = sum(
+        cell.calls
+        for rank in record.ranks
+        for cell in rank.cells
+        if record.function_classes.get(cell.function) in ("send", "start")
+        and 0 < cell.bytes <= cell.calls * _SMALL_BYTES  # none: to MPI_PROC_NULL
+    )
+    looked_at = sum(rank.receives.looked_at for rank in record.ranks)
+    late = sum(rank.receives.late for rank in record.ranks)
+    return {
+        "messages": messages,
+        "message_bytes": moved,
+        "mean_message_bytes": _share(moved, messages),
+        "small_message_share": min(1.0, _share(small, messages)),
+        "off_node_share": _share(abroad, moved),
+        "outside_world_bytes": outside_bytes(record),
+        "receives_looked_at": looked_at,
+        "late_receive_share": _share(late, looked_at),
+        "late_receive_bytes": sum(rank.receives.late_bytes for rank in record.ranks),
+        "late_receive_peak_bytes": max((rank.receives.largest_bytes for rank in record.ranks), default=0),
+    }
+
+
+def balance_numbers(ranks: tuple[RankUse, ...], efficiency: Efficiencies) -> dict[str, float]:
+    """Efficiencies, and the rank that works longest."""
+    useful = {rank.rank: rank.useful_s for rank in ranks}
+    busiest = max(useful, key=lambda rank: (useful[rank], -rank), default=0)
+    mean = _share(sum(useful.values()), len(useful))
+    return {
+        "parallel_efficiency": efficiency.parallel,
+        "load_balance": efficiency.load_balance,
+        "communication_efficiency": efficiency.communication,
+        "serialisation_efficiency": efficiency.serialisation,
+        "transfer_efficiency": efficiency.transfer,
+        "imbalance_share": _share(
+            useful.get(busiest, 0.0) - mean, max((rank.wall_s for rank in ranks), default=0.0)
+        ),
+        "busiest_rank": busiest,
+        "busiest_over_mean": _share(useful.get(busiest, 0.0), mean),
+    }
+
+
+def system_numbers(record: Record) -> dict[str, float]:
+    """What the kernel and the placement did to the ranks."""
+    wall_s = sum(rank.wall_s for rank in record.ranks)
+    user_us = sum(fact(rank, "time.user_us") for rank in record.ranks)
+    system_us = sum(fact(rank, "time.system_us") for rank in record.ranks)
+    anonymous = sum(fact(rank, "memory.anonymous_kib") for rank in record.ranks)
+    return {
+        "system_share": _share(system_us, user_us + system_us),
+        "cpu_use": _share((user_us + system_us) / _TICKS_PER_S, wall_s),
+        "minor_faults_per_s": _share(sum(fact(rank, "faults.minor") for rank in record.ranks), wall_s),
+        "major_faults": sum(fact(rank, "faults.major") for rank in record.ranks),
+        "involuntary_per_s": _share(sum(fact(rank, "switches.involuntary") for rank in record.ranks), wall_s),
+        "involuntary_switches": sum(fact(rank, "switches.involuntary") for rank in record.ranks),
+        "swapped_bytes": sum(fact(rank, "memory.swapped_kib") for rank in record.ranks) << 10,
+        "peak_bytes": max((fact(rank, "memory.peak_kib") for rank in record.ranks), default=0) << 10,
+        "anonymous_bytes": anonymous << 10,
+        "huge_share": _share(sum(fact(rank, "memory.huge_kib") for rank in record.ranks), anonymous),
+    }
+
+
+def io_numbers(files: tuple[FileTotal, ...], ranks: tuple[RankUse, ...]) -> dict[str, float]:
+    """Files: time, small and unaligned accesses, metadata, one rank that writes for all."""
+    total_s = sum(rank.wall_s for rank in ranks)
+    real = [file for file in files if file.interface != "stream"]
+    accesses = sum(file.reads + file.writes for file in real)
+    written = sum(file.bytes_written for file in real)
+    alone = sum(file.bytes_written for file in real if file.ranks == 1)
+    shared = [file for file in real if file.ranks > 1 and file.bytes_written and file.interface == "posix"]
+    return {
+        "io_share": _share(sum(file.time_s for file in files), total_s),
+        "io_accesses": accesses,
+        "io_bytes_read": sum(file.bytes_read for file in real),
+        "io_bytes_written": written,
+        "small_io_share": _share(sum(file.small for file in real), accesses),
+        "unaligned_io_share": _share(sum(file.unaligned for file in real), accesses),
+        "metadata_per_s": _share(
+            sum(file.metadata for file in real), max((r.wall_s for r in ranks), default=0.0)
+        ),
+        "metadata_calls": sum(file.metadata for file in real),
+        "one_rank_write_share": _share(alone, written),
+        "shared_posix_files": len(shared),
+        "printed_bytes": sum(file.bytes_written for file in files if file.interface == "stream"),
+    }

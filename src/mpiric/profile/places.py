@@ -1,0 +1,39 @@
+"""Where ranks may run: crowding and binding, from the affinity that each of them recorded."""
+
+from collections import defaultdict
+
+from mpiric.model.profile import RankUse
+
+
+def parse_cpus(text: str) -> frozenset[int]:
+    """``0-2,5`` → {0, 1, 2, 5}; what cannot be read is left out."""
+    cpus: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (last or first).isdigit():
+            cpus.update(range(int(first), min(int(last or first), int(first) + 65536) + 1))
+    return frozenset(cpus)
+
+
+def place_numbers(ranks: tuple[RankUse, ...]) -> dict[str, float]:
+    """Ranks a CPU, ranks that share their only CPU, ranks bound to nothing."""
+    hosts: dict[str, list[frozenset[int]]] = defaultdict(list)
+    for rank in ranks:
+        hosts[rank.host].append(parse_cpus(rank.affinity))
+    crowding, stacked, unbound, told = 0.0, 0, 0, 0
+    for masks in hosts.values():
+        known = [mask for mask in masks if mask]
+        every = frozenset().union(*known)
+        if not every:
+            continue
+        told += len(known)
+        crowding = max(crowding, len(masks) / len(every))
+        unbound += sum(mask == every for mask in known) if len(every) > 1 else 0
+        alone = [min(mask) for mask in known if len(mask) == 1]
+        stacked += len(alone) - len(set(alone))
+    return {
+        "nodes": len(hosts),
+        "ranks_per_cpu": crowding,
+        "unbound_share": unbound / told if told else 0.0,
+        "ranks_on_a_taken_cpu": stacked,
+    }

@@ -1,0 +1,118 @@
+"""Reads records. Everything in a file is doubted: sizes are checked before they become memory."""
+
+import struct
+from pathlib import Path
+from zlib import crc32
+
+from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
+from mpiric.model.record import RankRecord, Record
+from mpiric.profile import layout
+from mpiric.profile.image import read_image, read_names
+
+
+class RecordError(MpiricError):
+    """The record is damaged, cut short, or of a version this mpiric does not know."""
+
+    exit_code = ExitCode.USAGE
+
+
+def _damaged(path: Path, what: str) -> RecordError:
+    return RecordError(f"{path} is not a usable record: {what}", hint="profile the program again")
+
+
+def _read_merged(path: Path, data: memoryview) -> Record:
+    magic, version, world_size, size, index, names, names_bytes = layout.MERGED.unpack_from(data)
+    if magic != layout.RECORD_MAGIC:
+        raise _damaged(path, "it does not begin as one")
+    if version != layout.VERSION:
+        raise _damaged(path, f"its format is version {version}, this mpiric reads {layout.VERSION}")
+    if size != len(data):
+        raise _damaged(path, f"it has {len(data)} bytes where {size} were written")
+    if not 0 < world_size <= layout.MOST_RANKS or not layout.MERGED.size <= index <= names:
+        raise _damaged(path, "its head contradicts itself")
+    if names + names_bytes != size or (names - index) % layout.ENTRY.size:
+        raise _damaged(path, "its index does not fit")
+    functions = read_names(bytes(data[names:]))
+    ranks = []
+    for at in range(index, names, layout.ENTRY.size):
+        offset, length, checksum, rank = layout.ENTRY.unpack_from(data, at)
+        if not layout.MERGED.size <= offset <= offset + length <= index:
+            raise _damaged(path, f"the data of rank {rank} lies outside it")
+        image = data[offset : offset + length]
+        if crc32(image) != checksum:
+            raise _damaged(path, f"the data of rank {rank} has changed since it was written")
+        ranks.append(_rank(path, image, functions))
+    if [one.rank for one in ranks] != sorted({one.rank for one in ranks}):
+        raise _damaged(path, "a rank is in it twice or out of order")
+    return Record(world_size, dict(functions), tuple(ranks))
+
+
+def _rank(path: Path, image: memoryview, functions: list[tuple[str, str]]) -> RankRecord:
+    try:
+        return read_image(image, functions)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _read_part(path: Path, data: memoryview) -> Record:
+    try:
+        names = read_names(_section(data, "names"))
+        return Record(layout.IMAGE.unpack_from(data)[5], dict(names), (_rank(path, data, names),))
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _section(data: memoryview, name: str) -> bytes:
+    at = layout.IMAGE.size + layout.SECTIONS.index(name) * layout.SECTION.size
+    offset, _, _, used, _ = layout.SECTION.unpack_from(data, at)
+    return bytes(data[offset : offset + used])
+
+
+def read_file(path: Path) -> Record:
+    """One file: a merged record, or the part that one rank left."""
+    try:
+        data = memoryview(path.read_bytes())
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        if bytes(data[:8]) == layout.IMAGE_MAGIC:
+            return _read_part(path, data)
+        return _read_merged(path, data)
+    except struct.error:
+        raise _damaged(path, "it is cut short") from None
+
+
+def _joined(parts: list[Record]) -> Record:
+    """Parts of one run as one record; of two parts of one rank the later one counts."""
+    latest = {
+        one.rank: one for part in sorted(parts, key=lambda p: p.ranks[0].begin_unix_s) for one in part.ranks
+    }
+    return Record(
+        parts[0].world_size, parts[0].function_classes, tuple(latest[rank] for rank in sorted(latest))
+    )
+
+
+def _read_directory(path: Path) -> Record:
+    merged = path / "record.mpiric"
+    parts = [read_file(part) for part in sorted(path.glob("rank-*.part"))]
+    if merged.is_file():
+        record = read_file(merged)
+        jobs = {one.job for one in record.ranks}
+        rest = [part for part in parts if part.ranks[0].job in jobs and part.ranks[0].rank in record.missing]
+        return _joined([record, *rest]) if rest else record
+    if not parts:
+        raise NotFoundError(
+            f"there is no record in {path}",
+            hint="was the program an MPI program, and did every rank end at once?",
+        )
+    newest = max(parts, key=lambda part: part.ranks[0].begin_unix_s)
+    return _joined([part for part in parts if part.ranks[0].job == newest.ranks[0].job])
+
+
+def read_record(path: Path | str) -> Record:
+    """The record at a path: a directory that `mpiric profile` wrote, a merged file, or the part of one rank.
+
+    Raises ``RecordError`` for what is damaged and ``NotFoundError`` for what is not there.
+    """
+    path = Path(path)
+    return _read_directory(path) if path.is_dir() else read_file(path)

@@ -1,0 +1,138 @@
+"""A record as tables, for CSV files and pandas: one row a cell, peer, file, rank, region, call site."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mpiric.model.errors import NoRoomError, NotFoundError
+from mpiric.model.record import RankRecord, Record
+from mpiric.profile.cells import bin_bounds
+from mpiric.profile.communicators import key_of, labels
+
+Row = dict[str, Any]
+
+
+def _calls(record: Record) -> Iterator[Row]:
+    names = labels(record)
+    for rank in record.ranks:
+        for cell in rank.cells:
+            at = cell.communicator
+            low, high = bin_bounds(cell.size_bin)
+            yield {
+                "rank": rank.rank,
+                "function": cell.function,
+                "class": record.function_classes.get(cell.function, ""),
+                "communicator": "" if at is None else names[key_of(rank.communicators[at])],
+                "region": rank.regions[cell.region].name,
+                "low_bytes": low,
+                "high_bytes": high,
+                "calls": cell.calls,
+                "bytes": cell.bytes,
+                "time_s": cell.time_s,
+                "timed_calls": cell.timed_calls,
+                "shortest_s": cell.shortest_s,
+                "longest_s": cell.longest_s,
+                "waited_s": cell.waited_s,
+            }
+
+
+def _traffic(record: Record) -> Iterator[Row]:
+    for rank in record.ranks:
+        for peer in rank.peers:
+            yield {
+                "rank": rank.rank,
+                "peer": peer.world_rank,
+                "kind": peer.kind.value,
+                "messages": peer.messages,
+                "bytes": peer.bytes,
+            }
+
+
+def _ranks(record: Record) -> Iterator[Row]:
+    facts = sorted({key for rank in record.ranks for key in rank.facts if not key.startswith("thread.")})
+    for rank in record.ranks:
+        row: Row = {"rank": rank.rank, "state": rank.state.value, "wall_s": rank.wall_s}
+        row |= {name: getattr(rank.receives, name) for name in ("looked_at", "late", "late_bytes")}
+        yield row | {key: _number(rank.facts.get(key, "")) for key in facts}
+
+
+def _threads(record: Record) -> Iterator[Row]:
+    for rank in record.ranks:
+        for key, value in rank.facts.items():
+            if key.startswith("thread."):
+                name, *pairs = value.rsplit(" ", 4)
+                yield {"rank": rank.rank, "thread": int(key[7:]), "name": name} | {
+                    key: _number(text) for key, _, text in (pair.partition("=") for pair in pairs)
+                }
+
+
+def _rows_of(table: str) -> Callable[[Record], Iterator[Row]]:
+    def rows(record: Record) -> Iterator[Row]:
+        for rank in record.ranks:
+            for entry in _entries(rank, table):
+                yield {"rank": rank.rank} | {
+                    field.name: getattr(entry, field.name) for field in fields(entry)
+                }
+
+    return rows
+
+
+def _entries(rank: RankRecord, table: str) -> tuple[Any, ...]:
+    entries: tuple[Any, ...] = getattr(rank, table)
+    return entries
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+TABLES: Mapping[str, Callable[[Record], Iterator[Row]]] = {
+    "calls": _calls,
+    "traffic": _traffic,
+    "ranks": _ranks,
+    "threads": _threads,
+    "communicators": _rows_of("communicators"),
+    "regions": _rows_of("regions"),
+    "files": _rows_of("files"),
+    "sites": _rows_of("sites"),
+}
+
+
+def rows(record: Record, table: str) -> list[Row]:
+    """The rows of one of `TABLES`; every row has the same keys."""
+    return list(TABLES[table](record))
+
+
+def write_csv(record: Record, directory: Path) -> tuple[Path, ...]:
+    """One file a table that has rows. Raises NoRoomError when the directory cannot be written."""
+    written = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for table in TABLES:
+            found = rows(record, table)
+            if found:
+                path = directory / f"{table}.csv"
+                with path.open("w", newline="", encoding="utf-8") as file:
+                    writer = csv.DictWriter(file, list(found[0]))
+                    writer.writeheader()
+                    writer.writerows(found)
+                written.append(path)
+    except OSError as error:
+        raise NoRoomError(
+            f"cannot write {directory}: {error.strerror}", hint="name another directory"
+        ) from error
+    return tuple(written)
+
+
+def frame(record: Record, table: str) -> Any:
+    """One of `TABLES` as a pandas DataFrame. Raises NotFoundError where pandas is not installed."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise NotFoundError(
+            "pandas is not installed", hint="pip install pandas, or use rows() and write_csv()"
+        ) from None
+    return pandas.DataFrame(rows(record, table))

@@ -1,0 +1,49 @@
+"""Who sent how much to whom: exact, between ranks and between nodes. Collectives are not in it."""
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
+
+from mpiric.model.profile import Message
+from mpiric.model.record import Record, TrafficKind
+
+POINT_TO_POINT = frozenset({TrafficKind.MESSAGE})
+ONE_SIDED = frozenset({TrafficKind.PUT, TrafficKind.GET})
+
+
+def between_ranks(record: Record, kinds: Container[TrafficKind]) -> tuple[Message, ...]:
+    """Sparse, ordered by source and destination. What is got flows from the rank it was got from."""
+    counts: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    for rank in record.ranks:
+        for peer in rank.peers:
+            if peer.kind not in kinds or peer.world_rank is None:
+                continue
+            ends = (rank.rank, peer.world_rank)
+            count = counts[ends[::-1] if peer.kind is TrafficKind.GET else ends]
+            count[0] += peer.messages
+            count[1] += peer.bytes
+    return tuple(Message(source, to, *counts[source, to]) for source, to in sorted(counts))
+
+
+def outside_bytes(record: Record) -> int:
+    """Bytes sent to ranks of other worlds."""
+    return sum(peer.bytes for rank in record.ranks for peer in rank.peers if peer.world_rank is None)
+
+
+def nodes_of(record: Record) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Host names in the order of their first rank, and rank → position among them."""
+    names: dict[str, int] = {}
+    places = {
+        rank.rank: names.setdefault(rank.facts.get("host", "unknown"), len(names)) for rank in record.ranks
+    }
+    return tuple(names), places
+
+
+def between_nodes(traffic: Iterable[Message], places: Mapping[int, int]) -> tuple[Message, ...]:
+    """The same by node; ranks that left no record belong to none and are left out."""
+    counts: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    for message in traffic:
+        if message.source in places and message.destination in places:
+            count = counts[places[message.source], places[message.destination]]
+            count[0] += message.messages
+            count[1] += message.bytes
+    return tuple(Message(source, to, *counts[source, to]) for source, to in sorted(counts))

@@ -1,0 +1,1 @@
+"""Model → terminal and HTML."""

@@ -1,0 +1,62 @@
+"""Two records side by side, for the terminal and for scripts."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mpiric.model.comparison import Change, Comparison
+from mpiric.report._amounts import count, seconds, share, size
+
+_FORMS = {"ranks": count, "wall time": seconds, "peak memory of a rank": size}
+_MOST = 8
+
+
+def headline_value(value: float, name: str) -> str:
+    """A value of the headline in its unit; what has none is a share."""
+    return _FORMS.get(name, share)(value)
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Headline, functions, advice."""
+    console.print(Text(f"A  {comparison.labels[0]}\nB  {comparison.labels[1]}", style="bold"))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for heading in ("A", "B", "B / A"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for change in comparison.headline:
+        table.add_row(
+            change.name,
+            *(headline_value(v, change.name) for v in (change.before, change.after)),
+            _ratio(change),
+        )
+    table.add_section()
+    for change in comparison.functions[:_MOST]:
+        table.add_row(f"{change.name}, a rank", seconds(change.before), seconds(change.after), _ratio(change))
+    console.print(table)
+    for says in comparison.advice_gone:
+        console.print(Text(f"no longer: {says}", style="green"))
+    for says in comparison.advice_new:
+        console.print(Text(f"new: {says}", style="yellow"))
+
+
+def _ratio(change: Change) -> str:
+    return "–" if change.ratio is None else f"{change.ratio:.2f}"
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Keys are a contract (docs/guides/profile.md): added to, never renamed."""
+
+    def rows(changes: tuple[Change, ...]) -> list[dict[str, Any]]:
+        return [{"name": c.name, "before": c.before, "after": c.after, "ratio": c.ratio} for c in changes]
+
+    return {
+        "records": list(comparison.labels),
+        "headline": rows(comparison.headline),
+        "functions": rows(comparison.functions),
+        "calls": rows(comparison.calls),
+        "sizes": rows(comparison.sizes),
+        "advice_gone": list(comparison.advice_gone),
+        "advice_new": list(comparison.advice_new),
+    }

@@ -1,0 +1,76 @@
+"""A plan for the terminal: one line a NUMA node, one cell a core with the rank that has it."""
+
+from collections.abc import Mapping
+
+from mpiric.model.machine import Core
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_list
+
+_CELLS_A_LINE = 24
+_SHOWN_RANKS = 16
+
+
+def placement_text(plan: Plan) -> str:
+    """Picture, table of ranks and notes of a node; nodes are alike."""
+    per_node = f"{plan.ranks_per_node} ranks on each of {plan.nodes} nodes"
+    if plan.nodes == 1:
+        per_node = f"{plan.ranks_per_node} ranks"
+    head = f"{per_node}, {plan.threads} thread{'s' if plan.threads > 1 else ''} each, policy {plan.policy}"
+    notes = [f"  - {note}" for note in plan.notes]
+    return "\n".join([head, "", *picture(plan), "", *_ranks(plan), *([""] if notes else []), *notes])
+
+
+def picture(plan: Plan) -> list[str]:
+    """``.`` is an idle core, ``x`` one that may not be used."""
+    owner = owners(plan)
+    width = max(2, *(len(text) for text in owner.values()))
+    lines = []
+    for node in plan.topology.numa_nodes:
+        cores = [core for core in plan.topology.cores if core.numa_node == node.index]
+        for start in range(0, len(cores), _CELLS_A_LINE):
+            cells = " ".join(
+                _cell(plan, core, owner).rjust(width) for core in cores[start : start + _CELLS_A_LINE]
+            )
+            name = f"package {cores[0].package}  NUMA {node.index}" if start == 0 else ""
+            lines.append(f"  {name:<22} {cells}")
+    return lines
+
+
+def owners(plan: Plan) -> Mapping[int, str]:
+    """Core index → the local rank that has it, ``0/1`` for several."""
+    found: dict[int, list[str]] = {}
+    for number, seat in enumerate(plan.seats):
+        for core in seat.cores:
+            found.setdefault(core.index, []).append(str(number))
+    return {index: "/".join(numbers) for index, numbers in found.items()}
+
+
+def _cell(plan: Plan, core: Core, owner: Mapping[int, str]) -> str:
+    if core.index in owner:
+        return owner[core.index]
+    return "." if set(core.pus) & set(plan.usable) else "x"
+
+
+def _ranks(plan: Plan) -> list[str]:
+    lines = []
+    for number, seat in enumerate(plan.seats[:_SHOWN_RANKS]):
+        gpu = f"  GPU {seat.gpu} ({plan.gpus[seat.gpu].name})" if seat.gpu >= 0 else ""
+        lines.append(f"  rank {number:<4} NUMA {seat.numa:<3} hardware threads {pu_list(seat.pus)}{gpu}")
+    if plan.ranks_per_node > _SHOWN_RANKS:
+        lines.append(f"  … and {plan.ranks_per_node - _SHOWN_RANKS} more")
+    return lines
+
+
+def launchers_text(launchers: Mapping[str, Emission]) -> str:
+    """Each launcher's line with its variables, and the files that belong to it."""
+    lines = []
+    for name, emission in launchers.items():
+        variables = [f"{key}={_quoted(value)}" for key, value in emission.env.items()]
+        lines += [f"{name}:", "  " + " ".join([*variables, *map(_quoted, emission.argv)])]
+        lines += [f"  with the file {file} (--write DIR)" for file in emission.files]
+        lines += [f"  {emission.note}"] if emission.note else []
+    return "\n".join(lines)
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'" if any(letter in word for letter in "[]{}() *") else word

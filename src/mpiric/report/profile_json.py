@@ -1,0 +1,78 @@
+"""A profile as the one JSON object that scripts read."""
+
+from dataclasses import asdict
+from typing import Any
+
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice, FileTotal, Profile
+
+
+def profile_json(profile: Profile) -> dict[str, Any]:
+    """Keys are a contract (docs/guides/profile.md): added to, never renamed."""
+    return {
+        "command": profile.command,
+        "mpi": profile.mpi,
+        "ranks": profile.world_size,
+        "wall_s": profile.wall_s,
+        "mpi_share": profile.mpi_share,
+        "efficiencies": asdict(profile.efficiencies),
+        "functions": [asdict(use) for use in profile.functions],
+        "communicators": [_communicator(use) for use in map(asdict, profile.communicators)],
+        "sizes": [asdict(use) for use in profile.sizes],
+        "p2p": [[m.source, m.destination, m.messages, m.bytes] for m in profile.p2p],
+        "one_sided": [[m.source, m.destination, m.messages, m.bytes] for m in profile.one_sided],
+        "collective": [asdict(use) for use in profile.collectives],
+        "regions": [asdict(use) for use in profile.regions],
+        "by_rank": [asdict(use) | {"regions": dict(use.regions)} for use in profile.ranks],
+        "nodes": list(profile.nodes),
+        "node_traffic": [[m.source, m.destination, m.messages, m.bytes] for m in profile.node_traffic],
+        "io": _io(profile),
+        "sites": [asdict(use) for use in profile.sites],
+        "numbers": dict(profile.numbers),
+        "findings": [advice_json(advice) for advice in profile.advice],
+        "notes": list(profile.notes),
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """One finding, from whatever room."""
+    return {"id": finding.id, "says": finding.says, "evidence": finding.evidence, "fix": finding.fix}
+
+
+def advice_json(advice: Advice) -> dict[str, Any]:
+    """One finding of a record, with what it may be worth."""
+    return finding_json(advice.finding) | {
+        "gain_share": advice.gain_share,
+        "knobs": list(advice.knobs),
+        "source": advice.source,
+    }
+
+
+def _communicator(use: dict[str, Any]) -> dict[str, Any]:
+    return {"name": use.pop("label"), **use}
+
+
+def _io(profile: Profile) -> dict[str, Any]:
+    def total(name: str, files: list[FileTotal]) -> int:
+        return int(sum(getattr(file, name) for file in files))
+
+    real = [file for file in profile.files if file.interface != "stream"]
+    streams = [file for file in profile.files if file.interface == "stream"]
+    names = (
+        "opens",
+        "reads",
+        "writes",
+        "bytes_read",
+        "bytes_written",
+        "metadata",
+        "small",
+        "unaligned",
+        "sequential",
+    )
+    return {
+        **{name: total(name, real) for name in names},
+        "time_s": sum(file.time_s for file in profile.files),
+        "share": profile.numbers["io_share"],
+        "printed_bytes": total("bytes_written", streams),
+        "files": [asdict(file) for file in profile.files],
+    }

@@ -1,0 +1,28 @@
+"""Memory and what the kernel did."""
+
+from typing import Any
+
+from mpiric.model.profile import Profile
+from mpiric.report._amounts import count, share, size
+
+TITLE = "Memory and kernel"
+
+
+def view(profile: Profile) -> dict[str, Any]:
+    """Name, value and what it tells."""
+    n = profile.numbers
+    return {
+        "rows": [
+            ("largest resident size of a rank", size(n["peak_bytes"]), "at its peak"),
+            ("on huge pages", share(n["huge_share"]), f"of {size(n['anonymous_bytes'])} of anonymous memory"),
+            ("swapped out", size(n["swapped_bytes"]), "at the end"),
+            ("CPU time in the kernel", share(n["system_share"]), "of the CPU time of all ranks"),
+            ("CPU time used", share(n["cpu_use"]), "of the time of all ranks; above 100 % with threads"),
+            (
+                "page faults",
+                f"{count(n['minor_faults_per_s'])} /s",
+                f"a rank; {count(n['major_faults'])} from disk",
+            ),
+            ("lost the CPU", f"{n['involuntary_per_s']:.3g} /s", "a rank: involuntary context switches"),
+        ]
+    }

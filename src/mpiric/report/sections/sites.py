@@ -1,0 +1,13 @@
+"""Where in the program MPI is called from, when that was asked for."""
+
+from typing import Any
+
+from mpiric.model.profile import Profile
+
+TITLE = "Call sites"
+_MOST = 40
+
+
+def view(profile: Profile) -> dict[str, Any]:
+    """The most expensive places."""
+    return {"sites": profile.sites[:_MOST], "left_out": max(0, len(profile.sites) - _MOST)}

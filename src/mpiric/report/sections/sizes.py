@@ -1,0 +1,26 @@
+"""Calls, bytes and time by the bytes that one call moves."""
+
+from typing import Any
+
+from mpiric.model.profile import Profile
+from mpiric.report._amounts import size
+
+TITLE = "Message sizes"
+
+
+def view(profile: Profile) -> dict[str, Any]:
+    """Rows for the table, columns for the chart."""
+    labels = [f"{size(use.low_bytes)} – {size(use.high_bytes + 1)}" for use in profile.sizes]
+    total_s = sum(use.time_s for use in profile.sizes)
+    return {
+        "rows": [
+            (label, use, use.time_s / total_s if total_s else 0.0)
+            for label, use in zip(labels, profile.sizes, strict=True)
+        ],
+        "chart": {
+            "labels": labels,
+            "calls": [use.calls for use in profile.sizes],
+            "bytes": [use.bytes for use in profile.sizes],
+            "time_s": [use.time_s for use in profile.sizes],
+        },
+    }

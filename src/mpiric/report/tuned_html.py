@@ -1,0 +1,114 @@
+"""The result of a tune as one self-contained HTML page: no script, no network, light and dark, for print."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from math import log
+
+from jinja2 import Environment, StrictUndefined
+
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.tuned import Tuned
+from mpiric.report.tuned_text import amount, duration
+
+_WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One run in a chart; positions in the units of the SVG's viewBox."""
+
+    x: float
+    y: float
+    kind: str  # CSS class: "original", "tuned", "tried", "rejected"
+    title: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Dots over the order of the runs, with a logarithmic axis of the objective."""
+
+    dots: tuple[Dot, ...]
+    lines: tuple[tuple[float, float, float, float], ...]
+    ticks: tuple[tuple[float, str], ...]
+    width: float = _WIDTH
+    height: float = _HEIGHT
+
+
+def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
+    """The whole page. ``trials`` are all runs of the tune."""
+    template = files("mpiric.report").joinpath("templates/tuned.html").read_text(encoding="utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return page.from_string(template).render(
+        tuned=tuned,
+        evidence=tuned.evidence,
+        pairs=_pairs_chart(tuned),
+        search=_search_chart(trials, tuned),
+        machine=tuned.machine,
+        version=version,
+        amount=lambda value: amount(value, tuned.objective),
+        duration=duration,
+        command=" ".join(tuned.job.argv),
+    )
+
+
+def _pairs_chart(tuned: Tuned) -> Chart | None:
+    """Original and candidate of each pair, joined by a line."""
+    if tuned.evidence is None or not tuned.evidence.pairs:
+        return None
+    pairs = tuned.evidence.pairs
+    shown = [(tuned.shown(original), tuned.shown(candidate)) for original, candidate in pairs]
+    place = _Scale([value for pair in shown for value in pair], len(pairs))
+    dots, lines = [], []
+    for index, (original, candidate) in enumerate(shown):
+        x = place.x(index)
+        lines.append((x, place.y(original), x, place.y(candidate)))
+        title = (
+            f"pair {index + 1}: {amount(original, tuned.objective)} → {amount(candidate, tuned.objective)}"
+        )
+        dots += [Dot(x, place.y(original), "original", title), Dot(x, place.y(candidate), "tuned", title)]
+    return Chart(tuple(dots), tuple(lines), place.ticks(tuned.objective))
+
+
+def _search_chart(trials: tuple[Trial, ...], tuned: Tuned) -> Chart | None:
+    """Every run of the search in order; rejected ones along the lower edge."""
+    tried = [trial for trial in trials if trial.phase in (Phase.OBSERVE, Phase.SEARCH)]
+    values = [tuned.shown(trial.objective) for trial in tried if trial.objective is not None]
+    if not values:
+        return None
+    place = _Scale(values, len(tried))
+    dots = []
+    for index, trial in enumerate(tried):
+        kind = "tried" if trial.configuration else "original"
+        if trial.objective is None or trial.outcome is not Outcome.OK:
+            dots.append(
+                Dot(
+                    place.x(index),
+                    _HEIGHT - _MARGIN / 2,
+                    "rejected",
+                    f"{trial.configuration}: {trial.reason}",
+                )
+            )
+        else:
+            value = tuned.shown(trial.objective)
+            title = f"{amount(value, tuned.objective)}  {trial.configuration}"
+            dots.append(Dot(place.x(index), place.y(value), kind, title))
+    return Chart(tuple(dots), (), place.ticks(tuned.objective))
+
+
+class _Scale:
+    """Run number → x, objective → y on a logarithmic axis with a little room at both ends."""
+
+    def __init__(self, values: list[float], count: int) -> None:
+        self._low, self._high = min(values) * 0.95, max(values) * 1.05
+        self._count = count
+
+    def x(self, index: int) -> float:
+        return round(_MARGIN + (index + 0.5) * (_WIDTH - 1.3 * _MARGIN) / self._count, 1)
+
+    def y(self, value: float) -> float:
+        share = log(value / self._low) / log(self._high / self._low)
+        return round(_HEIGHT - _MARGIN - share * (_HEIGHT - 1.5 * _MARGIN), 1)
+
+    def ticks(self, objective: str) -> tuple[tuple[float, str], ...]:
+        middle = (self._low * self._high) ** 0.5
+        return tuple((self.y(value), amount(value, objective)) for value in (self._low, middle, self._high))

@@ -1,0 +1,68 @@
+"""The result of a tune as the one JSON object that scripts read."""
+
+from math import isfinite
+from typing import Any
+
+from mpiric.model.tuned import Timing, Tuned
+
+
+def tuned_json(tuned: Tuned) -> dict[str, Any]:
+    """Keys are a contract (docs/reference/tune-json.md): added to, never renamed."""
+    evidence = tuned.evidence
+    command: dict[str, Any] | None = None
+    if tuned.launch is not None:
+        command = {
+            "argv": list(tuned.launch.argv),
+            "env": dict(tuned.launch.environment),
+            "unset": list(tuned.launch.unset),
+        }
+    return {
+        "verdict": tuned.verdict.value,
+        # Nothing to change leaves the original itself, which is as fast as itself.
+        "ratio": evidence.ratio if evidence else 1.0,
+        "ratio_ci95": [_finite(evidence.low), _finite(evidence.high)] if evidence else [1.0, 1.0],
+        "objective": tuned.objective,
+        "original": _timing(tuned.original),
+        "tuned": _timing(tuned.tuned or tuned.original),
+        "changes": [
+            {"knob": change.knob, "value": change.value, "why": change.why, "note": change.note}
+            for change in tuned.changes
+        ],
+        "rejected": [
+            {"configuration": entry.configuration.as_dict(), "reason": entry.reason}
+            for entry in tuned.rejected
+        ],
+        "findings": [
+            {"id": f.id, "says": f.says, "evidence": f.evidence, "fix": f.fix} for f in tuned.findings
+        ],
+        "runs": tuned.runs,
+        "elapsed_s": tuned.elapsed_s,
+        "recipe": tuned.recipe or None,
+        "store": tuned.store,
+        "command": command,
+        "command_why": tuned.launch_why or None,
+        "mpi": tuned.mpi.label,
+        "interrupted": tuned.interrupted,
+        "best_so_far": _best_so_far(tuned),
+        "notes": list(tuned.notes),
+    }
+
+
+def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
+    best = tuned.best_so_far
+    if best is None:
+        return None
+    return {
+        "configuration": best.configuration.as_dict(),
+        "expected_ratio": best.expected_ratio,
+        "command": {"argv": list(best.launch.argv), "env": dict(best.launch.environment)},
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: an interval without an upper end has null there."""
+    return value if isfinite(value) else None
+
+
+def _timing(timing: Timing) -> dict[str, Any]:
+    return {"median_s": timing.median_s, "runs": timing.runs}

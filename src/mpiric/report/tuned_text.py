@@ -1,0 +1,136 @@
+"""The result of a tune as a page for the terminal."""
+
+from collections.abc import Iterator
+from math import isinf
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.tuned import Tuned
+
+_HEADLINE = {
+    Verdict.FASTER: ("bold green", "faster, proved"),
+    Verdict.SLOWER: ("bold red", "slower"),
+    Verdict.NO_DIFFERENCE: ("bold yellow", "no difference shown"),
+}
+_UNITS = {"wall": " s", "core-hours": " core-hours"}
+_MOST_REJECTED = 6
+
+
+def amount(value: float, objective: str) -> str:
+    """A measured value with its unit: ``1.234 s``; objectives captured from output have none."""
+    return f"{value:.4g}{_UNITS.get(objective, '')}"
+
+
+def duration(seconds: float) -> str:
+    """``95`` → ``1 min 35 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"
+
+
+def interval(evidence: Evidence) -> str:
+    """``[1.21, 1.35]``, or why there is none yet."""
+    if evidence.low <= 0 or isinf(evidence.high):
+        return "(too few pairs for an interval)"
+    return f"[{evidence.low:.2f}, {evidence.high:.2f}]"
+
+
+def print_tuned(tuned: Tuned, console: Console) -> None:
+    """Print everything a user gets to see at the end of ``mpiric tune``."""
+    console.print()
+    console.print(_headline(tuned), soft_wrap=True)
+    for title, lines in _sections(tuned):
+        console.print(Text(f"\n{title}", style="bold"))
+        for indent, line in lines:
+            # A command must stay one line to be copied; words wrap at the terminal's width.
+            is_command = line.style == "green"
+            words = Padding(line, (0, 0, 0, indent)) if console.is_terminal else Text(" " * indent) + line
+            console.print(Text(" " * indent) + line if is_command else words, soft_wrap=is_command or None)
+
+
+def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
+    if tuned.changes:
+        yield "What was changed, and why", list(_changes(tuned))
+    if tuned.best_so_far:
+        best = tuned.best_so_far
+        estimate = f"{best.configuration}   about {best.expected_ratio:.2f}×"
+        lines = [(2, Text(estimate, style="cyan")), (2, Text(best.launch.shell_line(), style="green"))]
+        yield "Best so far, not proved", lines
+    if tuned.findings:
+        yield (
+            "Noticed",
+            [
+                line
+                for finding in tuned.findings
+                for line in (
+                    (2, Text(f"{finding.says}: {finding.evidence}")),
+                    (4, Text(finding.fix, style="dim")),
+                )
+            ],
+        )
+    if tuned.rejected:
+        yield f"Rejected ({len(tuned.rejected)})", list(_rejected(tuned))
+    if tuned.changes:
+        yield "The same without mpiric", list(_without_mpiric(tuned))
+    yield "Effort", [(2, Text(_effort(tuned))), *((2, Text(note, style="yellow")) for note in tuned.notes)]
+    if following := list(_next(tuned)):
+        yield "Next", following
+
+
+def _headline(tuned: Tuned) -> Text:
+    evidence = tuned.evidence
+    original = amount(tuned.original.median_s, tuned.objective)
+    if evidence is None:
+        text = Text(f"{original} as it is", style="bold")
+        words = "interrupted before a proof" if tuned.interrupted else "no faster configuration was found"
+        return text.append(f"   {words}", style="bold yellow")
+    style, words = _HEADLINE[evidence.verdict]
+    text = Text(original, style="bold")
+    if tuned.tuned is not None:
+        text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
+    text.append(f"   {evidence.ratio:.2f}× {interval(evidence)}  {words}", style=style)
+    return text.append(f"  ({len(evidence.pairs)} fresh pairs, at {evidence.confidence:.0%})", style="dim")
+
+
+def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    for change in tuned.changes:
+        yield 2, Text(f"{change.knob} = {change.value}", style="cyan")
+        yield 6, Text(change.why)
+        if change.note:
+            yield 6, Text(change.note, style="dim")
+
+
+def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    # The shortest say the most: what failed alone, before what failed in company.
+    entries = sorted(tuned.rejected, key=lambda entry: len(entry.configuration.items))
+    for entry in entries[:_MOST_REJECTED]:
+        yield 2, Text(f"{entry.configuration}: {entry.reason}", style="dim")
+    if len(entries) > _MOST_REJECTED:
+        yield 2, Text(f"… and {len(entries) - _MOST_REJECTED} more, in {tuned.store}", style="dim")
+
+
+def _effort(tuned: Tuned) -> str:
+    tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
+    return f"{tuned.runs} runs in {duration(tuned.elapsed_s)}{tried}"
+
+
+def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    if tuned.launch is None:
+        yield 2, Text(tuned.launch_why)
+        return
+    yield 2, Text(tuned.launch.shell_line(), style="green")
+    for setting in tuned.launch.settings:
+        if setting.overrides:
+            yield 2, Text(f"{setting.name} overrides {setting.overrides}", style="dim")
+
+
+def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    command = " ".join(tuned.job.argv)
+    if tuned.interrupted:
+        yield 2, Text(f"mpiric tune --resume -- {command}", style="green")
+    elif tuned.recipe:
+        yield 2, Text(f"mpiric run -- {command}", style="green")
+        yield 2, Text(f"recipe  {tuned.recipe}", style="green")
+    yield 2, Text(f"report  {tuned.store}/report.html", style="green")

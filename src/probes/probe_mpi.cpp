@@ -1,0 +1,67 @@
+// probe-mpi: asks a running MPI library what it is, where its ranks sit and how fast they talk.
+//
+//   mpiexec -n 2 probe-mpi                     what every rank runs under
+//   mpiexec -n 2 probe-mpi affinity            where every rank may run
+//   mpiexec -n 2 probe-mpi pingpong [BYTES…]   latency and bandwidth, rank 0 with the last rank
+#include "probe_mpi.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <mpi.h>
+#include <optional>
+#include <string_view>
+
+namespace {
+
+using mpiric::probes::print_affinity;
+using mpiric::probes::print_identity;
+using mpiric::probes::print_pingpong;
+
+enum Status { usage = 2 };
+
+std::optional<std::vector<std::size_t>> sizes_of(int argc, char** argv) {
+    std::vector<std::size_t> sizes;
+    for (int i = 2; i < argc; ++i) {
+        const char* const end = argv[i] + std::strlen(argv[i]);
+        int size = 0;  // counts of MPI_Send are int
+        if (const auto parsed = std::from_chars(argv[i], end, size);
+            parsed.ec != std::errc{} || parsed.ptr != end || size < 1) {
+            return std::nullopt;
+        }
+        sizes.push_back(static_cast<std::size_t>(size));
+    }
+    return sizes.empty() ? std::vector<std::size_t>{8, 1024, 65536, 1048576} : sizes;
+}
+
+int explain() {
+    std::fputs("usage: probe-mpi [identity | affinity | pingpong [BYTES...]]\n", stderr);
+    return usage;
+}
+
+int answer(std::string_view question, int argc, char** argv, int thread_level) {
+    if (question == "identity") {
+        return print_identity(thread_level);
+    }
+    if (question == "affinity") {
+        return print_affinity();
+    }
+    const auto sizes = sizes_of(argc, argv);
+    return sizes ? print_pingpong(*sizes) : explain();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view question = argc > 1 ? argv[1] : "identity";
+    if (question != "identity" && question != "affinity" && question != "pingpong") {
+        return explain();
+    }
+    // The highest level is asked for only where it is the answer: it slows down messages.
+    const int wanted = question == "identity" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int thread_level = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, wanted, &thread_level);
+    const int status = answer(question, argc, argv, thread_level);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,13 @@
+// The cheapest clock of this processor.
+#pragma once
+
+#include <cstdint>
+#include <x86intrin.h>
+
+namespace mpiric {
+
+/// Ticks of a counter that runs at one rate on every core. Not ordered with the loads around it: a read that
+/// waits costs more than what it would measure.
+inline uint64_t ticks() noexcept { return __rdtsc(); }
+
+}  // namespace mpiric

@@ -1,0 +1,46 @@
+#include "base/options.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace mpiric {
+namespace {
+
+bool flag(const char* name, bool otherwise) noexcept {
+    const char* value = std::getenv(name);
+    if (!value || !*value)
+        return otherwise;
+    return std::strcmp(value, "0") != 0;
+}
+
+bool is(const char* name, const char* expected) noexcept {
+    const char* value = std::getenv(name);
+    return value && std::strcmp(value, expected) == 0;
+}
+
+uint32_t number(const char* name, uint32_t otherwise) noexcept {
+    const char* value = std::getenv(name);
+    if (!value || !*value)
+        return otherwise;
+    char* end = nullptr;
+    const unsigned long read = std::strtoul(value, &end, 10);
+    return *end || read > 1'000'000 ? otherwise : static_cast<uint32_t>(read);
+}
+
+}  // namespace
+
+Options read_options() noexcept {
+    Options options;
+    if (const char* directory = std::getenv("MPIRIC_RECORD_DIR"))
+        options.record_dir = directory;
+    options.merge = is("MPIRIC_MERGE", "tree") ? Merge::tree : Merge::never;
+    options.regions = is("MPIRIC_REGIONS", "names") ? Regions::names : Regions::levels;
+    options.unexpected = number("MPIRIC_UNEXPECTED", options.unexpected);
+    options.imbalance = flag("MPIRIC_IMBALANCE", options.imbalance);
+    options.posix_io = flag("MPIRIC_POSIX_IO", options.posix_io);
+    options.call_sites = flag("MPIRIC_CALL_SITES", options.call_sites);
+    options.counters = flag("MPIRIC_COUNTERS", options.counters);
+    return options;
+}
+
+}  // namespace mpiric

@@ -1,0 +1,26 @@
+#include "base/say.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace mpiric {
+
+void say_once(const char* what, const char* detail) noexcept {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true))
+        return;
+    char line[512] = "mpiric: ";
+    size_t used = std::strlen(line);
+    const char* parts[] = {what, detail ? ": " : "", detail ? detail : ""};
+    for (const char* part : parts)
+        for (; *part && used < sizeof line - 1; ++part)
+            line[used++] = *part;
+    line[used++] = '\n';
+    // Not through write(): that one may be our own wrapper.
+    [[maybe_unused]] const long written = syscall(SYS_write, STDERR_FILENO, line, used);
+}
+
+}  // namespace mpiric

@@ -1,0 +1,117 @@
+#include "profile/merged_file.hpp"
+
+#include "profile/format.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace mpiric::profile {
+namespace {
+
+constexpr std::array<uint32_t, 256> crc_table = [] {
+    std::array<uint32_t, 256> table{};
+    for (uint32_t at = 0; at < 256; ++at) {
+        uint32_t value = at;
+        for (int bit = 0; bit < 8; ++bit)
+            value = value & 1 ? 0xEDB88320u ^ value >> 1 : value >> 1;
+        table[at] = value;
+    }
+    return table;
+}();
+
+/// Writes in order and remembers whether it all went well.
+class Output {
+  public:
+    explicit Output(int file) noexcept : file_(file) {}
+    void put(const void* from, size_t bytes) noexcept {
+        const char* at = static_cast<const char*>(from);
+        while (good_ && bytes > 0) {
+            const ssize_t written = ::write(file_, at, bytes);
+            if (written < 0 && errno == EINTR)
+                continue;
+            good_ = written > 0;
+            if (!good_)
+                break;
+            at += written;
+            bytes -= size_t(written);
+            position_ += uint64_t(written);
+        }
+    }
+    uint64_t position() const noexcept { return position_; }
+    bool good() const noexcept { return good_; }
+
+  private:
+    int file_;
+    uint64_t position_ = 0;
+    bool good_ = true;
+};
+
+/// Gives the finished file the first free name; a link fails where a rename would overwrite an earlier run.
+bool give_name(const char* directory, const char* temporary) noexcept {
+    char name[4096];
+    for (int number = 1; number < 1000; ++number) {
+        if (number == 1)
+            std::snprintf(name, sizeof name, "%s/record.mpiric", directory);
+        else
+            std::snprintf(name, sizeof name, "%s/record-%d.mpiric", directory, number);
+        if (link(temporary, name) == 0)
+            return unlink(temporary) == 0;
+        if (errno == EEXIST)
+            continue;
+        // No hard links here (some network and memory file systems): an earlier file is then looked for.
+        if (access(name, F_OK) != 0)
+            return rename(temporary, name) == 0;
+    }
+    return false;
+}
+
+}  // namespace
+
+uint32_t crc32(std::span<const std::byte> bytes) noexcept {
+    uint32_t value = 0xFFFFFFFFu;
+    for (const std::byte byte : bytes)
+        value = crc_table[(value ^ uint32_t(byte)) & 0xFF] ^ value >> 8;
+    return ~value;
+}
+
+bool write_merged(const char* directory, uint32_t world_size, std::span<const RankImage> images,
+                  std::string_view names) noexcept {
+    char temporary[4096];
+    const int wanted = std::snprintf(temporary, sizeof temporary, "%s/merging.%d", directory, int(getpid()));
+    if (wanted < 0 || size_t(wanted) >= sizeof temporary)
+        return false;
+    const int file = ::open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0)
+        return false;
+    MergedHead head{};
+    std::memcpy(head.magic, record_magic, sizeof head.magic);
+    head.version = format_version;
+    head.world_size = world_size;
+    head.index_offset = sizeof head;
+    for (const RankImage& image : images)
+        head.index_offset += image.bytes.size();
+    head.names_offset = head.index_offset + images.size() * sizeof(MergedEntry);
+    head.names_bytes = names.size();
+    head.bytes = head.names_offset + names.size();
+    Output output(file);
+    output.put(&head, sizeof head);
+    for (const RankImage& image : images)
+        output.put(image.bytes.data(), image.bytes.size());
+    uint64_t offset = sizeof head;
+    for (const RankImage& image : images) {
+        const MergedEntry entry = {offset, image.bytes.size(), crc32(image.bytes), image.rank};
+        output.put(&entry, sizeof entry);
+        offset += image.bytes.size();
+    }
+    output.put(names.data(), names.size());
+    const bool whole = ::close(file) == 0 && output.good() && give_name(directory, temporary);
+    if (!whole)
+        unlink(temporary);
+    return whole;
+}
+
+}  // namespace mpiric::profile

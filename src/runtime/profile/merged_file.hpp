@@ -1,0 +1,25 @@
+// The file that holds the images of all ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace mpiric::profile {
+
+/// One rank's image on its way into the file.
+struct RankImage {
+    uint32_t rank;
+    std::span<const std::byte> bytes;
+};
+
+/// CRC-32 (IEEE 802.3), as zlib computes it.
+uint32_t crc32(std::span<const std::byte> bytes) noexcept;
+
+/// Writes `record.mpiric` (or `record-2.mpiric`, … when one is there) under a temporary name and then gives
+/// it its own. False when it could not be written whole; nothing is left behind then.
+bool write_merged(const char* directory, uint32_t world_size, std::span<const RankImage> images,
+                  std::string_view names) noexcept;
+
+}  // namespace mpiric::profile

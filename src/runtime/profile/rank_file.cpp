@@ -1,0 +1,160 @@
+// The file of one rank: laid out, given all its room at once, mapped. Room first: a full disk must be an
+// error here and now, not a SIGBUS in the middle of the program.
+#include "profile/recorder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mpiric::profile {
+namespace {
+
+constexpr uint64_t page = 4096;
+
+uint64_t now_ns(clockid_t clock) noexcept {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
+}
+
+}  // namespace
+
+void Recorder::lay_out(const Beginning& beginning) noexcept {
+    plan_ = Image{};
+    std::memcpy(plan_.magic, image_magic, sizeof plan_.magic);
+    plan_.version = format_version;
+    plan_.sections = section_count;
+    plan_.world_rank = beginning.world_rank;
+    plan_.world_size = beginning.world_size;
+    plan_.state = uint32_t(State::running);
+    plan_.thread_level = uint32_t(beginning.thread_level);
+    plan_.job = beginning.job;
+    plan_.begin_unix_ns = now_ns(CLOCK_REALTIME);
+    // Three kinds of traffic with each rank at most; above that many entries, traffic is lost and counted as
+    // lost.
+    const uint32_t peers = uint32_t(std::min<uint64_t>(3ull * uint64_t(beginning.world_size) + 8, 1u << 16));
+    const SectionEntry sections[section_count] = {
+        {0, sizeof(Cell), cell_capacity, 0, 0},
+        {0, sizeof(Communicator), communicator_capacity, 0, 0},
+        {0, sizeof(Peer), peers, 0, 0},
+        {0, sizeof(Region), region_capacity, 0, 0},
+        {0, sizeof(File), file_capacity, 0, 0},
+        {0, sizeof(Site), site_capacity, 0, 0},
+        {0, 1, uint32_t(beginning.names.size()), 0, 0},
+        {0, 1, facts_capacity, 0, 0},
+    };
+    uint64_t offset = sizeof(Image);
+    for (uint32_t at = 0; at < section_count; ++at) {
+        plan_.section[at] = sections[at];
+        plan_.section[at].offset = offset;
+        offset += (uint64_t(sections[at].stride) * sections[at].capacity + 63) / 64 * 64;
+    }
+    plan_.bytes = (offset + page - 1) / page * page;
+}
+
+bool Recorder::map(const char*& reason) noexcept {
+    const int file = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file < 0) {
+        reason = std::strerror(errno);
+        return false;
+    }
+    const int refused = posix_fallocate(file, 0, off_t(plan_.bytes));
+    void* at = refused ? MAP_FAILED : mmap(nullptr, plan_.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED) {
+        reason = std::strerror(refused ? refused : errno);
+        ::close(file);
+        unlink(path_);
+        return false;
+    }
+    ::close(file);
+    image_ = static_cast<Image*>(at);
+    return true;
+}
+
+bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    const int wanted = std::snprintf(path_, sizeof path_, "%s/rank-%d.%s.%d.part", beginning.directory,
+                                     beginning.world_rank, host, int(getpid()));
+    if (wanted < 0 || size_t(wanted) >= sizeof path_) {
+        reason = "the path is too long";
+        return false;
+    }
+    mkdir(beginning.directory, 0755);
+    lay_out(beginning);
+    if (!map(reason))
+        return false;
+    *image_ = plan_;
+    cells_ = entries<Cell>(Section::cells);
+    many_threads_ = beginning.many_threads;
+    std::memcpy(entries<char>(Section::names), beginning.names.data(), beginning.names.size());
+    section(Section::names).used = uint32_t(beginning.names.size());
+    Region& whole = entries<Region>(Section::regions)[0];
+    std::strcpy(whole.name, "(program)");
+    whole.entries = 1;
+    section(Section::regions).used = 1;
+    image_->begin_ns = now_ns(CLOCK_MONOTONIC);
+    image_->begin_ticks = ticks();
+    take_time();
+    return true;
+}
+
+void Recorder::fact(const char* key, const char* value) noexcept {
+    SectionEntry& facts = section(Section::facts);
+    char* to = entries<char>(Section::facts) + facts.used;
+    const size_t room = facts.capacity - facts.used;
+    const size_t key_length = std::strlen(key);
+    const size_t value_length = std::strlen(value);
+    if (key_length + value_length + 2 > room) {
+        ++facts.lost;
+        return;
+    }
+    std::memcpy(to, key, key_length);
+    to[key_length] = '=';
+    std::transform(value, value + value_length, to + key_length + 1,
+                   [](char c) { return c == '\n' ? ' ' : c; });
+    to[key_length + 1 + value_length] = '\n';
+    facts.used += uint32_t(key_length + value_length + 2);
+}
+
+void Recorder::fact(const char* key, uint64_t value) noexcept {
+    char text[24];
+    std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(value));
+    fact(key, text);
+}
+
+size_t Recorder::compact_bytes() const noexcept {
+    size_t bytes = sizeof(Image);
+    for (const SectionEntry& entry : image_->section)
+        bytes += (uint64_t(entry.stride) * entry.used + 7) / 8 * 8;
+    return bytes;
+}
+
+size_t Recorder::compact(std::byte* to) const noexcept {
+    Image head = *image_;
+    uint64_t offset = sizeof(Image);
+    for (uint32_t at = 0; at < section_count; ++at) {
+        SectionEntry& entry = head.section[at];
+        if (at == uint32_t(Section::names))
+            entry.used = 0;
+        const uint64_t bytes = uint64_t(entry.stride) * entry.used;
+        std::memcpy(to + offset, reinterpret_cast<const std::byte*>(image_) + entry.offset, bytes);
+        entry.offset = offset;
+        entry.capacity = entry.used;
+        std::memset(to + offset + bytes, 0, (8 - bytes % 8) % 8);
+        offset += (bytes + 7) / 8 * 8;
+    }
+    head.bytes = offset;
+    std::memcpy(to, &head, sizeof head);
+    return offset;
+}
+
+void Recorder::remove_file() noexcept { unlink(path_); }
+
+}  // namespace mpiric::profile

@@ -1,0 +1,197 @@
+#include "profile/recorder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+namespace mpiric::profile {
+namespace {
+
+uint64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
+}
+
+void copy_text(char* to, size_t room, const char* from) noexcept {
+    const size_t length = std::min(strnlen(from, room), room - 1);
+    std::memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+}  // namespace
+
+Cell* Recorder::add_cell(uint64_t key, uint32_t slot) noexcept {
+    SectionEntry& cells = section(Section::cells);
+    if (cells.used == cells.capacity) {
+        ++cells.lost;
+        return nullptr;
+    }
+    // A rank that dies leaves its latest clock pair: new kinds of calls are rare enough to take one at each.
+    take_time();
+    Cell* cell = &cells_[cells.used];
+    *cell = Cell{};
+    cell->key = key;
+    cell->shortest = UINT64_MAX;
+    cell_index_.put(slot, cells.used);
+    ++cells.used;
+    return cell;
+}
+
+Cell* Recorder::add_local(uint32_t function) noexcept {
+    const Held held(lock_, many_threads_);
+    if (function >= function_capacity)
+        return nullptr;
+    if (!local_cells_[function])
+        local_cells_[function] = find(uint64_t(function) | uint64_t(no_communicator) << 16);
+    return local_cells_[function];
+}
+
+void Recorder::take_time() noexcept {
+    image_->latest_ticks = ticks();
+    image_->latest_ns = monotonic_ns();
+}
+
+void Recorder::traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
+    const Held held(lock_, many_threads_);
+    Peer* peers = entries<Peer>(Section::peers);
+    const uint64_t key = uint64_t(uint32_t(world_rank)) << 2 | uint64_t(kind);
+    const uint32_t slot = peer_index_.slot(key, [&](uint32_t at) {
+        return peers[at].world_rank == world_rank && peers[at].traffic == uint32_t(kind);
+    });
+    SectionEntry& entry = section(Section::peers);
+    if (peer_index_.free(slot)) {
+        if (entry.used == entry.capacity) {
+            ++entry.lost;
+            return;
+        }
+        peers[entry.used] = {world_rank, uint32_t(kind), 0, 0};
+        peer_index_.put(slot, entry.used++);
+    }
+    Peer& peer = peers[peer_index_.position(slot)];
+    ++peer.messages;
+    peer.bytes += bytes;
+}
+
+uint32_t Recorder::add_communicator(const Communicator& row) noexcept {
+    const Held held(lock_, many_threads_);
+    SectionEntry& entry = section(Section::communicators);
+    Communicator* rows = entries<Communicator>(Section::communicators);
+    if (entry.used == entry.capacity) {
+        ++entry.lost;
+        copy_text(rows[entry.capacity - 1].name, sizeof rows->name, "(others)");
+        return entry.capacity - 1;
+    }
+    rows[entry.used] = row;
+    rows[entry.used].ordinal =
+        static_cast<uint32_t>(std::count_if(rows, rows + entry.used, [&](const Communicator& other) {
+            return other.members == row.members && other.flags == row.flags;
+        }));
+    return entry.used++;
+}
+
+void Recorder::name_communicator(uint32_t index, const char* name) noexcept {
+    const Held held(lock_, many_threads_);
+    if (index < section(Section::communicators).used)
+        copy_text(entries<Communicator>(Section::communicators)[index].name, sizeof(Communicator::name),
+                  name);
+}
+
+void Recorder::enter_region(const char* name) noexcept {
+    const Held held(lock_, many_threads_);
+    if (region_depth_ == std::size(region_stack_))
+        return;
+    SectionEntry& entry = section(Section::regions);
+    Region* rows = entries<Region>(Section::regions);
+    uint32_t at = 0;
+    while (at < entry.used && std::strncmp(rows[at].name, name, sizeof rows->name - 1) != 0)
+        ++at;
+    if (at == entry.capacity) {
+        ++entry.lost;
+        return;
+    }
+    if (at == entry.used) {
+        copy_text(rows[at].name, sizeof rows->name, name);
+        ++entry.used;
+    }
+    ++rows[at].entries;
+    region_stack_[region_depth_] = region_;
+    region_since_[region_depth_++] = ticks();
+    region_ = at;
+}
+
+void Recorder::leave_region() noexcept {
+    const Held held(lock_, many_threads_);
+    if (region_depth_ == 0)
+        return;
+    entries<Region>(Section::regions)[region_].ticks += ticks() - region_since_[--region_depth_];
+    region_ = region_stack_[region_depth_];
+}
+
+File* Recorder::file(const char* path, uint32_t interface, uint32_t processes) noexcept {
+    SectionEntry& entry = section(Section::files);
+    File* rows = entries<File>(Section::files);
+    uint64_t key = interface;
+    for (const char* at = path; *at; ++at)
+        key = (key ^ uint64_t(uint8_t(*at))) * 0x100000001B3ull;
+    const uint32_t slot = file_index_.slot(key, [&](uint32_t at) {
+        return rows[at].interface == interface &&
+               std::strncmp(rows[at].path, path, sizeof rows->path - 1) == 0;
+    });
+    if (!file_index_.free(slot))
+        return &rows[file_index_.position(slot)];
+    if (entry.used == entry.capacity) {
+        ++entry.lost;
+        return nullptr;
+    }
+    File& row = rows[entry.used];
+    row = File{};
+    row.interface = interface;
+    row.processes = processes;
+    copy_text(row.path, sizeof row.path, path);
+    file_index_.put(slot, entry.used++);
+    return &row;
+}
+
+void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes, Elapsed elapsed) noexcept {
+    const Held held(lock_, many_threads_);
+    SectionEntry& entry = section(Section::sites);
+    Site* rows = entries<Site>(Section::sites);
+    const uint32_t slot = site_index_.slot(address ^ uint64_t(function) << 48, [&](uint32_t at) {
+        return rows[at].address == address && rows[at].function == function;
+    });
+    if (site_index_.free(slot)) {
+        if (entry.used == entry.capacity) {
+            ++entry.lost;
+            return;
+        }
+        rows[entry.used] = {address, function, 0, 0, 0, 0};
+        site_index_.put(slot, entry.used++);
+    }
+    Site& site = rows[site_index_.position(slot)];
+    ++site.calls;
+    site.bytes += bytes;
+    site.timed += elapsed.timed;
+    site.ticks += elapsed.ticks;
+}
+
+void Recorder::looked_at(bool late, uint64_t bytes) noexcept {
+    const Held held(lock_, many_threads_);
+    ++image_->receives_looked_at;
+    if (late) {
+        ++image_->receives_late;
+        image_->bytes_late += bytes;
+        image_->bytes_waiting_peak = std::max(image_->bytes_waiting_peak, bytes);
+    }
+}
+
+void Recorder::finish(State state) noexcept {
+    while (region_depth_ > 0)
+        leave_region();
+    const Held held(lock_, many_threads_);
+    entries<Region>(Section::regions)[0].ticks = ticks() - image_->begin_ticks;
+    take_time();
+    image_->state = uint32_t(state);
+}
+
+}  // namespace mpiric::profile

@@ -1,0 +1,165 @@
+// What one rank records: tables in a mapped file, so that they outlive the rank. No MPI here: names, numbers,
+// times.
+#pragma once
+
+#include "base/spin_lock.hpp"
+#include "profile/dense_table.hpp"
+#include "profile/format.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <ticks.hpp>
+
+namespace mpiric::profile {
+
+/// Communicator index of what happens on none.
+inline constexpr uint32_t no_communicator = 0xFFFF;
+
+/// What is known when a rank begins to record.
+struct Beginning {
+    const char* directory;
+    int world_rank, world_size;
+    int thread_level;
+    bool many_threads;  ///< calls may come from several threads at once
+    uint64_t job;
+    std::string_view names;  ///< function names, one a line, in the order of their numbers
+};
+
+/// Time of one call.
+struct Elapsed {
+    uint64_t ticks = 0;
+    bool timed = false;
+};
+
+/// Bin of a message size: 0 for nothing, else the number of bits in it.
+inline uint32_t size_bin(uint64_t bytes) noexcept {
+    return bytes ? 64u - static_cast<uint32_t>(__builtin_clzll(bytes)) : 0;
+}
+
+class Recorder {
+  public:
+    /// Creates, fills with room and maps the rank's file. On failure nothing is recorded and `reason` says
+    /// why.
+    bool open(const Beginning& beginning, const char*& reason) noexcept;
+
+    /// Counts one call. The hot path.
+    void count(uint32_t function, uint32_t communicator, uint64_t bytes, Elapsed elapsed,
+               uint64_t waited) noexcept {
+        const uint64_t key = uint64_t(function) | uint64_t(communicator) << 16 |
+                             uint64_t(size_bin(bytes)) << 32 | uint64_t(region_) << 40;
+        const Held held(lock_, many_threads_);
+        Cell* cell = find(key);
+        if (!cell) [[unlikely]]
+            return;
+        ++cell->calls;
+        cell->bytes += bytes;
+        if (elapsed.timed) {
+            cell->waited += waited;
+            add_time(*cell, elapsed.ticks);
+        }
+    }
+
+    /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when there
+    /// is no room.
+    Cell* local(uint32_t function) noexcept {
+        Cell* cell = local_cells_[function];
+        return cell ? cell : add_local(function);
+    }
+
+    /// Counts a call of such a function; true when this one is to be timed: the first, and then one in 64.
+    bool count_local(Cell& cell) noexcept {
+        if (many_threads_) [[unlikely]]
+            return (__atomic_fetch_add(&cell.calls, 1, __ATOMIC_RELAXED) & 63) == 0;
+        return (cell.calls++ & 63) == 0;
+    }
+    void time_local(Cell& cell, uint64_t ticks) noexcept {
+        const Held held(lock_, many_threads_);
+        add_time(cell, ticks);
+    }
+
+    /// Counts a message, put or get between this rank and a rank of the world (-1: outside).
+    void traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept;
+
+    /// A new communicator or window; returns its index, or that of the last row, which gathers what found no
+    /// room.
+    uint32_t add_communicator(const Communicator& row) noexcept;
+    void name_communicator(uint32_t index, const char* name) noexcept;
+
+    void enter_region(const char* name) noexcept;
+    void leave_region() noexcept;
+
+    /// The row of a file by path; null when there is no room.
+    File* file(const char* path, uint32_t interface, uint32_t processes) noexcept;
+
+    void call_site(uint64_t address, uint32_t function, uint64_t bytes, Elapsed elapsed) noexcept;
+
+    /// A receive was looked at before it was posted: was its message already there?
+    void looked_at(bool late, uint64_t bytes) noexcept;
+
+    /// Appends a line `key=value` to the facts of the rank.
+    void fact(const char* key, const char* value) noexcept;
+    void fact(const char* key, uint64_t value) noexcept;
+
+    void finish(State state) noexcept;
+
+    /// Bytes that compact() needs at most.
+    size_t compact_bytes() const noexcept;
+    /// Writes the image without the room that was not used (and without the names); returns its length.
+    size_t compact(std::byte* to) const noexcept;
+
+    /// Takes the file away after its contents have gone into a merged one.
+    void remove_file() noexcept;
+
+    bool is_open() const noexcept { return image_ != nullptr; }
+    const Image& image() const noexcept { return *image_; }
+    SpinLock& lock() noexcept { return lock_; }
+    bool many_threads() const noexcept { return many_threads_; }
+
+  private:
+    static constexpr uint32_t cell_capacity = 4096, communicator_capacity = 1024, region_capacity = 64;
+    static constexpr uint32_t function_capacity = 1024;  // of functions that are counted as local ones
+    static constexpr uint32_t file_capacity = 1024, site_capacity = 1024, facts_capacity = 16384;
+
+    Cell* find(uint64_t key) noexcept {
+        const uint32_t slot = cell_index_.slot(key, [&](uint32_t at) { return cells_[at].key == key; });
+        if (!cell_index_.free(slot)) [[likely]]
+            return &cells_[cell_index_.position(slot)];
+        return add_cell(key, slot);
+    }
+    static void add_time(Cell& cell, uint64_t ticks) noexcept {
+        ++cell.timed;
+        cell.ticks += ticks;
+        if (ticks < cell.shortest)
+            cell.shortest = ticks;
+        if (ticks > cell.longest)
+            cell.longest = ticks;
+        ++cell.histogram[size_bin(ticks) < time_bins ? size_bin(ticks) : time_bins - 1];
+    }
+    Cell* add_local(uint32_t function) noexcept;
+    Cell* add_cell(uint64_t key, uint32_t slot) noexcept;
+    SectionEntry& section(Section kind) noexcept { return image_->section[static_cast<uint32_t>(kind)]; }
+    template <class Entry> Entry* entries(Section kind) noexcept {
+        return reinterpret_cast<Entry*>(reinterpret_cast<std::byte*>(image_) + section(kind).offset);
+    }
+    void lay_out(const Beginning& beginning) noexcept;
+    bool map(const char*& reason) noexcept;
+    void take_time() noexcept;
+
+    Image* image_ = nullptr;
+    Cell* cells_ = nullptr;
+    bool many_threads_ = false;
+    uint32_t region_ = 0;
+    uint32_t region_depth_ = 0;
+    uint32_t region_stack_[16] = {};
+    uint64_t region_since_[16] = {};
+    SpinLock lock_;
+    Cell* local_cells_[function_capacity] = {};
+    DenseIndex<13> cell_index_;
+    DenseIndex<17> peer_index_;
+    DenseIndex<11> file_index_;
+    DenseIndex<11> site_index_;
+    Image plan_ = {};  ///< the header before there is a file
+    char path_[4096] = {};
+};
+
+}  // namespace mpiric::profile

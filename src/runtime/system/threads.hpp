@@ -1,0 +1,12 @@
+// Where each thread of this process really is.
+#pragma once
+
+#include "system/process.hpp"
+
+namespace mpiric::system {
+
+/// Tells `thread.<tid>` as `<name> cpu=<last> affinity=<list> user_ticks=<n> system_ticks=<n>` for each
+/// thread that lives.
+void tell_threads(Tell tell) noexcept;
+
+}  // namespace mpiric::system

@@ -1,0 +1,46 @@
+// Sizes of datatypes, remembered per thread: asking the library at each call would cost more than the rest of
+// the wrapper.
+#pragma once
+
+#include "world/library.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+namespace mpiric::world {
+
+/// Changes when a handle has been given back: what threads remember from before no longer counts.
+extern constinit std::atomic<uint32_t> generation;
+
+inline void forget_remembered() noexcept { generation.fetch_add(1, std::memory_order_release); }
+
+template <class Handle> uint64_t number(Handle handle) noexcept {
+    if constexpr (sizeof(Handle) == sizeof(uint64_t))
+        return std::bit_cast<uint64_t>(handle);
+    else
+        return std::bit_cast<uint32_t>(handle);
+}
+
+struct RememberedSize {
+    uint64_t handle;
+    uint32_t generation;
+    uint64_t bytes;
+};
+
+/// Bytes of data in one element. Only for a type that the library has just accepted.
+inline uint64_t size_of(MPI_Datatype type) noexcept {
+    static thread_local RememberedSize remembered[16];
+    const uint64_t handle = number(type);
+    RememberedSize& here = remembered[(handle ^ handle >> 4 ^ handle >> 8) & 15];
+    const uint32_t now = generation.load(std::memory_order_acquire);
+    if (here.handle == handle && here.generation == now) [[likely]]
+        return here.bytes;
+    int bytes = 0;
+    if (type == handles.type_null || library.Type_size(type, &bytes) != MPI_SUCCESS || bytes < 0)
+        return 0;
+    here = {handle, now, uint64_t(bytes)};
+    return here.bytes;
+}
+
+}  // namespace mpiric::world

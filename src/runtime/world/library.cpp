@@ -1,0 +1,120 @@
+#include "world/library.hpp"
+
+#include "world/predefined.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <initializer_list>
+#include <link.h>
+
+namespace mpiric::world {
+
+constinit Library library;
+constinit Handles handles;
+
+namespace {
+
+char version[2048] = "";
+
+/// Handle of a library that has MPI and was opened privately; null when there is none.
+void* private_library() noexcept {
+    static void* found = nullptr;
+    if (found)
+        return found;
+    // Names are gathered first: opening a library inside dl_iterate_phdr would wait for the lock that it
+    // holds.
+    constexpr int most = 512;
+    static const char* names[most];
+    int count = 0;
+    auto gather = [](dl_phdr_info* object, size_t, void* counter) {
+        int& used = *static_cast<int*>(counter);
+        if (object->dlpi_name && *object->dlpi_name && used < most)
+            names[used++] = object->dlpi_name;
+        return 0;
+    };
+    dl_iterate_phdr(gather, &count);
+    Dl_info ourselves{};
+    dladdr(reinterpret_cast<void*>(&find), &ourselves);
+    for (int at = 0; at < count && !found; ++at) {
+        void* handle = dlopen(names[at], RTLD_LAZY | RTLD_NOLOAD);
+        if (!handle)
+            continue;
+        Dl_info where{};
+        void* symbol = dlsym(handle, "PMPI_Init");
+        if (symbol && dladdr(symbol, &where) && std::strcmp(where.dli_fname, names[at]) == 0 &&
+            where.dli_fbase != ourselves.dli_fbase)
+            found = handle;
+        else
+            dlclose(handle);
+    }
+    return found;
+}
+
+bool contains(const char* text, const char* word) noexcept { return std::strstr(text, word) != nullptr; }
+
+/// Family of the library that has a symbol, by its file name and by what it says about itself.
+const char* family_of(void* symbol) noexcept {
+    Dl_info where{};
+    if (!dladdr(symbol, &where))
+        return "";
+    if (const char* name = std::strrchr(where.dli_fname, '/');
+        contains(name ? name : where.dli_fname, "mpi_abi"))
+        return "standard";
+    if (contains(version, "Open MPI"))
+        return "openmpi";
+    for (const char* name : {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPI", "ParaStation"})
+        if (contains(version, name))
+            return "mpich";
+    return "";
+}
+
+}  // namespace
+
+void* find_linked(const char* symbol) noexcept {
+    void* address = dlsym(RTLD_NEXT, symbol);
+    if (!address)
+        dlerror();  // the program must not read of our question
+    return address;
+}
+
+void* find(const char* symbol) noexcept {
+    if (void* address = find_linked(symbol))
+        return address;
+    if (find_linked("PMPI_Init"))
+        return nullptr;
+    void* handle = private_library();
+    void* address = handle ? dlsym(handle, symbol) : nullptr;
+    if (!address)
+        dlerror();
+    return address;
+}
+
+void* find_variable(const char* symbol) noexcept {
+    if (void* address = dlsym(RTLD_DEFAULT, symbol))
+        return address;
+    return find(symbol);
+}
+
+bool family_fits() noexcept {
+    void* symbol = find("PMPI_Get_library_version");
+    if (!symbol)
+        return false;
+    // The one call whose types are the same in every family.
+    int length = 0;
+    char text[8192] = "";
+    reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
+    std::memcpy(version, text, sizeof version - 1);
+    return std::strcmp(family_of(symbol), MPIRIC_FAMILY) == 0;
+}
+
+const char* version_text() noexcept { return version; }
+
+void bind() noexcept {
+#define MPIRIC_BIND(name) library.name = reinterpret_cast<decltype(library.name)>(find("PMPI_" #name));
+    MPIRIC_OWN_CALLS(MPIRIC_BIND)
+#undef MPIRIC_BIND
+    handles = predefined();
+}
+
+}  // namespace mpiric::world

@@ -1,0 +1,58 @@
+// The MPI library of this process: found among what is loaded, never linked. The only caller of PMPI_ for our
+// own needs.
+#pragma once
+
+#include MPIRIC_MPI_HEADER
+
+namespace mpiric::world {
+
+/// Address of the next definition of a symbol after this library, or of the one in an MPI library that was
+/// opened privately (Python opens its own). Null when nobody has it.
+void* find(const char* symbol) noexcept;
+
+/// The same among what the program was linked to: null as long as an MPI library is only opened privately.
+void* find_linked(const char* symbol) noexcept;
+
+/// Address of a variable: that of the program, where the linker has put a copy of it there.
+void* find_variable(const char* symbol) noexcept;
+
+/// Whether a loaded MPI library is of the family this build is for. A library of another family must not be
+/// called with our types: handles would be cut.
+bool family_fits() noexcept;
+
+/// What the library says about itself, empty before family_fits().
+const char* version_text() noexcept;
+
+// clang-format off
+#define MPIRIC_OWN_CALLS(X) \
+    X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_test_inter) X(Comm_group) X(Comm_remote_group) X(Comm_get_name) \
+    X(Comm_split) X(Comm_free) X(Comm_get_errhandler) X(Comm_set_errhandler) X(Errhandler_free) X(Comm_get_parent) \
+    X(Group_size) X(Group_rank) X(Group_free) X(Group_translate_ranks) X(Group_from_session_pset) X(Win_get_group) \
+    X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) X(Dist_graph_neighbors_count) \
+    X(Type_size) X(Get_count) X(Iprobe) X(Send) X(Recv) X(Barrier) X(Query_thread) \
+    X(File_get_group) X(Initialized) X(Finalized)
+// clang-format on
+
+/// Functions of the library that the runtime calls itself; null where the library lacks one.
+struct Library {
+#define MPIRIC_POINTER(name) decltype(&PMPI_##name) name = nullptr;
+    MPIRIC_OWN_CALLS(MPIRIC_POINTER)
+#undef MPIRIC_POINTER
+};
+extern constinit Library library;
+
+/// Predefined handles. In some families they are addresses inside the library, so they are asked for, not
+/// linked.
+struct Handles {
+    MPI_Comm comm_world{}, comm_null{};
+    MPI_Group group_null{};
+    MPI_Win win_null{};
+    MPI_Datatype type_null{}, byte{};
+    MPI_Errhandler errors_return{};
+};
+extern constinit Handles handles;
+
+/// Fills `library` and `handles`; only when family_fits().
+void bind() noexcept;
+
+}  // namespace mpiric::world

@@ -1,0 +1,93 @@
+#include "wrap/call.hpp"
+
+#include "wrap/open_files.hpp"
+#include "wrap/requests.hpp"
+
+namespace mpiric::wrap {
+
+void Call::note() const noexcept {
+    runtime.recorder.count(function, communicator, bytes, elapsed, waited);
+    if (runtime.options.call_sites) [[unlikely]]
+        runtime.recorder.call_site(reinterpret_cast<uint64_t>(return_address), function, bytes, elapsed);
+}
+
+void Call::named(const char* name) noexcept {
+    if (place)
+        runtime.recorder.name_communicator(place->index, name);
+}
+
+void Call::remembers(MPI_Request request, int destination) noexcept {
+    const bool message = destination != MPI_PROC_NULL && place;
+    remember_request(request, {communicator, bytes, message ? place->world_rank(destination) : -1, message});
+    bytes = 0;  // nothing moves before it is started
+}
+
+void Call::starts(int count, const MPI_Request requests[]) noexcept {
+    for (int at = 0; at < count; ++at) {
+        Persistent known;
+        if (!find_request(requests[at], known))
+            continue;
+        if (count == 1)
+            communicator = known.communicator;
+        bytes += known.bytes;
+        if (known.is_message)
+            runtime.recorder.traffic(Traffic::message, known.world_rank, known.bytes);
+    }
+}
+
+void Call::opened(MPI_File file, const char* name, MPI_Comm by) noexcept {
+    on(by);
+    if (profile::File* row = open_file(file, name, uint32_t(group())))
+        tell_file(*row, [&](profile::File& told) {
+            ++told.opens;
+            told.metadata_ticks += elapsed.ticks;
+        });
+}
+
+void Call::reads(MPI_File file) noexcept {
+    if (profile::File* row = file_of(file))
+        tell_file(*row, [&](profile::File& told) {
+            ++told.reads;
+            told.bytes_read += bytes;
+            told.read_ticks += elapsed.ticks;
+            told.small += bytes < small_access_bytes;
+        });
+}
+
+void Call::writes(MPI_File file) noexcept {
+    if (profile::File* row = file_of(file))
+        tell_file(*row, [&](profile::File& told) {
+            ++told.writes;
+            told.bytes_written += bytes;
+            told.write_ticks += elapsed.ticks;
+            told.small += bytes < small_access_bytes;
+        });
+}
+
+uint64_t wait_for_others(MPI_Comm comm) noexcept {
+    const world::Place* place = world::place_of(comm);
+    if (!place || place->between || place->group < 2)
+        return 0;
+    const uint64_t begin = ticks();
+    world::library.Barrier(comm);
+    return ticks() - begin;
+}
+
+void look(int source, int tag, MPI_Comm comm) noexcept {
+    // Only what is certainly valid is asked: an error here would reach the program's error handler.
+    if (comm == world::handles.comm_null || tag < (tag == MPI_ANY_TAG ? MPI_ANY_TAG : 0))
+        return;
+    const world::Place* place = world::place_of(comm);
+    if (!place || (source != MPI_ANY_SOURCE && (source < 0 || source >= place->size)))
+        return;
+    int there = 0;
+    int bytes = 0;
+    MPI_Status status;
+    if (world::library.Iprobe(source, tag, comm, &there, &status) != MPI_SUCCESS)
+        return;
+    if (there && (world::library.Get_count(&status, world::handles.byte, &bytes) != MPI_SUCCESS || bytes < 0))
+        bytes = 0;
+    runtime.recorder.looked_at(there != 0, uint64_t(bytes));
+}
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,104 @@
+// One call of the program as it is told to the recorder. Methods are named for what the spec says of a
+// function.
+#pragma once
+
+#include "world/communicators.hpp"
+#include "world/datatypes.hpp"
+#include "wrap/runtime.hpp"
+
+#include <concepts>
+#include <cstdint>
+
+namespace mpiric::wrap {
+
+using profile::Elapsed;
+using profile::Traffic;
+
+/// Bytes of as many elements as the product of the factors. A type that nothing is sent of may be none: it is
+/// not asked.
+template <std::integral... Factors> uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
+    if (((factors <= 0) || ...))
+        return 0;
+    return (uint64_t(factors) * ...) * world::size_of(type);
+}
+
+/// Bytes of an array of counts of one type.
+template <std::integral Count>
+uint64_t payload_of_each(const Count counts[], MPI_Datatype type, int32_t entries) noexcept {
+    uint64_t elements = 0;
+    for (int32_t at = 0; at < entries; ++at)
+        elements += counts[at] > 0 ? uint64_t(counts[at]) : 0;
+    return elements ? elements * world::size_of(type) : 0;
+}
+
+/// Bytes of an array of counts, each of its own type.
+template <std::integral Count>
+uint64_t payload_of_each(const Count counts[], const MPI_Datatype types[], int32_t entries) noexcept {
+    uint64_t bytes = 0;
+    for (int32_t at = 0; at < entries; ++at)
+        bytes += payload(types[at], counts[at]);
+    return bytes;
+}
+
+struct Call {
+    uint32_t function;
+    Elapsed elapsed;
+    uint64_t waited;
+    void* return_address;
+    uint64_t bytes = 0;
+    uint32_t communicator = profile::no_communicator;  ///< index in the record
+    world::Place* place = nullptr;
+    MPI_Comm comm{};
+
+    void on(MPI_Comm on_comm) noexcept {
+        comm = on_comm;
+        remember(world::place_of(on_comm));
+    }
+    void on_window(MPI_Win window) noexcept { remember(world::place_of_window(window)); }
+
+    /// A new communicator or window is learnt at once: ranks that make several in one order number them
+    /// alike.
+    void born(MPI_Comm fresh) noexcept { world::place_of(fresh); }
+    void born_window(MPI_Win fresh) noexcept { world::place_of_window(fresh); }
+    void named(const char* name) noexcept;
+
+    int32_t size() const noexcept { return place ? place->size : 0; }
+    int32_t group() const noexcept { return place ? place->group : 0; }
+    int32_t rank() const noexcept { return place ? place->rank : 0; }
+    int32_t degree() const noexcept { return place ? world::out_degree(*place, comm) : 0; }
+
+    void sent_to(int destination) noexcept { moved(Traffic::message, destination); }
+    void put_to(int target) noexcept { moved(Traffic::put, target); }
+    void got_from(int target) noexcept { moved(Traffic::get, target); }
+
+    void remembers(MPI_Request request, int destination) noexcept;
+    void starts(int count, const MPI_Request requests[]) noexcept;
+
+    void opened(MPI_File file, const char* name, MPI_Comm by) noexcept;
+    void reads(MPI_File file) noexcept;
+    void writes(MPI_File file) noexcept;
+
+    /// Hands the call to the recorder.
+    void note() const noexcept;
+
+  private:
+    void remember(world::Place* found) noexcept {
+        place = found;
+        if (found)
+            communicator = found->index;
+    }
+    void moved(Traffic kind, int rank) noexcept {
+        if (rank == MPI_PROC_NULL)
+            bytes = 0;
+        else if (place)
+            runtime.recorder.traffic(kind, place->world_rank(rank), bytes);
+    }
+};
+
+/// Barrier before a blocking collective; ticks that it took.
+uint64_t wait_for_others(MPI_Comm comm) noexcept;
+
+/// Looks whether the message of a receive about to be posted is already there.
+void look(int source, int tag, MPI_Comm comm) noexcept;
+
+}  // namespace mpiric::wrap

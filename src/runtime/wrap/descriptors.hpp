@@ -1,0 +1,29 @@
+// Which file a descriptor stands for.
+#pragma once
+
+#include "profile/format.hpp"
+
+#include <cstdint>
+#include <sys/types.h>
+
+namespace mpiric::wrap {
+
+/// What an access did.
+struct Access {
+    int64_t bytes = 0;    ///< moved; negative: it failed
+    int64_t offset = -1;  ///< where, -1: at the descriptor's own position
+    uint64_t ticks = 0;
+    bool buffered = false;  ///< through stdio, whose buffer joins small accesses
+};
+
+void descriptor_opened(int descriptor, const char* path, uint64_t ticks) noexcept;
+void descriptor_closed(int descriptor, uint64_t ticks) noexcept;
+void descriptor_read(int descriptor, const Access& access) noexcept;
+void descriptor_wrote(int descriptor, const Access& access) noexcept;
+void descriptor_moved(int descriptor, int64_t offset) noexcept;
+void descriptor_synced(int descriptor, uint64_t ticks) noexcept;
+
+/// A call on a path that moves no data: stat, unlink, …
+void path_asked(uint64_t ticks) noexcept;
+
+}  // namespace mpiric::wrap

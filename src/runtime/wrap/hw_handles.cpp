@@ -1,0 +1,93 @@
+// Functions that give a handle back. The library may hand the same value out again at once, to another thread
+// even, so what is known of it is forgotten before the call, at any depth, recorded or not.
+#include "wrap/intercept.hpp"
+#include "wrap/open_files.hpp"
+#include "wrap/requests.hpp"
+
+namespace mpiric::wrap {
+namespace {
+
+void forget_handle(MPI_Comm* comm) noexcept {
+    if (runtime.begun && comm)
+        world::forget(*comm);
+}
+
+void forget_window(MPI_Win* window) noexcept {
+    if (runtime.begun && window)
+        world::forget_window(*window);
+}
+
+void forget_type(MPI_Datatype*) noexcept { world::forget_remembered(); }
+
+void forget_started(MPI_Request* request) noexcept {
+    if (runtime.begun && request)
+        forget_request(*request);
+}
+
+void forget_file(MPI_File* file) noexcept {
+    if (runtime.begun && file)
+        close_file(*file);
+}
+
+template <Function function, class Handle> [[gnu::always_inline]] inline int gives_back(Handle* handle) {
+    return intercept<function, Policy::always, int (*)(Handle*)>([&](auto* next) { return next(handle); },
+                                                                 [](Call&) {});
+}
+
+}  // namespace
+
+extern "C" int w_MPI_Comm_free(MPI_Comm* comm) {
+    forget_handle(comm);
+    return gives_back<Function::MPI_Comm_free>(comm);
+}
+extern "C" int p_MPI_Comm_free(MPI_Comm* comm) {
+    forget_handle(comm);
+    return by_profiling_name<Function::MPI_Comm_free>(&w_MPI_Comm_free, comm);
+}
+
+extern "C" int w_MPI_Comm_disconnect(MPI_Comm* comm) {
+    forget_handle(comm);
+    return gives_back<Function::MPI_Comm_disconnect>(comm);
+}
+extern "C" int p_MPI_Comm_disconnect(MPI_Comm* comm) {
+    forget_handle(comm);
+    return by_profiling_name<Function::MPI_Comm_disconnect>(&w_MPI_Comm_disconnect, comm);
+}
+
+extern "C" int w_MPI_Win_free(MPI_Win* win) {
+    forget_window(win);
+    return gives_back<Function::MPI_Win_free>(win);
+}
+extern "C" int p_MPI_Win_free(MPI_Win* win) {
+    forget_window(win);
+    return by_profiling_name<Function::MPI_Win_free>(&w_MPI_Win_free, win);
+}
+
+extern "C" int w_MPI_Type_free(MPI_Datatype* datatype) {
+    forget_type(datatype);
+    return gives_back<Function::MPI_Type_free>(datatype);
+}
+extern "C" int p_MPI_Type_free(MPI_Datatype* datatype) {
+    forget_type(datatype);
+    return by_profiling_name<Function::MPI_Type_free>(&w_MPI_Type_free, datatype);
+}
+
+extern "C" int w_MPI_Request_free(MPI_Request* request) {
+    forget_started(request);
+    return gives_back<Function::MPI_Request_free>(request);
+}
+extern "C" int p_MPI_Request_free(MPI_Request* request) {
+    forget_started(request);
+    return by_profiling_name<Function::MPI_Request_free>(&w_MPI_Request_free, request);
+}
+
+extern "C" int w_MPI_File_close(MPI_File* fh) {
+    forget_file(fh);
+    return gives_back<Function::MPI_File_close>(fh);
+}
+extern "C" int p_MPI_File_close(MPI_File* fh) {
+    forget_file(fh);
+    return by_profiling_name<Function::MPI_File_close>(&w_MPI_File_close, fh);
+}
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,120 @@
+// The body of every wrapper: enter → call → leave.
+#pragma once
+
+#include "world/substitute.hpp"
+#include "wrap/call.hpp"
+#include "wrap/functions.hpp"
+#include "wrap/runtime.hpp"
+#include "wrap/slots.hpp"
+#include "wrap/thread.hpp"
+
+#include <ticks.hpp>
+#include <type_traits>
+
+namespace mpiric::wrap {
+
+using world::substitute;
+
+/// When a function reads the clock. A polled one does once in 17 calls: a prime, so that a loop of several
+/// does not keep hitting the same. A synchronising one may wait for the others before it does, when that is
+/// asked for.
+enum class Policy : uint8_t { always, polled, synchronising };
+
+/// Whether this call is timed.
+template <Policy policy> bool takes_time(Thread& self) noexcept {
+    if constexpr (policy == Policy::polled) {
+        if (self.turns_left > 0) {
+            --self.turns_left;
+            return false;
+        }
+        self.turns_left = 16;
+    }
+    return true;
+}
+
+template <class Result> bool succeeded(const Result& result) noexcept {
+    if constexpr (std::is_same_v<Result, int>)
+        return result == MPI_SUCCESS;
+    return true;
+}
+
+template <Function function, Policy policy, class Pointer, class Do, class Tell>
+[[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
+    Thread& self = thread;
+    Behind& there = behind[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
+    self.by_profiling_name = false;
+    if (nested(self) || !runtime.recording) [[unlikely]]
+        return call_next(next);
+    const Inside inside(self);
+    const bool timed = takes_time<policy>(self);
+    uint64_t waited = 0;
+    if constexpr (policy == Policy::synchronising)
+        waited = self.waited;
+    const uint64_t begin = timed ? ticks() : 0;
+    auto result = call_next(next);
+    const uint64_t end = timed ? ticks() : 0;
+    Call call{static_cast<uint32_t>(function), {end - begin, timed}, waited, __builtin_return_address(0)};
+    if (succeeded(result)) [[likely]]
+        tell(call);
+    call.note();
+    return result;
+}
+
+/// The body of cheap local functions: they are all counted and seldom timed, and what they call is not
+/// watched for.
+template <Function function, class Pointer, class Do>
+[[gnu::always_inline]] inline auto count_local(Do&& call_next) {
+    Thread& self = thread;
+    Behind& there = behind[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
+    self.by_profiling_name = false;
+    if (nested(self) || !runtime.recording) [[unlikely]]
+        return call_next(next);
+    profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));
+    if (!cell || !runtime.recorder.count_local(*cell)) [[likely]]
+        return call_next(next);
+    const uint64_t begin = ticks();
+    auto result = call_next(next);
+    runtime.recorder.time_local(*cell, ticks() - begin);
+    return result;
+}
+
+/// Before a blocking collective: waits for the others apart from the call, when imbalance is asked for.
+inline void arrive(MPI_Comm comm) noexcept {
+    if (!runtime.options.imbalance) [[likely]]
+        return;
+    Thread& self = thread;
+    if (nested(self) || !runtime.recording)
+        return;
+    const Inside inside(self);
+    self.waited = wait_for_others(comm);
+}
+
+/// Before a receive is posted: one in so many looks whether its message is already there.
+inline void posts(int source, int tag, MPI_Comm comm) noexcept {
+    Thread& self = thread;
+    if (++self.receive_turn < runtime.options.unexpected) [[likely]]
+        return;
+    self.receive_turn = 0;
+    if (nested(self) || !runtime.recording || runtime.options.unexpected == 0)
+        return;
+    const Inside inside(self);
+    look(source, tag, comm);
+}
+
+/// The entrance of the PMPI_ name: a tool above us, or a Fortran layer that calls PMPI_ for the program.
+template <Function function, class Result, class... Parameters, class... Arguments>
+[[gnu::always_inline]] inline Result by_profiling_name(Result (*wrapper)(Parameters...),
+                                                       Arguments... arguments) {
+    Thread& self = thread;
+    if (nested(self)) [[likely]] {
+        auto* library =
+            reinterpret_cast<Result (*)(Parameters...)>(behind[static_cast<uint32_t>(function)].library);
+        return library(arguments...);
+    }
+    self.by_profiling_name = true;
+    return wrapper(arguments...);
+}
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,29 @@
+// The functions that a shared library defines, read from its file: it need not be loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mpiric::wrap {
+
+class LibraryFile {
+  public:
+    explicit LibraryFile(const char* path) noexcept;
+    ~LibraryFile();
+    LibraryFile(const LibraryFile&) = delete;
+    LibraryFile& operator=(const LibraryFile&) = delete;
+
+    /// Whether it is a shared library whose table of symbols lies inside it.
+    bool readable() const noexcept { return symbols_ != nullptr; }
+    bool defines(const char* name) const noexcept;
+
+  private:
+    const std::byte* file_ = nullptr;
+    size_t bytes_ = 0;
+    const void* symbols_ = nullptr;
+    size_t count_ = 0;
+    const char* names_ = nullptr;
+    size_t names_bytes_ = 0;
+};
+
+}  // namespace mpiric::wrap

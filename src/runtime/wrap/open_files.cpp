@@ -1,0 +1,30 @@
+#include "wrap/open_files.hpp"
+
+#include "world/datatypes.hpp"
+#include "wrap/handle_map.hpp"
+
+namespace mpiric::wrap {
+namespace {
+
+constinit HandleMap<profile::File*, 256> files;
+constexpr uint32_t through_mpi = 1;
+
+}  // namespace
+
+profile::File* open_file(MPI_File file, const char* path, uint32_t processes) noexcept {
+    const Held held(runtime.recorder.lock(), runtime.recorder.many_threads());
+    profile::File* row = runtime.recorder.file(path, through_mpi, processes);
+    if (row)
+        files.put(world::number(file), row);
+    return row;
+}
+
+profile::File* file_of(MPI_File file) noexcept {
+    profile::File* row = nullptr;
+    files.get(world::number(file), row);
+    return row;
+}
+
+void close_file(MPI_File file) noexcept { files.erase(world::number(file)); }
+
+}  // namespace mpiric::wrap

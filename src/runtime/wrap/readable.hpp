@@ -1,0 +1,11 @@
+// Reading what a pointer of unknown origin may point to.
+#pragma once
+
+#include <cstddef>
+
+namespace mpiric::wrap {
+
+/// Copies a short printable text from an address that may be anything. False when it is no such text.
+bool read_text(const void* from, char* to, size_t room) noexcept;
+
+}  // namespace mpiric::wrap

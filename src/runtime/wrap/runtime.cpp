@@ -1,0 +1,106 @@
+#include "wrap/runtime.hpp"
+
+#include "base/say.hpp"
+#include "system/process.hpp"
+#include "world/communicators.hpp"
+#include "world/merge.hpp"
+#include "world/substitute.hpp"
+#include "wrap/functions.hpp"
+#include "wrap/slots.hpp"
+
+#include <cstring>
+#include <pthread.h>
+
+namespace mpiric::wrap {
+
+constinit Runtime runtime;
+
+namespace {
+
+constinit MPI_Group world_group{};
+constinit int world_rank = 0;
+constinit int world_size = 0;
+
+uint32_t enter_place(const world::Description& place) noexcept {
+    profile::Communicator row{};
+    row.members = place.members;
+    row.size = place.size;
+    row.rank = place.rank;
+    row.remote_size = place.remote_size;
+    row.flags = uint32_t(place.is_window) | uint32_t(place.between) << 1 | uint32_t(place.whole_world) << 2;
+    std::strncpy(row.name, place.name, sizeof row.name - 1);
+    return runtime.recorder.add_communicator(row);
+}
+
+void tell(const char* key, const char* value) noexcept { runtime.recorder.fact(key, value); }
+
+/// Whether this rank's file could be made; says why not.
+bool open_record(int thread_level) noexcept {
+    const profile::Beginning beginning = {
+        runtime.options.record_dir,          world_rank,    world_size,    thread_level,
+        thread_level == MPI_THREAD_MULTIPLE, system::job(), function_names};
+    const char* reason = nullptr;
+    if (runtime.recorder.open(beginning, reason))
+        return true;
+    say_once("this rank records nothing", reason);
+    return false;
+}
+
+/// Whether the parent is another MPI job: its record is apart.
+bool was_spawned() noexcept {
+    MPI_Comm parent{};
+    return !runtime.of_sessions && world::library.Comm_get_parent(&parent) == MPI_SUCCESS &&
+           parent != world::handles.comm_null;
+}
+
+}  // namespace
+
+void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
+    if (runtime.begun)
+        return;
+    runtime.begun = true;
+    runtime.of_sessions = of_sessions;
+    world_group = world;
+    world::library.Group_rank(world, &world_rank);
+    world::library.Group_size(world, &world_size);
+    if (!open_record(thread_level))
+        return;
+    pthread_atfork(nullptr, nullptr, [] { stop(); });
+    world::begin_places(world, enter_place);
+    if (!of_sessions)
+        world::place_of(world::handles.comm_world);
+    tell("mpi.family", MPIRIC_FAMILY);
+    tell("mpi.version", world::version_text());
+    if (was_spawned())
+        tell("spawned", "1");
+    system::tell_beginning(tell, runtime.options.counters);
+    if (runtime.options.posix_io)
+        watch_posix();
+    runtime.recording = true;
+}
+
+void end() noexcept {
+    if (!runtime.begun)
+        return;
+    runtime.recording = false;
+    const bool recorded = runtime.recorder.is_open();
+    if (recorded) {
+        runtime.recorder.finish(profile::State::finalized);
+        system::tell_end(tell);
+    }
+    step_aside();
+    if (runtime.options.merge == Merge::tree && !runtime.of_sessions) {
+        const world::Merging merging = {runtime.options.record_dir, recorded ? &runtime.recorder : nullptr,
+                                        world_rank, world_size, function_names};
+        if (world::merge(merging) && recorded)
+            runtime.recorder.remove_file();
+    }
+    world::library.Group_free(&world_group);
+}
+
+void stop() noexcept {
+    runtime.recording = false;
+    step_aside();
+}
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,155 @@
+#include "wrap/slots.hpp"
+
+#include "base/say.hpp"
+#include "world/library.hpp"
+#include "world/substitute.hpp"
+#include "wrap/exports.hpp"
+#include "wrap/posix.hpp"
+#include "wrap/runtime.hpp"
+#include "wrap/thread.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <unistd.h>
+
+// Two slots per function, MPI_ then PMPI_, then those of the POSIX names; filled in by the assembler with
+// first calls.
+extern "C" [[gnu::visibility("hidden")]] void* mpiric_slots[];
+extern "C" [[gnu::visibility("hidden")]] void* mpiric_resolve(uint32_t index);
+
+extern "C" {
+#define MPIRIC_WRAPPER(name)                                                                                 \
+    void w_##name();                                                                                         \
+    void p_##name();
+#define MPIRIC_WRAPPER_BY_NAME(name) void w_##name();
+#define MPIRIC_NO_WRAPPER(name)
+#include "wrap/generated/wrappers.inc"
+#undef MPIRIC_WRAPPER
+#undef MPIRIC_WRAPPER_BY_NAME
+#undef MPIRIC_NO_WRAPPER
+}
+
+namespace mpiric::wrap {
+
+constinit Behind behind[function_count];
+thread_local constinit Thread thread;
+
+namespace {
+
+using Code = void (*)();
+
+struct Wrapper {
+    Code by_name, by_profiling_name;
+};
+
+constexpr Wrapper wrappers[function_count] = {
+#define MPIRIC_WRAPPER(name) {w_##name, p_##name},
+#define MPIRIC_WRAPPER_BY_NAME(name) {w_##name, nullptr},
+#define MPIRIC_NO_WRAPPER(name) {nullptr, nullptr},
+#include "wrap/generated/wrappers.inc"
+#undef MPIRIC_WRAPPER
+#undef MPIRIC_WRAPPER_BY_NAME
+#undef MPIRIC_NO_WRAPPER
+};
+
+constexpr const char* profiling_names[function_count] = {
+#define MPIRIC_FUNCTION(name, family) "P" #name,
+#include "wrap/generated/functions.inc"
+#undef MPIRIC_FUNCTION
+};
+
+enum class Mode : uint8_t { undecided, aside, at_work };
+constinit std::atomic<Mode> mode{Mode::undecided};
+constinit SpinLock deciding;
+
+/// Whether this process is one to record: a record is wanted, and the library is of our family.
+Mode decide() noexcept {
+    runtime.options = read_options();
+    if (!*runtime.options.record_dir)
+        return Mode::aside;
+    if (!world::family_fits()) {
+        say_once("nothing is recorded: this is the runtime for another family of MPI libraries than",
+                 world::version_text());
+        return Mode::aside;
+    }
+    world::bind();
+    world::world_stand_in = world::handles.comm_world;
+    return Mode::at_work;
+}
+
+Mode decided(Thread& self) noexcept {
+    const Mode known = mode.load(std::memory_order_acquire);
+    if (known != Mode::undecided)
+        return known;
+    if (self.depth > 0)
+        return Mode::aside;  // the library calls itself while it is being asked who it is
+    const Held held(deciding, true);
+    if (mode.load(std::memory_order_acquire) == Mode::undecided) {
+        const Inside inside(self);
+        hide_missing();
+        mode.store(decide(), std::memory_order_release);
+    }
+    return mode.load(std::memory_order_acquire);
+}
+
+/// As the dynamic linker ends a program that calls what is not there.
+[[noreturn]] void missing(const char* name) noexcept {
+    say_once("symbol lookup error: undefined symbol", name);
+    _exit(127);
+}
+
+void store(uint32_t slot, const void* target) noexcept {
+    __atomic_store_n(&mpiric_slots[slot], const_cast<void*>(target), __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void step_aside() noexcept {
+    mode.store(Mode::aside, std::memory_order_release);
+    for (uint32_t function = 0; function < function_count; ++function) {
+        if (behind[function].next)
+            store(2 * function, behind[function].next);
+        if (behind[function].library)
+            store(2 * function + 1, behind[function].library);
+    }
+    for (uint32_t at = 0; at < posix_count; ++at)
+        store(2 * function_count + at, posix_behind(at));
+}
+
+void watch_posix() noexcept {
+    // A name that this libc lacks keeps its first call.
+    for (uint32_t at = 0; at < posix_count; ++at)
+        if (void* wrapper = posix_wrapper(at))
+            store(2 * function_count + at, wrapper);
+}
+
+}  // namespace mpiric::wrap
+
+void* mpiric_resolve(uint32_t index) {
+    using namespace mpiric::wrap;
+    if (index >= 2 * function_count) {
+        const uint32_t at = index - 2 * function_count;
+        store(index, posix_behind(at));
+        return posix_behind(at);
+    }
+    const uint32_t function = index / 2;
+    const bool profiling = index % 2 != 0;
+    const char* name = profiling_names[function] + (profiling ? 0 : 1);
+    Behind& there = behind[function];
+    there.next = mpiric::world::find(profiling_names[function] + 1);
+    there.library = mpiric::world::find(profiling_names[function]);
+    if (!there.library)
+        there.library = there.next;
+    if (!there.next)
+        there.next = there.library;
+    if (!there.next)
+        missing(name);
+    Thread& self = thread;
+    const Mode now = decided(self);
+    const Code wrapper = profiling ? wrappers[function].by_profiling_name : wrappers[function].by_name;
+    void* onward = profiling ? there.library : there.next;
+    void* target = now == Mode::at_work && wrapper ? reinterpret_cast<void*>(wrapper) : onward;
+    if (mode.load(std::memory_order_acquire) != Mode::undecided)
+        store(index, target);
+    return target;
+}

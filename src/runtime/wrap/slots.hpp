@@ -1,0 +1,25 @@
+// Where each exported name leads, and what lies behind it.
+#pragma once
+
+#include "wrap/functions.hpp"
+
+#include <cstdint>
+
+namespace mpiric::wrap {
+
+/// The definitions behind one function. Another implementation answers in its place by standing in `next`; it
+/// finds the library's own in `library`.
+struct Behind {
+    void* next =
+        nullptr;  ///< what the MPI_ name would have reached without us: the library, or a tool between
+    void* library = nullptr;  ///< the library's own
+};
+extern constinit Behind behind[function_count];
+
+/// From here on every exported name leads straight on, as if the runtime were not there.
+void step_aside() noexcept;
+
+/// The POSIX names lead to their wrappers while something is recorded.
+void watch_posix() noexcept;
+
+}  // namespace mpiric::wrap

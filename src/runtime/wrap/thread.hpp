@@ -1,0 +1,48 @@
+// What each thread knows about itself while it is in our hands.
+#pragma once
+
+#include <cstdint>
+
+namespace mpiric::wrap {
+
+/// Depth and the frame of the outermost wrapper on this thread. Only that one records: what a library, a tool
+/// or a callback calls on the way belongs to it.
+struct Thread {
+    const void* frame = nullptr;
+    uint32_t depth = 0;
+    uint32_t turns_left = 0;         ///< polled calls until the next one that is timed
+    uint32_t receive_turn = 0;       ///< counts receives, for those that are looked at
+    uint64_t waited = 0;             ///< ticks in the barrier before the collective that comes next
+    bool by_profiling_name = false;  ///< entered through the PMPI_ name: go on to the library itself
+};
+
+// Reached with one instruction: the runtime is in the program from its start.
+extern thread_local constinit Thread thread;
+
+/// Whether a wrapper is at work below us on the stack. A frame that lies above ours was left by longjmp and
+/// no longer counts.
+inline bool nested(Thread& self) noexcept {
+    if (self.depth == 0) [[likely]]
+        return false;
+    if (__builtin_frame_address(0) <= self.frame) [[likely]]
+        return true;
+    self.depth = 0;
+    return false;
+}
+
+/// Marks this thread as being inside a wrapper, also when an exception passes through.
+class Inside {
+  public:
+    explicit Inside(Thread& self) noexcept : self_(self) {
+        if (self_.depth++ == 0)
+            self_.frame = __builtin_frame_address(0);
+    }
+    ~Inside() { --self_.depth; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+  private:
+    Thread& self_;
+};
+
+}  // namespace mpiric::wrap

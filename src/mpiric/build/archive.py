@@ -1,0 +1,66 @@
+"""Reading static libraries: the ``ar`` format as GNU and LLVM tools write it, thin ones included."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
+_HEADER_BYTES = 60
+_INDEXES = ("/", "/SYM64/", "__.SYMDEF")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file of an archive. ``name`` is as stored: bare, or for a thin archive the path it refers to."""
+
+    name: str
+    data: bytes
+    position: int  # rank among the members, from 0: two members may share a name
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file that begins like this is a static library."""
+    return head[:8] in (_MAGIC, _THIN)
+
+
+def members(path: Path) -> Iterator[Member]:
+    """Every member in order, without the index and the table of long names."""
+    data = path.read_bytes()
+    thin = data[:8] == _THIN
+    long_names = b""
+    offset, position = 8, 0
+    while offset + _HEADER_BYTES <= len(data):
+        header = data[offset : offset + _HEADER_BYTES]
+        name = header[:16].decode(errors="surrogateescape").rstrip()
+        size = int(header[48:58])
+        offset += _HEADER_BYTES
+        special = name in ("//", *_INDEXES)
+        here = data[offset : offset + size] if special or not thin else b""
+        if special or not thin:
+            offset += size + size % 2
+        if name == "//":
+            long_names = here
+        if special:
+            continue
+        name, here = _named(name, here, long_names)
+        if thin:
+            here = _beside(path, name).read_bytes()
+        yield Member(name, here, position)
+        position += 1
+
+
+def _beside(archive: Path, name: str) -> Path:
+    """Where the file of a thin archive's member is: relative to the archive."""
+    return Path(name) if name.startswith("/") else archive.parent / name
+
+
+def _named(name: str, data: bytes, long_names: bytes) -> tuple[str, bytes]:
+    """The member's real name, and its data without a BSD name in front."""
+    if name.startswith("#1/"):
+        length = int(name[3:])
+        return data[:length].rstrip(b"\0").decode(errors="surrogateescape"), data[length:]
+    if name.startswith("/") and name[1:].split(":")[0].isdigit():
+        start = int(name[1:].split(":")[0])
+        end = long_names.index(b"\n", start)
+        return long_names[start:end].rstrip(b"/").decode(errors="surrogateescape"), data
+    return name.rstrip("/"), data

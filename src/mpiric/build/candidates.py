@@ -1,0 +1,86 @@
+"""Every compiler of this machine with every sensible set of flags, put under a build of its own mind."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.build.compilers import families
+
+LANGUAGES = ("c", "cxx", "fortran")
+_NAMES = {
+    "c": ("cc", "gcc", "clang", "c99", "icx", "icc", "nvc"),
+    "cxx": ("c++", "g++", "clang++", "CC", "icpx", "icpc", "nvc++"),
+    "fortran": ("f77", "f90", "f95", "gfortran", "flang", "ifx", "ifort", "nvfortran"),
+}
+_WRAPPED = {
+    "c": ("CC", "OMPI_CC", "MPICH_CC", "I_MPI_CC"),
+    "cxx": ("CXX", "OMPI_CXX", "MPICH_CXX", "I_MPI_CXX"),
+    "fortran": ("FC", "F77", "F90", "OMPI_FC", "MPICH_FC", "MPICH_F90", "I_MPI_FC", "I_MPI_F90"),
+}
+FLAG_SETS = ("default", "good", "flexible", "strict")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One compiler with one set of flags; ``programs`` are absolute paths by language."""
+
+    family: str
+    flag_set: str
+    programs: Mapping[str, str]
+    flags: tuple[str, ...]
+    vectorisation: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """How it is called in a report."""
+        return f"{self.family} {self.flag_set}"
+
+    @property
+    def may_round_differently(self) -> bool:
+        """Whether its flags let sums be reordered."""
+        return self.flag_set == "flexible"
+
+
+def candidates(path: str) -> tuple[Candidate, ...]:
+    """Those whose C compiler is found on ``path``, one per real program, general families first."""
+    found: list[Candidate] = []
+    seen: set[str] = set()
+    for name, family in reversed(families().items()):
+        facts = family.facts
+        programs = {
+            language: program
+            for language in LANGUAGES
+            for program in [_first(facts["programs"].get(language, ()), path)]
+            if program
+        }
+        real = str(Path(programs["c"]).resolve()) if "c" in programs else ""
+        if not real or real in seen:
+            continue
+        seen.add(real)
+        for flag_set in FLAG_SETS:
+            flags = tuple(facts["flag_sets"][flag_set])
+            found.append(Candidate(name, flag_set, programs, flags, family.words("vectorisation")))
+    return tuple(found)
+
+
+def _first(names: tuple[str, ...], path: str) -> str:
+    return next((found for name in names if (found := shutil.which(name, path=path))), "")
+
+
+def shims(candidate: Candidate, place: Path) -> Mapping[str, str]:
+    """Scripts under the usual compilers' names that run the candidate with its flags last; the environment.
+
+    A makefile that says ``gcc`` gets the candidate, and so does an MPI's compiler wrapper.
+    """
+    place.mkdir(parents=True)
+    environment: dict[str, str] = {}
+    for language, program in candidate.programs.items():
+        words = " ".join(f"'{flag}'" for flag in (*candidate.flags, *candidate.vectorisation))
+        for name in _NAMES[language]:
+            script = place / name
+            script.write_text(f'#!/bin/sh\nexec {program} "$@" {words}\n')
+            script.chmod(0o755)
+        usual = str(place / _NAMES[language][0])
+        environment.update(dict.fromkeys(_WRAPPED[language], usual))
+    return environment

@@ -1,0 +1,254 @@
+"""Reading a compiler's command line: what it is to do, its sources and its other words."""
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+# Words whose value is the next word. Options with the value attached need no entry.
+_TAKES_VALUE = frozenset(
+    [
+        "-o",
+        "-x",
+        "-I",
+        "-L",
+        "-l",
+        "-D",
+        "-U",
+        "-u",
+        "-z",
+        "-e",
+        "-T",
+        "-J",
+        "-B",
+        "-A",
+        "-G",
+        "-F",
+        "-h",
+        "-include",
+        "-imacros",
+        "-isystem",
+        "-iquote",
+        "-idirafter",
+        "-iprefix",
+        "-iwithprefix",
+        "-iwithprefixbefore",
+        "-isysroot",
+        "--sysroot",
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-Xlinker",
+        "-Xassembler",
+        "-Xpreprocessor",
+        "-Xclang",
+        "-Xopenmp-target",
+        "-Xarch_host",
+        "-mllvm",
+        "-arch",
+        "-target",
+        "-wrapper",
+        "-dumpbase",
+        "-dumpdir",
+        "-dumpbase-ext",
+        "-aux-info",
+        "--param",
+        "-module",
+        "-gcc-toolchain",
+        "-soname",
+        "-rpath",
+        "-framework",
+        "-specs",
+        "-fplugin-arg",
+        "-cc",
+        "-main",
+        "-mlink-builtin-bitcode",
+    ]
+)
+_ASKS_ONLY = re.compile(
+    r"-(E|M|MM|S|fsyntax-only|###|P|print-.*|dump(version|machine|specs|fullversion)|-help.*|-version|-target-help"
+    r"|-show.*|show.*|compile[-_]info|link[-_]info|-print.*|help.*|qversion|V|-info)$"
+)
+_C = frozenset([".c", ".i"])
+_CXX = frozenset([".cc", ".cp", ".cxx", ".cpp", ".c++", ".ii", ".CPP", ".C", ".cppm"])
+_FORTRAN = frozenset(
+    [
+        ".f",
+        ".for",
+        ".ftn",
+        ".fpp",
+        ".f77",
+        ".f90",
+        ".f95",
+        ".f03",
+        ".f08",
+        ".F",
+        ".FOR",
+        ".FTN",
+        ".FPP",
+        ".F77",
+        ".F90",
+        ".F95",
+        ".F03",
+        ".F08",
+    ]
+)
+_PLAIN = frozenset(
+    [
+        ".s",
+        ".S",
+        ".sx",
+        ".asm",
+        ".h",
+        ".hh",
+        ".hpp",
+        ".hxx",
+        ".H",
+        ".m",
+        ".mm",
+        ".cu",
+        ".hip",
+        ".go",
+        ".d",
+        ".ads",
+        ".adb",
+    ]
+)
+_DIALECTS = {
+    "c": "c", "cpp-output": "c", "c++": "c++", "c++-cpp-output": "c++",
+    "f77": "fortran", "f77-cpp-input": "fortran", "f95": "fortran", "f95-cpp-input": "fortran",
+}  # fmt: skip
+
+
+class Mode(Enum):
+    """What the real compiler would do with the command line."""
+
+    ASK = "ask"  # print something, preprocess, stop at assembler: not ours
+    COMPILE = "compile"
+    LINK = "link"  # compile what is source, then link
+    SHARED = "shared"
+    PARTIAL = "partial"  # `-r`
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to be compiled; ``dialect`` is "" where the compiler has to make of it what it can."""
+
+    path: str
+    position: int  # index in `Command.words`
+    dialect: str  # "c", "c++", "fortran", or "" for assembler and what else has no variants
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line understood. ``words`` is all of it, response files expanded, without the compiler."""
+
+    words: tuple[str, ...]
+    mode: Mode
+    output: str  # "" when not given
+    sources: tuple[Source, ...] = ()
+    inputs: tuple[int, ...] = ()  # positions of what goes to the linker: objects, libraries, `-l…`
+    values: frozenset[int] = field(default_factory=frozenset)  # positions that are values of the word before
+
+    def option(self, name: str) -> str:
+        """The last value of a two-word or attached option, "" when it is not there."""
+        found = ""
+        for at, word in enumerate(self.words):
+            if at in self.values:
+                continue
+            if word == name and at + 1 in self.values:
+                found = self.words[at + 1]
+            elif word.startswith(name) and word != name:
+                found = word[len(name) :]
+        return found
+
+
+def is_input_name(word: str) -> bool:
+    """Whether a word looks like a source, an object or a library rather than a program."""
+    ending = Path(word).suffix
+    return ending in _C | _CXX | _FORTRAN | _PLAIN | {".o", ".a", ".so", ".lo", ".la"} or ".so." in word
+
+
+def expand(words: Sequence[str], read: Callable[[str], str | None], depth: int = 0) -> tuple[str, ...]:
+    """Replace ``@file`` by the words in the file, as GCC does: a file that cannot be read stays as it is."""
+    out: list[str] = []
+    for word in words:
+        text = read(word[1:]) if word.startswith("@") and depth < 10 else None
+        out.extend(expand(shlex.split(text), read, depth + 1) if text is not None else [word])
+    return tuple(out)
+
+
+def understand(words: Sequence[str]) -> Command:
+    """What a command line is to do. Pure: looks at no file."""
+    values: set[int] = set()
+    sources: list[Source] = []
+    inputs: list[int] = []
+    output, language = "", ""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in _TAKES_VALUE and at + 1 < len(words):
+            values.add(at + 1)
+            if word == "-o":
+                output = words[at + 1]
+            elif word == "-x":
+                language = words[at + 1]
+            elif word in ("-l", "-Xlinker"):
+                inputs.append(at + 1)
+            at += 2
+            continue
+        if word.startswith("-o") and len(word) > 2 and not word.startswith(("-openmp", "-offload")):
+            output = word[2:]
+        elif word.startswith("-x") and len(word) > 2 and word[2:] in {*_DIALECTS, "none", "assembler"}:
+            language = word[2:]
+        elif word == "-" or not word.startswith("-"):
+            _sort_file(word, at, language, sources, inputs)
+        elif word.startswith(("-l", "-Wl,")):
+            inputs.append(at)
+        at += 1
+    mode = _mode(words, values, sources, inputs)
+    return Command(tuple(words), mode, output, tuple(sources), tuple(inputs), frozenset(values))
+
+
+def _sort_file(word: str, at: int, language: str, sources: list[Source], inputs: list[int]) -> None:
+    if language not in ("", "none"):
+        sources.append(Source(word, at, _DIALECTS.get(language, "")))
+        return
+    ending = Path(word).suffix
+    if ending in _PLAIN:
+        sources.append(Source(word, at, ""))
+    elif ending in _C or ending in _CXX or ending in _FORTRAN:
+        dialect = "c" if ending in _C else "c++" if ending in _CXX else "fortran"
+        sources.append(Source(word, at, dialect))
+    else:
+        inputs.append(at)
+
+
+def _mode(words: Sequence[str], values: set[int], sources: list[Source], inputs: list[int]) -> Mode:
+    own = [word for at, word in enumerate(words) if at not in values]
+    has_files = bool(sources) or any(not words[at].startswith("-Wl,") for at in inputs)
+    if any(_ASKS_ONLY.match(word) for word in own) or not has_files:
+        return Mode.ASK
+    if any(not s.dialect and Path(s.path).suffix in (".h", ".hh", ".hpp", ".hxx", ".H") for s in sources):
+        return Mode.ASK  # a precompiled header
+    if "-c" in own:
+        return Mode.COMPILE if sources else Mode.ASK
+    if "-shared" in own or "--shared" in own:
+        return Mode.SHARED
+    return Mode.PARTIAL if "-r" in own or "-Wl,-r" in own else Mode.LINK
+
+
+def without(command: Command, flags: Sequence[str], two_word: Sequence[str]) -> list[str]:
+    """The words without some options: ``flags`` alone, ``two_word`` with the next word or one attached."""
+    kept: list[str] = []
+    for at, word in enumerate(command.words):
+        if at in command.values:
+            if command.words[at - 1] not in two_word:
+                kept.append(word)
+            continue
+        attached = any(word.startswith(name) and len(word) > len(name) for name in two_word)
+        if word not in flags and word not in two_word and not attached:
+            kept.append(word)
+    return kept

@@ -1,0 +1,79 @@
+"""Instruction sets an executable really uses, read off its disassembly; of any ELF file, not only ours.
+
+Finding an instruction does not mean that it runs: a library that chooses by itself (a BLAS) holds many sets.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+_FMA = re.compile(r"vfn?m(add|sub)|vfmaddsub|vfmsubadd")
+_GROUPS = (
+    ("amx", re.compile(r"(tdp|tileload|tilestore|tilezero|ldtilecfg)")),
+    ("fma", _FMA),
+    ("bmi2", re.compile(r"(mulx|pdep|pext|bzhi|rorx|sarx|shlx|shrx)[lq]?$")),
+    ("bmi1", re.compile(r"(andn|bextr|blsi|blsmsk|blsr|tzcnt)[lqw]?$")),
+    ("lzcnt", re.compile(r"lzcnt[lqw]?$")),
+    ("popcnt", re.compile(r"popcnt[lqw]?$")),
+    ("movbe", re.compile(r"movbe")),
+    ("f16c", re.compile(r"vcvt(ph2ps|ps2ph)$")),
+    ("aes", re.compile(r"v?aes(enc|dec|imc|keygen)")),
+    ("sse4_2", re.compile(r"(pcmpestr|pcmpistr|pcmpgtq$|crc32)")),
+    ("sse4_1", re.compile(r"(pmulld|pmuldq|pblend|blendv?p[sd]|dpp[sd]|round[ps][sd]|insertps|extractps"
+                          r"|pinsr[bdq]|pextr[bdq]|pm(in|ax)(s[bd]|u[wd])|ptest|pmov[sz]x|packusdw|pcmpeqq)")),
+    ("ssse3", re.compile(r"(pshufb|palignr|ph(add|sub)|pmaddubsw|pabs|psign|pmulhrsw)")),
+    ("sse3", re.compile(r"(h(add|sub)p[sd]|addsubp[sd]|movddup|movs[hl]dup|lddqu)$")),
+)  # fmt: skip
+_INTEGER_YMM = re.compile(
+    r"vp(?!erm2f128|ermilp)|vbroadcasti|vinserti128|vextracti128|vperm(q|d|ps|pd)|vgather|vpgather"
+)
+_ARM = (
+    ("sve", re.compile(r"\bz\d+\.[bhsd]|\bp\d+/[mz]")),
+    ("atomics", re.compile(r"^(cas|swp|ld(add|clr|eor|set|s?max|s?min))(a|l|al)?[bh]?$")),
+    ("dotprod", re.compile(r"^[us]dot$")),
+)
+_LINE = re.compile(r"^\s*[0-9a-f]+:\t(?:(?:data16|lock|notrack|bnd|cs|ds|rex\S*) )*(\S+)\s*([^#<]*)")
+
+
+def sets_in(lines: Iterable[str], machine: str) -> dict[str, int]:
+    """Instruction sets and how often each is used, from what ``objdump -d --no-show-raw-insn`` prints."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for line in lines:
+        found = _LINE.match(line)
+        if found:
+            operands = found[2]
+            width = (
+                "zmm"
+                if "zmm" in operands
+                else "ymm"
+                if "ymm" in operands
+                else "xmm"
+                if "xmm" in operands
+                else ""
+            )
+            masked = "k" if re.search(r"%k[0-7]|[xyz]mm(1[6-9]|2\d|3[01])\b", operands) else ""
+            arm = operands if machine == "aarch64" else width + masked
+            seen[(found[1], arm)] += 1
+    counts: Counter[str] = Counter()
+    for (mnemonic, operands), times in seen.items():
+        for name in _arm_sets(mnemonic, operands) if machine == "aarch64" else _x86_sets(mnemonic, operands):
+            counts[name] += times
+    return dict(sorted(counts.items()))
+
+
+def _x86_sets(mnemonic: str, operands: str) -> set[str]:
+    found = {name for name, pattern in _GROUPS if pattern.match(mnemonic)}
+    if "zmm" in operands or (operands.endswith("k") and mnemonic.startswith(("v", "k"))):
+        found.add("avx512")
+    elif "ymm" in operands and _INTEGER_YMM.match(mnemonic):
+        found.add("avx2")
+    elif mnemonic.startswith("v") and operands and mnemonic not in ("verr", "verw"):
+        found.add("avx")
+    elif operands == "xmm" and not found:
+        found.add("sse2")
+    return found
+
+
+def _arm_sets(mnemonic: str, operands: str) -> set[str]:
+    found = {name for name, pattern in _ARM if pattern.search(operands) or pattern.search(mnemonic)}
+    return found or ({"asimd"} if re.search(r"\bv\d+\.|\bq\d+\b", operands) else set())

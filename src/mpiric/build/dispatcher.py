@@ -1,0 +1,37 @@
+"""Compiling the dispatcher with an executable's own tables."""
+
+import shutil
+from pathlib import Path
+
+from mpiric.build.driver import Driver
+from mpiric.build.facts import directory
+from mpiric.build.tables import Plan, source
+from mpiric.build.targets import features
+from mpiric.model.errors import NotFoundError
+
+# General registers only: it runs while arguments of other functions are in the vector registers.
+_FLAGS = ("-x", "c", "-std=gnu11", "-O2", "-g0", "-w", "-fPIE", "-ffreestanding", "-fno-builtin",
+          "-fno-stack-protector", "-fno-lto", "-fno-asynchronous-unwind-tables",
+          "-mgeneral-regs-only")  # fmt: skip
+_X86_64 = ("-march=x86-64", "-fcf-protection")
+_SPEAK_GNU = {"gcc", "clang", "oneapi", "aocc", "cray"}
+
+
+def compile_dispatcher(driver: Driver, plan: Plan, place: Path) -> Path:
+    """The object with tables, trampolines and dispatcher."""
+    text, made = place / "mpiric.c", place / "mpiric.o"
+    text.write_text(source(plan, features(plan.machine)))
+    extra = _X86_64 if plan.machine == "x86_64" else ()
+    candidates = [driver.command] if driver.identity.family in _SPEAK_GNU else []
+    candidates += [(name,) for name in ("gcc", "cc", "clang") if shutil.which(name)]
+    said = ""
+    for command in candidates:
+        done = driver.toolchain.run(
+            [*command, *_FLAGS, *extra, f"-I{directory('dispatch')}", "-c", str(text), "-o", str(made)]
+        )
+        if done.status == 0:
+            return made
+        said = said or done.words.strip()
+    raise NotFoundError(
+        f"no C compiler here compiles the dispatcher: {said or 'there is none'}", hint="install gcc"
+    )

@@ -1,0 +1,181 @@
+"""A compiler as this room uses it: its command, what it is, and what each target means to it.
+
+What a compiler says about itself is kept in the user's cache directory, for a configure script asks
+thousands of times.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mpiric.build.compilers import (
+    CompilerFamily,
+    Identity,
+    families,
+    predefined_macros,
+    recognise,
+    target_flags,
+)
+from mpiric.build.elf import MACHINES
+from mpiric.build.targets import BASELINE, generic_features, needs_from_macros
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import MpiricError, NotFoundError
+
+_WRAPPED = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90",
+            "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90")  # fmt: skip
+_FORMAT = 3
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target as a compiler builds it."""
+
+    name: str
+    flags: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+class Driver:
+    """A compiler command (``gcc``, ``ccache g++``, ``mpicc``), asked once and remembered."""
+
+    def __init__(self, command: Sequence[str], toolchain: Toolchain) -> None:
+        self.command = tuple(command)
+        self.toolchain = toolchain
+        if shutil.which(self.command[0], path=toolchain.environ.get("PATH")) is None:
+            raise NotFoundError(
+                f"the compiler '{self.command[0]}' is not on PATH",
+                hint="name one with MPIRIC_CC, MPIRIC_CXX, MPIRIC_FC or --compiler",
+            )
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Family, version and the architecture it builds for."""
+        known = self._remember("identity", self._ask_identity)
+        return Identity(str(known["family"]), str(known["version"]), str(known["machine"]))
+
+    @property
+    def family(self) -> CompilerFamily:
+        """What is known of such compilers."""
+        return families()[self.identity.family]
+
+    def target(self, name: str, no_fma: bool = False) -> Target:  # noqa: FBT001, FBT002
+        """Flags and needed features of a target; an error when compiler or assembler cannot build it."""
+        known = self._remember(f"target {name}", lambda: self._ask_target(name))
+        extra = self.family.words("no_fma") if no_fma else ()
+        return Target(name, (*_strings(known["flags"]), *extra), _strings(known["needs"]))
+
+    def program(self, name: str) -> str:
+        """The tool of that name that belongs to this compiler: ``ld``, ``objcopy``."""
+        known = self._remember(f"program {name}", lambda: {"path": self._ask_program(name)})
+        return str(known["path"])
+
+    def _ask_program(self, name: str) -> str:
+        told = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).stdout.decode().strip()
+        found = shutil.which(told) if told else None
+        if found is None and self.identity.machine != os.uname().machine:
+            found = shutil.which(f"{self.identity.machine}-linux-gnu-{name}")
+        found = found or shutil.which(name)
+        if found is None:
+            raise NotFoundError(
+                f"'{name}' is not there", hint="install the GNU binutils (apt-get install binutils)"
+            )
+        return found
+
+    def _ask_identity(self) -> dict[str, object]:
+        """Banner first, then an empty file: the architecture is what the compiler really writes."""
+        with tempfile.TemporaryDirectory(prefix="mpiric-") as place:
+            source, made = Path(place, "empty.c"), Path(place, "empty.o")
+            source.write_text("")
+            self.toolchain.run([*self.command, "-x", "c", "-c", str(source), "-o", str(made)])
+            head = made.read_bytes()[:20] if made.exists() else b""
+        machine = MACHINES.get(int.from_bytes(head[18:20], "little"), "") if head else os.uname().machine
+        if machine not in BASELINE:
+            raise MpiricError(
+                f"fat executables are for x86_64 and aarch64; {self.command[0]} builds for another"
+            )
+        for question in ("--version", "-V", "-v"):
+            answer = self.toolchain.run([*self.command, question])
+            found = recognise(answer.stdout.decode(errors="replace") + answer.words, machine)
+            if found:
+                return asdict(found)
+        raise MpiricError(
+            f"'{' '.join(self.command)}' is not a compiler that mpiric knows",
+            hint="known are: " + ", ".join(sorted(families())),
+        )
+
+    def _ask_target(self, name: str) -> dict[str, object]:
+        flags = target_flags(self.identity, name)
+        with tempfile.TemporaryDirectory(prefix="mpiric-") as place:
+            source = Path(place, "probe.c")
+            source.write_text(
+                "double probe(double *a, int n)\n{ double s = 0; while (n--) s += a[n] * a[n]; return s; }\n"
+            )
+            tried = self.toolchain.run(
+                [
+                    *self.command,
+                    *flags,
+                    "-x",
+                    "c",
+                    "-O2",
+                    "-c",
+                    str(source),
+                    "-o",
+                    str(Path(place, "probe.o")),
+                ]
+            )
+            if tried.status != 0 and "cc1" not in tried.words:  # a Fortran-only driver cannot be asked in C
+                reason = (tried.words.strip().splitlines() or ["no reason given"])[0]
+                raise MpiricError(
+                    f"{self.identity.label} or its assembler cannot build for {name}: {reason}",
+                    hint="leave the target out, or take newer binutils and compiler",
+                )
+            asked = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", str(source)])
+        macros = predefined_macros(asked.stdout.decode(errors="replace"))
+        needs = needs_from_macros(self.identity.machine, macros) or tuple(sorted(generic_features(name)))
+        return {"flags": list(flags), "needs": list(needs)}
+
+    def _remember(self, question: str, ask: Callable[[], Mapping[str, object]]) -> Mapping[str, object]:
+        path = self._cache / f"{hashlib.sha256(question.encode()).hexdigest()[:24]}.json"
+        try:
+            kept: Mapping[str, object] = json.loads(path.read_text())
+        except (OSError, ValueError):
+            kept = ask()
+            _write_whole(path, json.dumps(kept))
+        return kept
+
+    @cached_property
+    def _cache(self) -> Path:
+        """A directory that another compiler, another version of it or another wrapped one does not share."""
+        environ = self.toolchain.environ
+        told: list[object] = [_FORMAT, self.command, [environ.get(name, "") for name in _WRAPPED]]
+        underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
+        for name in [*self.command, *underlying, "cc", "gcc", "as", "ld"]:
+            found = shutil.which(name, path=environ.get("PATH"))
+            if found:
+                real = os.path.realpath(found)
+                state = os.stat(real)  # noqa: PTH116
+                told.append((real, state.st_mtime_ns, state.st_size))
+        root = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")  # noqa: PTH118, S108
+        digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
+        return Path(root, "mpiric", "compilers", digest)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, (list, tuple)) else ()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write so that no reader ever sees half; a cache that cannot be written is only slower."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as out:
+            out.write(text)
+        os.replace(out.name, path)  # noqa: PTH105
+    except OSError:
+        return

@@ -1,0 +1,188 @@
+"""What is in an executable: variants, code actually there, and which CPU would take which variant."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpiric.build.disassembly import sets_in
+from mpiric.build.elf import MACHINES, SHF_EXEC, Elf, is_elf
+from mpiric.build.information import read
+from mpiric.build.targets import BASELINE, canonical, generic_features, symbol_word
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+
+_GENERATIONS = {
+    "x86_64": ("nehalem", "sandybridge", "haswell", "skylake_avx512", "icelake", "sapphirerapids", "zen",
+               "zen2", "zen3", "zen4", "zen5"),
+    "aarch64": ("cortex_a72", "thunderx2", "neoverse_n1", "a64fx", "neoverse_v1", "neoverse_v2"),
+}  # fmt: skip
+# What compilers use and archspec leaves out of its lists, because every CPU of the family has it.
+_UNLISTED = {
+    "x86_64": frozenset({"fxsr", "lahf_lm", "prefetchw", "fsgsbase"}),
+    "aarch64": frozenset({"fp", "asimd"}),
+}
+_LADDER = ("sse4_2", "avx", "avx2", "avx512f")  # widths of vectors, each a step of about two in speed
+
+
+@dataclass(frozen=True)
+class VariantInfo:
+    """One variant as the executable describes it, and what its code really uses."""
+
+    target: str
+    bytes: int
+    compiler: str
+    flags: str
+    other_flags: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    instruction_sets: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """One ELF file looked into."""
+
+    path: str
+    machine: str
+    variants: tuple[VariantInfo, ...]  # in the order in which a CPU tries them, the baseline last
+    baseline: str
+    only: str  # the one target an extracted executable holds
+    instruction_sets: Mapping[str, int]  # of the whole file
+    warnings: tuple[str, ...] = ()
+
+    def chosen_by(self, features: frozenset[str]) -> str:
+        """The variant that a CPU with these features takes, "" when none can run."""
+        have = features | _UNLISTED[self.machine]
+        offered = [v for v in self.variants if not self.only or v.target == self.only]
+        return next((v.target for v in offered if have.issuperset(v.needs)), "")
+
+    def chosen_by_all(self, machines: Iterable[frozenset[str]]) -> str:
+        """The best variant that every one of these CPUs can run, "" when there is none."""
+        cpus = [features | _UNLISTED[self.machine] for features in machines]
+        runs = (v.target for v in self.variants if all(cpu.issuperset(v.needs) for cpu in cpus))
+        return next(runs, "")
+
+    def by_generation(self) -> dict[str, str]:
+        """For each CPU generation, the variant it takes."""
+        return {name: self.chosen_by(generic_features(name)) for name in _GENERATIONS[self.machine]}
+
+
+def inspect_file(path: Path, toolchain: Toolchain) -> Inspection:
+    """Look into an ELF file; an error in one sentence for anything else."""
+    if not path.is_file():
+        raise NotFoundError(f"{path} is not there")
+    data = path.read_bytes()
+    if not is_elf(data):
+        raise MismatchError(
+            f"{path} is not a 64-bit ELF file", hint="give the executable, not a script that starts it"
+        )
+    elf = Elf(data)
+    machine = MACHINES.get(elf.machine, "")
+    if not machine:
+        raise MismatchError(f"{path} is for an architecture that is not known here")
+    info = read(data)
+    sets = _sections(path, elf, machine, toolchain)
+    variants = tuple(_variant(row, sets) for row in info["variants"]) if info else ()
+    total: dict[str, int] = {}
+    for counts in sets.values():
+        for name, count in counts.items():
+            total[name] = total.get(name, 0) + count
+    baseline = str(info["baseline"]) if info else BASELINE[machine]
+    return Inspection(
+        str(path), machine, variants, baseline, str(info["only"]) if info else "",
+        dict(sorted(total.items())),
+        gaps(variants, machine) if info else (),
+    )  # fmt: skip
+
+
+def gaps(variants: Sequence[VariantInfo], machine: str) -> tuple[str, ...]:
+    """Generations that fall two steps or more below what they could do, though better variants exist.
+
+    Only AVX2 over plain SSE, for example: a machine with AVX then runs plain SSE.
+    """
+    if machine != "x86_64" or len(variants) < 2:
+        return ()
+    found = []
+    for generation, instead in (("sandybridge", "sandybridge or x86_64_v2"), ("haswell", "x86_64_v3")):
+        features = generic_features(generation) | _UNLISTED[machine]
+        taken = next((v for v in variants if features.issuperset(v.needs)), variants[-1])
+        if _step(features) - _step(taken.needs) >= 2 and any(
+            _step(v.needs) > _step(features) for v in variants
+        ):
+            found.append(f"a CPU like {generation} falls to {taken.target}: add the target {instead}")
+    return tuple(found)
+
+
+def _step(features: Iterable[str]) -> int:
+    have = set(features)
+    return sum(feature in have for feature in _LADDER)
+
+
+def rounding_differs(variants: Sequence[VariantInfo], words: Sequence[str]) -> bool:
+    """Whether variants may differ in the last bits: fused multiply-add in some, or reordered sums in all."""
+    if len(variants) < 2:
+        return False
+    flags = " ".join(" ".join((v.flags, *v.other_flags)) for v in variants).split()
+    reordered = any(word in flags for word in words)
+    fused = {"fma" in variant.instruction_sets for variant in variants}
+    return reordered or len(fused) > 1
+
+
+def _variant(row: Mapping[str, Any], sets: Mapping[str, Mapping[str, int]]) -> VariantInfo:
+    return VariantInfo(
+        target=row["target"],
+        bytes=row["bytes"],
+        compiler=row["compiler"],
+        flags=row["flags"],
+        other_flags=tuple(row.get("other_flags", ())),
+        needs=tuple(row["needs"]),
+        instruction_sets=sets.get(f".mpiric.text.{symbol_word(row['target'])}", {}),
+    )
+
+
+def _sections(path: Path, elf: Elf, machine: str, toolchain: Toolchain) -> dict[str, dict[str, int]]:
+    """Instruction sets per executable section."""
+    names = [s.name for s in elf.sections if s.flags & SHF_EXEC and s.size_bytes]
+    tool = "objdump" if machine == "x86_64" else f"{machine}-linux-gnu-objdump"
+
+    def read_section(name: str) -> dict[str, int]:
+        done = toolchain.run([tool, "-d", "--no-show-raw-insn", "-j", name, str(path)])
+        if done.status == 127:
+            raise NotFoundError("objdump is not there", hint="apt-get install binutils")
+        return sets_in(done.stdout.decode(errors="replace").splitlines(), machine)
+
+    return dict(zip(names, toolchain.each(read_section, names), strict=True))
+
+
+def features_here(machine: str) -> frozenset[str]:
+    """Features of the CPU of this machine, empty when it is of another architecture."""
+    import archspec.cpu
+
+    host = archspec.cpu.host()
+    return frozenset(host.features) if str(host.family) == machine else frozenset()
+
+
+def extract(data: bytes, target: str) -> bytes:
+    """Make the executable hold one variant: the choice fixed, the code of the others zeros.
+
+    A file system stores nothing for runs of zeros.
+    """
+    info = read(data)
+    if info is None:
+        raise MismatchError("this executable was not linked by mpiric, so it holds one variant already")
+    elf = Elf(data)
+    machine = MACHINES[elf.machine]
+    names = [row["target"] for row in info["variants"]]
+    wanted = target if target in names else canonical(target, machine)
+    if wanted not in names:
+        raise MpiricError(f"there is no variant {wanted} in it", hint="it holds: " + ", ".join(names))
+    out = bytearray(data)
+    for name in names:
+        section = elf.section(f".mpiric.text.{symbol_word(name)}")
+        if section and name != wanted:
+            out[section.offset : section.offset + section.size_bytes] = bytes(section.size_bytes)
+    only = elf.section(".mpiric.only")
+    if only is None:
+        raise MismatchError("the executable has lost the place where a choice is fixed")
+    out[only.offset : only.offset + only.size_bytes] = wanted.encode().ljust(only.size_bytes, b"\0")
+    return bytes(out)

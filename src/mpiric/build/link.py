@@ -1,0 +1,305 @@
+"""Objects and libraries → one ordinary executable that holds every variant.
+
+1. Link plainly, and let the linker tell which objects, members and libraries that takes and what it exports.
+2. Per variant: take its objects out, link them into one object (``ld -r``), make its names its own.
+3. Link all of them with a dispatcher, by the user's own command line.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.build.command import Command, understand, without
+from mpiric.build.dispatcher import compile_dispatcher
+from mpiric.build.driver import Driver
+from mpiric.build.elf import STB_WEAK, Elf
+from mpiric.build.information import describe
+from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
+from mpiric.build.partial import Exports, Variant, find_exports, make_variants
+from mpiric.build.payload import Origin
+from mpiric.build.tables import Plan
+from mpiric.build.targets import BASELINE, in_order
+from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, all_members, elf_of, read_trace, shared_once
+from mpiric.build.unpack import union_of_needs, variants_in, write_archive, write_list, write_objects
+from mpiric.model.errors import MpiricError
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What came of a link."""
+
+    status: int
+    words: str
+    targets: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass
+class Job:
+    """One link in progress."""
+
+    driver: Driver
+    command: Command
+    root: Path
+    place: Path
+    trace: Trace
+    plain: Elf
+    origins: Mapping[str, Sequence[Origin]]
+    needs: Mapping[str, Sequence[str]]
+    inside: list[Loaded]  # linked into every variant
+    outside: list[Loaded]  # plain objects of which one copy serves all
+
+    @property
+    def baseline(self) -> str:
+        """The target every CPU runs."""
+        return BASELINE[self.driver.identity.machine]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Every other target, the most demanding first."""
+        return tuple(t for t in in_order(self.needs) if t != self.baseline)
+
+
+def output_of(command: Command) -> str:
+    """The name of the program."""
+    return command.output or "a.out"
+
+
+def with_output(command: Command, output: Path | str) -> Command:
+    """The same command, writing elsewhere."""
+    return understand([*without(command, (), ("-o",)), "-o", str(output)])
+
+
+def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int, str, Trace]:
+    """Link plainly to ``made``: status, the linker's words, and what it took."""
+    keep = ["-save-temps"] if driver.identity.family == "gcc" else []
+    words = with_output(command, made).words
+    done = driver.toolchain.run([*driver.command, *words, *TRACE_WORDS, *keep])
+    if done.status != 0:
+        return done.status, done.words, Trace((), ())
+    return 0, done.words, read_trace(done.stdout.decode(errors="surrogateescape"), root)
+
+
+def link(driver: Driver, command: Command) -> Linked:
+    """Link a program; one without fat objects comes out as the compiler makes it."""
+    with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
+        place, root = Path(name), Path.cwd()
+        made = place / "plain"
+        status, words, trace = trial(driver, command, root, made)
+        if status != 0:
+            return Linked(status, words)
+        if not any(item.is_fat for item in trace.loaded):
+            deliver(made, Path(output_of(command)))
+            return Linked(0, words)
+        job = _prepare(driver, command, root, place, trace, Elf(made.read_bytes()))
+        return _link_fat(job)
+
+
+def _prepare(driver: Driver, command: Command, root: Path, place: Path, trace: Trace, plain: Elf) -> Job:
+    origins = variants_in(trace.loaded)
+    loaded = list(trace.loaded)
+    link_time = any(item.is_link_time for item in loaded)
+    fat_names = {name for item in loaded if item.is_fat for name in elf_of(item.data).defined_names}
+    outside = shared_once(loaded, fat_names) if not (link_time or wrapped_symbols(command.words)) else set()
+    inside = [item for at, item in enumerate(loaded) if at not in outside and not item.is_toolchain]
+    return Job(
+        driver=driver,
+        command=command,
+        root=root,
+        place=place,
+        trace=trace,
+        plain=plain,
+        origins=origins,
+        needs=union_of_needs(origins),
+        inside=inside,
+        outside=[loaded[at] for at in sorted(outside)],
+    )
+
+
+def _link_fat(job: Job) -> Linked:
+    base = _partial(job, job.baseline, base=None)
+    exports = find_exports(base, _wanted(job, base))
+    toolchain = job.driver.toolchain
+    parts = toolchain.each(lambda target: _partial(job, target, base=base), job.others)
+    whole = dict(zip(job.others, parts, strict=True)) | {job.baseline: base}
+    variants = make_variants(whole, job.baseline, exports)
+    files = toolchain.each(lambda variant: _localise(job, variant), variants)
+    plan = _plan(job, variants, exports, base)
+    dispatcher = compile_dispatcher(job.driver, plan, job.place)
+    made = job.place / "fat"
+    words = _final_words(job, [dispatcher, *files], made)
+    done = toolchain.run([*job.driver.command, *words])
+    if done.status != 0:
+        return Linked(done.status, done.words)
+    deliver(made, Path(output_of(job.command)))
+    return Linked(0, done.words, targets=tuple(v.target for v in variants))
+
+
+def _wanted(job: Job, base: Elf) -> set[str]:
+    """Names the rest of the program uses: exported ones, start-up code's, and those given to the linker."""
+    wanted = {symbol.name for symbol in job.plain.dynamic_symbols if symbol.is_defined}
+    for item in job.trace.loaded:
+        if item.is_toolchain:
+            wanted |= elf_of(item.data).needed_names
+    handed = linker_words(job.command.words)
+    told = {part for word in handed for part in word.replace("=", " ").split()}
+    told |= {job.command.option("-u"), job.command.option("-e")}
+    return wanted | (told & base.defined_names)
+
+
+def _partial(job: Job, target: str, base: Elf | None) -> Elf:
+    """All objects of a variant as one; what an archive gives beyond the plain link is looked up."""
+    items = list(job.inside)
+    if any(item.is_link_time for item in items):
+        items = _link_time_objects(job, target)
+    elf = _relocatable(job, target, items)
+    while base is not None:
+        missing = elf.needed_names - base.needed_names - base.defined_names
+        found = _members_defining(job, missing, items) if missing else []
+        if not found:
+            return elf
+        items.extend(found)
+        elf = _relocatable(job, target, items)
+    return elf
+
+
+def _relocatable(job: Job, target: str, items: Sequence[Loaded]) -> Elf:
+    place = job.place / f"objects-{target}"
+    shutil.rmtree(place, ignore_errors=True)
+    files = write_objects(items, target, job.needs[target], place)
+    made = job.place / f"partial-{target}.o"
+    wraps = [f"--wrap={name}" for name in wrapped_symbols(job.command.words)]
+    listing = write_list(files, job.place / f"objects-{target}.list")
+    ld = job.driver.program("ld")
+    done = job.driver.toolchain.run(
+        [ld, "-r", "-d", "--force-group-allocation", *wraps, "-o", str(made), listing]
+    )
+    if done.status != 0:
+        raise MpiricError(f"the variant {target} cannot be linked: {done.words.strip()}")
+    return Elf(made.read_bytes())
+
+
+def _members_defining(job: Job, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
+    """Members, of archives the plain link looked into, that define what only a variant uses."""
+    have = {(item.path, item.member) for item in items}
+    found: list[Loaded] = []
+    for archive in job.trace.archives:
+        for member in all_members(archive):
+            item = Loaded(archive, Path(member.name).name, member.data)
+            if (
+                item.is_toolchain
+                or (item.path, item.member) in have
+                or not member.data.startswith(b"\x7fELF")
+            ):
+                continue
+            if names & elf_of(member.data).defined_names:
+                names = names - elf_of(member.data).defined_names
+                found.append(item)
+    return found
+
+
+def _link_time_objects(job: Job, target: str) -> list[Loaded]:
+    """With link-time optimisation a variant is linked for real: what the optimiser made of it is its code."""
+    if target == job.baseline:
+        loaded: Sequence[Loaded] = job.trace.loaded
+    else:
+        place = job.place / f"lto-{target}"
+        place.mkdir()
+        command = for_target(job.driver, job.command, job.trace, job.root, target, job.needs[target], place)
+        status, words, trace = trial(job.driver, command, job.root, place / "plain")
+        if status != 0:
+            raise MpiricError(f"link-time optimisation of the variant {target} failed: {words.strip()}")
+        loaded = trace.loaded
+    return [item for item in loaded if not item.is_toolchain and not elf_of(item.data).has_lto]
+
+
+def for_target(
+    driver: Driver, command: Command, trace: Trace, root: Path, target: str, needs: Sequence[str], place: Path
+) -> Command:
+    """The same link with every fat object and archive replaced by what it has for one target."""
+    fat: dict[Path, Path] = {}
+    by_path: dict[Path, list[Loaded]] = {}
+    for item in trace.loaded:
+        if item.is_fat:
+            by_path.setdefault(item.path, []).append(item)
+    ar = driver.program("gcc-ar") if driver.identity.family == "gcc" else driver.program("ar")
+    for number, (path, items) in enumerate(by_path.items()):
+        inner = place / f"in-{number}"
+        if items[0].member:
+            fat[path.resolve()] = write_archive(path, target, needs, inner, driver.toolchain, ar)
+        else:
+            fat[path.resolve()] = write_objects(items, target, needs, inner)[0]
+    words = FileWords.of(root, fat)
+
+    def replacement(word: str) -> list[str]:
+        file = words.file_of(word)
+        return [str(fat[file])] if file else [word]
+
+    return understand(rewritten(command, replacement))
+
+
+def _localise(job: Job, variant: Variant) -> Path:
+    """Make every name of a variant its own but those the dispatcher knows."""
+    wide = job.place / f"wide-{variant.target}.o"
+    names = job.place / f"keep-{variant.target}"
+    made = job.place / f"variant-{variant.target}.o"
+    wide.write_bytes(variant.data)
+    names.write_text("".join(f"{name}\n" for name in variant.keep) or "__mpiric.none\n")
+    tool = job.driver.program("objcopy")
+    done = job.driver.toolchain.run([tool, f"--keep-global-symbols={names}", str(wide), str(made)])
+    if done.status != 0:
+        raise MpiricError(f"{tool} cannot make the names of {variant.target} its own: {done.words.strip()}")
+    wide.unlink()
+    return made
+
+
+def _plan(job: Job, variants: Sequence[Variant], exports: Exports, base: Elf) -> Plan:
+    weak = frozenset(s.name for s in base.symbols if s.binding == STB_WEAK and s.is_defined)
+    info = describe(variants, job.origins, job.needs, job.baseline)
+    return Plan(job.driver.identity.machine, variants, job.needs, exports, weak, info)
+
+
+def _final_words(job: Job, files: Sequence[Path], made: Path) -> list[str]:
+    """The user's words: variants in place of the first fat input, nothing else of what is in them already."""
+    inside = {item.path for item in job.inside if not item.is_link_time}
+    recognised = FileWords.of(job.root, inside)
+    extracted = _plain_members(job, inside)
+    placed = [str(path) for path in (*files, *extracted)]
+    done = False
+
+    def replacement(word: str) -> list[str]:
+        nonlocal done
+        if recognised.file_of(word) is None:
+            return [word]
+        if done:
+            return []
+        done = True
+        return placed
+
+    words = rewritten(understand(without_wrap(with_output(job.command, made).words)), replacement)
+    return words if done else [*placed, *words]
+
+
+def _plain_members(job: Job, dropped: set[Path]) -> list[Path]:
+    """Members needed once, of archives that no longer stand on the command line."""
+    place = job.place / "once"
+    place.mkdir(exist_ok=True)
+    written: list[Path] = []
+    for number, item in enumerate(job.outside):
+        if item.member and item.path in dropped:
+            path = place / f"{number:05d}-{Path(item.member).name}"
+            path.write_bytes(item.data)
+            written.append(path)
+    return written
+
+
+def deliver(made: Path, output: Path) -> None:
+    """Put the program where it was asked for, as a linker does: a new file, its mode by the umask."""
+    if output.is_char_device():
+        return
+    output.unlink(missing_ok=True)
+    shutil.copyfile(made, output)
+    os.chmod(output, made.stat().st_mode & 0o777)  # noqa: PTH101

@@ -1,0 +1,254 @@
+"""One variant made whole: its objects linked into one, with every name its own.
+
+What a variant shows to the rest of the program (start-up code, shared libraries, plug-ins) is reached through
+names the dispatcher knows; constructors and destructors are moved where only the dispatcher finds them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mpiric.build.edit import ObjectEditor
+from mpiric.build.elf import (
+    SHF_ALLOC,
+    SHF_EXEC,
+    SHF_WRITE,
+    SHN_ABS,
+    SHN_COMMON,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+    SHT_RELA,
+    STB_GLOBAL,
+    STB_UNIQUE,
+    STT_FUNC,
+    STT_NOTYPE,
+    STT_OBJECT,
+    STT_TLS,
+    Elf,
+    Section,
+    Symbol,
+)
+from mpiric.build.overlay import WORTH_IT_BYTES, Pair, lay_over, make_room, pairs, zero_bytes
+from mpiric.build.targets import symbol_word
+from mpiric.model.errors import MpiricError
+
+_CALLS = re.compile(r"\.(preinit_array|init_array|fini_array|ctors|dtors)(?:\.(\d+))?$")
+_C_NAME = re.compile(r"[A-Za-z_]\w*$")
+_BOUND = re.compile(r"__(start|stop)_([A-Za-z_]\w*)$")
+_LAST_PRIORITY = 65535
+
+
+@dataclass(frozen=True)
+class Exports:
+    """Names of the program that others use, as the baseline defines them."""
+
+    functions: tuple[str, ...]
+    data: Mapping[str, Symbol]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Constructors or destructors of one priority; ``symbol`` names the table of ``count`` pointers."""
+
+    kind: str  # "preinit", "init" or "fini"
+    priority: int  # 65535: none given
+    symbol: str
+    count: int
+    backwards: bool  # .ctors and .dtors run from the end
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Initial value of an exported datum in this variant, where it differs from the baseline's."""
+
+    name: str
+    image: str
+    size_bytes: int
+    read_only: bool
+
+
+@dataclass
+class Variant:
+    """A variant as an object ready for the last link; ``keep`` are the only names that stay visible."""
+
+    target: str
+    data: bytes
+    keep: list[str] = field(default_factory=list)
+    calls: list[Calls] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
+    code_bytes: int = 0
+
+    def function(self, name: str) -> str:
+        """The symbol by which the dispatcher reaches a function of this variant."""
+        return variant_symbol(self.target, name)
+
+
+def variant_symbol(target: str, name: str) -> str:
+    """A name of one variant, out of the way of every name a program can have."""
+    return f"__mpiric.{symbol_word(target)}.{name}"
+
+
+def find_exports(elf: Elf, wanted: Iterable[str]) -> Exports:
+    """Sort the wanted names that the baseline defines; data that share storage with one go with it."""
+    wanted = set(wanted)
+    functions: list[str] = []
+    data: dict[str, Symbol] = {}
+    visible = [s for s in elf.symbols if s.is_global and s.is_defined and s.section != SHN_ABS]
+    for symbol in visible:
+        if symbol.name not in wanted:
+            continue
+        if symbol.section < len(elf.sections) and elf.sections[symbol.section].flags & SHF_EXEC:
+            functions.append(symbol.name)
+        elif symbol.kind in (STT_OBJECT, STT_TLS, STT_NOTYPE):
+            data[symbol.name] = symbol
+    by_section: dict[int, list[Symbol]] = {}
+    for symbol in data.values():
+        by_section.setdefault(symbol.section, []).append(symbol)
+    for symbol in visible:
+        others = by_section.get(symbol.section, ())
+        if symbol.name not in data and any(_overlap(symbol, other) for other in others):
+            data[symbol.name] = symbol
+    return Exports(tuple(sorted(functions)), dict(sorted(data.items())))
+
+
+def _overlap(a: Symbol, b: Symbol) -> bool:
+    return a.value < b.value + b.size_bytes and b.value < a.value + a.size_bytes
+
+
+def make_variants(parts: Mapping[str, Elf], baseline: str, exports: Exports) -> list[Variant]:
+    """Prepare every partially linked object, in order; the baseline is last and owns what is shared."""
+    base = parts[baseline]
+    base_editor = ObjectEditor(base)
+    over: list[Pair] = []
+    used: set[tuple[int, int]] = set()
+    variants: list[Variant] = []
+    for target, elf in parts.items():
+        if target == baseline:
+            continue
+        editor = ObjectEditor(elf)
+        if zero_bytes(elf) >= WORTH_IT_BYTES:
+            chosen = pairs(elf, base, exports.data)
+            used |= lay_over(elf, editor, chosen, exports.data)
+            over.extend(chosen)
+        variants.append(make_variant(target, elf, exports, base, editor))
+    names = make_room(base_editor, used, over)
+    last = make_variant(baseline, base, exports, None, base_editor)
+    last.keep.extend(names)
+    return [*variants, last]
+
+
+def make_variant(target: str, elf: Elf, exports: Exports, base: Elf | None, editor: ObjectEditor) -> Variant:
+    """Prepare a partially linked object; ``base`` is None for the baseline, which owns exported data."""
+    variant = Variant(target, b"")
+    _move_sections(elf, editor, variant)
+    functions = set(exports.functions)
+    relocated = _relocated(elf, {s.section for s in elf.symbols if s.name in exports.data and s.is_defined})
+    for symbol in elf.symbols:
+        if not symbol.is_global:
+            continue
+        if symbol.binding == STB_UNIQUE:
+            editor.rebind(symbol, STB_GLOBAL)
+        if symbol.is_defined and symbol.name in functions:
+            alias = variant.function(symbol.name)
+            editor.add_symbol(alias, STT_FUNC, symbol.section, symbol.value, symbol.size_bytes)
+            variant.keep.append(alias)
+        elif symbol.is_defined and symbol.name in exports.data:
+            if base is None:
+                variant.keep.append(symbol.name)
+            else:
+                _share(symbol, elf, editor, variant, exports, base, relocated)
+    variant.data = editor.finish()
+    return variant
+
+
+def _move_sections(elf: Elf, editor: ObjectEditor, variant: Variant) -> None:
+    word = symbol_word(variant.target)
+    own_names: set[str] = set()
+    for section in elf.sections:
+        calls = _CALLS.match(section.name)
+        if not section.flags & SHF_ALLOC or not section.size_bytes:
+            continue
+        if section.name in (".init", ".fini"):
+            raise MpiricError(
+                f"an object adds code to the section {section.name}, which runs before a variant is chosen",
+                hint="use __attribute__((constructor)) instead",
+            )
+        if calls:
+            _move_calls(section, calls[1], calls[2], editor, variant)
+        elif _C_NAME.match(section.name):
+            own_names.add(section.name)
+            editor.rename_section(section.index, f"{section.name}__mpiric_{word}")
+        elif section.flags & SHF_EXEC:
+            variant.code_bytes += section.size_bytes
+            editor.rename_section(section.index, f".mpiric.text.{word}")
+    for symbol in elf.symbols:
+        bound = _BOUND.match(symbol.name)
+        if bound and not symbol.is_defined and bound[2] in own_names:
+            editor.rename(symbol, f"{symbol.name}__mpiric_{word}")
+
+
+def _move_calls(
+    section: Section, kind: str, number: str | None, editor: ObjectEditor, variant: Variant
+) -> None:
+    old_style = kind in ("ctors", "dtors")
+    priority = int(number) if number else _LAST_PRIORITY
+    if old_style and number:
+        priority = _LAST_PRIORITY - priority
+    short = {"preinit_array": "preinit", "init_array": "init", "ctors": "init"}.get(kind, "fini")
+    symbol = variant.function(f"{kind}.{section.index}")
+    place = f".data.rel.ro.mpiric.{symbol_word(variant.target)}.{kind}.{section.index}"
+    editor.rename_section(section.index, place, SHT_PROGBITS)
+    editor.add_symbol(symbol, STT_OBJECT, section.index, 0, section.size_bytes)
+    variant.keep.append(symbol)
+    variant.calls.append(Calls(short, priority, symbol, section.size_bytes // 8, old_style))
+
+
+def _share(
+    symbol: Symbol,
+    elf: Elf,
+    editor: ObjectEditor,
+    variant: Variant,
+    exports: Exports,
+    base: Elf,
+    relocated: Mapping[int, Sequence[int]],
+) -> None:
+    """Make this variant use the baseline's storage; remember its own initial value where that differs."""
+    owner = exports.data[symbol.name]
+    if symbol.size_bytes > owner.size_bytes:
+        raise MpiricError(
+            f"'{symbol.name}' is larger in {variant.target} than in the baseline, and a library uses it",
+            hint="give it one size, whatever the CPU",
+        )
+    editor.forget_definition(symbol)
+    if symbol.kind == STT_TLS or symbol.section == SHN_COMMON:
+        return
+    section = elf.sections[symbol.section]
+    begin, end = symbol.value, symbol.value + symbol.size_bytes
+    has_pointers = any(begin <= at < end for at in relocated.get(symbol.section, ()))
+    same = _initial(elf, symbol) == _initial(base, owner)[: symbol.size_bytes]
+    if section.kind == SHT_NOBITS or (same and not has_pointers):
+        return
+    image = variant.function(f"data.{symbol.name}")
+    editor.add_symbol(image, STT_OBJECT, symbol.section, symbol.value, symbol.size_bytes)
+    variant.keep.append(image)
+    owner_section = base.sections[owner.section]
+    read_only = not owner_section.flags & SHF_WRITE or owner_section.name.startswith(".data.rel.ro")
+    variant.copies.append(Copy(symbol.name, image, symbol.size_bytes, read_only))
+
+
+def _initial(elf: Elf, symbol: Symbol) -> bytes:
+    section = elf.sections[symbol.section]
+    if section.kind == SHT_NOBITS:
+        return bytes(symbol.size_bytes)
+    return elf.data[section.offset + symbol.value : section.offset + symbol.value + symbol.size_bytes]
+
+
+def _relocated(elf: Elf, sections: set[int]) -> dict[int, list[int]]:
+    """Offsets of the relocations in some sections: there the bytes of the file are not the value."""
+    from mpiric.build.elf import RELA
+
+    found: dict[int, list[int]] = {}
+    for section in elf.sections:
+        if section.kind == SHT_RELA and section.info in sections:
+            found[section.info] = [offset for offset, _, _ in RELA.iter_unpack(elf.contents(section))]
+    return found

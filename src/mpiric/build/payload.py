@@ -1,0 +1,79 @@
+"""The variants inside a fat object: sections ``.mpiric.<target>`` that linkers leave out of an executable.
+
+A section holds one or more payloads end to end (``ld -r`` concatenates them), each a header and an object:
+magic, length of the description, length of the object, the description as JSON, the object. A section
+``.mpiric.<baseline>`` has a description only: the fat object itself is the baseline.
+"""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from mpiric.build.elf import Elf, is_elf
+
+SECTION_PREFIX = ".mpiric."
+_MAGIC = b"MPIRIC\x001"
+_HEADER = struct.Struct("<8sII")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a variant was made; the same for every file of a directory, so many files share one."""
+
+    target: str
+    compiler: str  # "gcc 12.2.0"
+    flags: str  # as given to the compiler for this variant, without the ones that only name files
+    needs: tuple[str, ...]  # CPU features the compiler may have used
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Payload:
+    """One variant of one object; ``data`` is empty where the variant is the baseline itself."""
+
+    origin: Origin
+    data: bytes
+
+
+def pack(payload: Payload) -> bytes:
+    """The bytes of a payload, padded so that payloads can follow each other."""
+    words = json.dumps(asdict(payload.origin), sort_keys=True, separators=(",", ":")).encode()
+    body = _HEADER.pack(_MAGIC, len(words), len(payload.data)) + words + payload.data
+    return body + bytes(-len(body) % 8)
+
+
+def payloads(data: bytes) -> Iterator[Payload]:
+    """Every payload of an object file, none for one that is not fat."""
+    if not is_elf(data):
+        return
+    elf = Elf(data)
+    for section in elf.sections:
+        if section.name.startswith(SECTION_PREFIX):
+            yield from _unpack(elf.contents(section))
+
+
+def _unpack(raw: bytes) -> Iterator[Payload]:
+    offset = 0
+    while offset + _HEADER.size <= len(raw):
+        magic, words, size = _HEADER.unpack_from(raw, offset)
+        if magic != _MAGIC:  # the padding a linker put between two inputs
+            offset += 1
+            continue
+        offset += _HEADER.size
+        origin: Mapping[str, object] = json.loads(raw[offset : offset + words])
+        offset += words
+        yield Payload(origin_of(origin), raw[offset : offset + size])
+        offset += size + -(_HEADER.size + words + size) % 8
+
+
+def origin_of(fields: Mapping[str, object]) -> Origin:
+    """An origin back from its JSON form."""
+    needs = fields.get("needs") or ()
+    return Origin(
+        target=str(fields["target"]),
+        compiler=str(fields["compiler"]),
+        flags=str(fields["flags"]),
+        needs=tuple(str(need) for need in needs) if isinstance(needs, (list, tuple)) else (),
+        is_baseline=bool(fields.get("is_baseline")),
+    )

@@ -1,0 +1,65 @@
+"""Shared libraries: one per level of the CPU, laid out as glibc looks for them.
+
+Beside ``libx.so`` (the baseline) stand ``glibc-hwcaps/x86-64-v3/libx.so`` and its like. The loader takes the
+best that the CPU runs, wherever the library is found by name; one opened by path is the baseline.
+"""
+
+import tempfile
+from pathlib import Path
+
+from mpiric.build.command import Command
+from mpiric.build.driver import Driver
+from mpiric.build.link import Linked, deliver, for_target, output_of, trial, with_output
+from mpiric.build.targets import BASELINE, GLIBC_LEVELS, in_order
+from mpiric.build.unpack import union_of_needs, variants_in
+from mpiric.host.elf import read_elf
+
+
+def link_shared(driver: Driver, command: Command) -> Linked:
+    """Link the baseline where it was asked for, and each level into its directory."""
+    output = Path(output_of(command))
+    with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
+        place, root = Path(name), Path.cwd()
+        made = place / output.name
+        status, words, trace = trial(driver, command, root, made)
+        if status != 0:
+            return Linked(status, words)
+        needs = union_of_needs(variants_in(trace.loaded))
+        deliver(made, output)
+        baseline = BASELINE[driver.identity.machine]
+        others = [target for target in in_order(needs) if target != baseline]
+        for target in [t for t in others if t in GLIBC_LEVELS]:
+            inner = place / target
+            inner.mkdir()
+            own = for_target(driver, command, trace, root, target, needs[target], inner)
+            done = driver.toolchain.run([*driver.command, *with_output(own, inner / output.name).words])
+            if done.status != 0:
+                return Linked(done.status, f"{words}mpiric: the variant {target}:\n{done.words}")
+            _lay_out(inner / output.name, output, GLIBC_LEVELS[target])
+    left = [target for target in others if target not in GLIBC_LEVELS]
+    return Linked(0, words, tuple(others), (_sentence(output, left),) if left else ())
+
+
+def _lay_out(made: Path, output: Path, level: str) -> None:
+    """Into the level's directory, also under the name by which programs ask for it."""
+    directory = output.parent / "glibc-hwcaps" / level
+    directory.mkdir(parents=True, exist_ok=True)
+    deliver(made, directory / output.name)
+    soname = _soname(made)
+    if soname and soname != output.name:
+        link = directory / soname
+        link.unlink(missing_ok=True)
+        link.symlink_to(output.name)
+
+
+def _soname(library: Path) -> str:
+    elf = read_elf(str(library))
+    return elf.soname if elf else ""
+
+
+def _sentence(output: Path, left: list[str]) -> str:
+    levels = ", ".join(GLIBC_LEVELS)
+    return (
+        f"{output.name} is a shared library: the loader chooses by level, so {', '.join(left)} is not used "
+        f"for it (targets that are: {levels})"
+    )

@@ -1,0 +1,107 @@
+"""CPU targets: their names and aliases, what each needs of a CPU, and which of two is to be preferred."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mpiric.build.facts import table
+from mpiric.model.errors import MpiricError
+
+BASELINE = {"x86_64": "x86_64", "aarch64": "aarch64"}
+DEFAULT_TARGETS = {
+    "x86_64": ("x86_64_v2", "x86_64_v3", "x86_64_v4"),
+    "aarch64": ("armv8.2a", "neoverse_v1"),
+}
+GLIBC_LEVELS = {"x86_64_v2": "x86-64-v2", "x86_64_v3": "x86-64-v3", "x86_64_v4": "x86-64-v4"}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One CPU feature a compiler may use, and where a CPU reports it.
+
+    On x86-64 ``leaf``, ``subleaf``, ``register``, ``bit`` are CPUID's and ``state`` is the mask of XCR0 that
+    the operating system must have enabled; elsewhere ``register`` is a word of the auxiliary vector.
+    """
+
+    name: str
+    macros: tuple[str, ...]
+    register: str
+    bit: int
+    leaf: int = 0
+    subleaf: int = 0
+    state: int = 0
+
+
+def features(machine: str) -> Mapping[str, Feature]:
+    """Every feature known of an architecture, by archspec's name."""
+    facts = table(f"data/cpu/{machine}")
+    states: Mapping[str, int] = facts["states"]
+    return {
+        name: Feature(
+            name,
+            tuple(entry["macros"]),
+            entry["register"],
+            entry["bit"],
+            entry.get("leaf", 0),
+            entry.get("subleaf", 0),
+            states.get(entry.get("state", ""), 0),
+        )
+        for name, entry in facts["features"].items()
+    }
+
+
+def needs_from_macros(machine: str, macros: Iterable[str]) -> tuple[str, ...]:
+    """Features that a compiler says it uses, from the macros it predefines."""
+    defined = set(macros)
+    return tuple(sorted(f.name for f in features(machine).values() if defined.intersection(f.macros)))
+
+
+def canonical(word: str, machine: str) -> str:
+    """Archspec's name for a target spelled as any compiler spells it; an error that names what is known."""
+    if word in GLIBC_LEVELS and machine == "x86_64":  # what nearly every compilation asks, without archspec
+        return word
+    import archspec.cpu
+
+    names = {name for name, t in archspec.cpu.TARGETS.items() if str(t.family) == machine}
+    if word in names:
+        return word
+    plain = re.sub(r"[-.]", "_", re.sub(r"-64$", "", word.strip().lower()))
+    plain = "x86_64" if word.strip().lower() == "x86-64" else plain
+    by_plain = {name.replace(".", "_").replace("-", "_"): name for name in names}
+    found = by_plain.get(plain) or table("data/cpu/aliases")["aliases"].get(plain)
+    if found in names:
+        return str(found)
+    raise MpiricError(
+        f"'{word}' is not a CPU target of {machine} that is known here",
+        hint="targets are: " + ", ".join(sorted(names)),
+    )
+
+
+def generic_features(target: str) -> frozenset[str]:
+    """What archspec says a CPU of this target has."""
+    import archspec.cpu
+
+    return frozenset(archspec.cpu.TARGETS[target].features)
+
+
+def in_order(targets: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Targets from the most to the least demanding, by the features each needs.
+
+    A CPU takes the first it can run. More features first is right because every target that can run is right,
+    and the one that knows more of the CPU was made for something closer to it; names break ties.
+    """
+    return tuple(sorted(targets, key=lambda name: (-len(set(targets[name])), name)))
+
+
+def substitute(target: str, offered: Mapping[str, Iterable[str]], needs: Iterable[str]) -> str | None:
+    """For an object without ``target``: the most demanding variant it has that such a CPU runs too."""
+    if target in offered:
+        return target
+    allowed = set(needs)
+    possible = {name: have for name, have in offered.items() if set(have) <= allowed}
+    return in_order(possible)[0] if possible else None
+
+
+def symbol_word(target: str) -> str:
+    """The target as part of a symbol or section name."""
+    return re.sub(r"\W", "_", target)

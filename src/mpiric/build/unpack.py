@@ -1,0 +1,101 @@
+"""The objects of one variant, taken out of fat objects and archives into files a linker can read."""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.build.elf import SECTION
+from mpiric.build.payload import SECTION_PREFIX, Origin, payloads
+from mpiric.build.targets import substitute
+from mpiric.build.trace import Loaded, all_members, elf_of
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import MpiricError
+
+
+@dataclass(frozen=True)
+class Content:
+    """Object files of one target inside one fat object: several after ``ld -r`` of fat objects."""
+
+    target: str
+    objects: tuple[bytes, ...]
+
+
+def variants_in(items: Sequence[Loaded]) -> dict[str, list[Origin]]:
+    """How each target was made, over all objects; the baseline is among them."""
+    found: dict[str, list[Origin]] = {}
+    for item in items:
+        for payload in payloads(item.data):
+            found.setdefault(payload.origin.target, []).append(payload.origin)
+    return found
+
+
+def objects_for(data: bytes, target: str, needs: Sequence[str]) -> list[bytes]:
+    """What a fat object gives to a variant: its own, else the nearest such a CPU runs, else the baseline."""
+    by_target: dict[str, list[bytes]] = {}
+    offered: dict[str, tuple[str, ...]] = {}
+    for payload in payloads(data):
+        offered[payload.origin.target] = payload.origin.needs
+        if not payload.origin.is_baseline:
+            by_target.setdefault(payload.origin.target, []).append(payload.data)
+    taken = substitute(target, offered, needs)
+    return by_target.get(taken or "") or [plain(data)]
+
+
+def plain(data: bytes) -> bytes:
+    """A fat object without its variants: their sections emptied, everything else where it was."""
+    if SECTION_PREFIX.encode() not in data:
+        return data
+    elf = elf_of(data)
+    out = bytearray(data)
+    for section in elf.sections:
+        if section.name.startswith(SECTION_PREFIX):
+            header = elf.section_table_offset + section.index * SECTION.size
+            struct.pack_into("<Q", out, header + 32, 0)
+    return bytes(out)
+
+
+def write_objects(items: Sequence[Loaded], target: str, needs: Sequence[str], place: Path) -> list[Path]:
+    """Write the objects of a variant, in the order of the link."""
+    place.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for number, item in enumerate(items):
+        for part, data in enumerate(objects_for(item.data, target, needs)):
+            path = place / f"{number:05d}-{part}-{Path(item.member or item.path.name).name}"
+            path.write_bytes(data)
+            written.append(path)
+    return written
+
+
+def write_archive(
+    archive: Path, target: str, needs: Sequence[str], place: Path, toolchain: Toolchain, ar: str
+) -> Path:
+    """The archive as this variant has it: the same members in the same order."""
+    place.mkdir(parents=True, exist_ok=True)
+    items = [Loaded(archive, Path(m.name).name, m.data) for m in all_members(archive)]
+    members = write_objects(items, target, needs, place / f"{archive.name}.d")
+    made = place / archive.name
+    listing = place / f"{archive.name}.list"
+    listing.write_text("".join(f"{_quoted(str(path))}\n" for path in members))
+    done = toolchain.run([ar, "qcs", str(made), f"@{listing}"])
+    if done.status != 0:
+        raise MpiricError(f"{ar} cannot write the archive of {target}: {done.words.strip()}")
+    return made
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def write_list(paths: Sequence[Path], where: Path) -> str:
+    """A response file naming these files, for command lines have an end."""
+    where.write_text("".join(f"{_quoted(str(path))}\n" for path in paths))
+    return f"@{where}"
+
+
+def union_of_needs(origins: Mapping[str, Sequence[Origin]]) -> dict[str, tuple[str, ...]]:
+    """What a CPU must have for each target: everything any of its objects may use."""
+    return {
+        target: tuple(sorted({need for origin in made for need in origin.needs}))
+        for target, made in origins.items()
+    }

@@ -1,0 +1,141 @@
+"""What the user wants built: mpiric's own options, and the CPU words among the compiler's.
+
+A compiler's CPU word holds for everything it compiles. Left alone it would be in every variant, the baseline
+included, so it is folded into the set of targets or left out, and a sentence says so.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from mpiric.build.targets import BASELINE, canonical
+from mpiric.model.errors import MpiricError
+
+_NATIVE = {"native", "host", "Host", "HOST"}
+_FEATURE = re.compile(
+    r"-m(?!no-)(sse|ssse|avx|fma|bmi|f16c|popcnt|lzcnt|abm|aes|pclmul|adx|movbe|rdrnd|rdseed|sha|vaes|vpclmul|gfni"
+    r"|xop|tbm|amx|cx16|sahf|xsave|fsgsbase|prfchw|clflushopt|clwb|3dnow)[\w.=-]*$"
+)
+_INSTRUMENTED = re.compile(r"--coverage$|-fprofile-(arcs|generate)|-ftest-coverage|-fprofile-instr-generate")
+_OTHER_WIDTH = {"-m32", "-mx32", "-m16"}
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to be built, and the compiler's words without what only mpiric reads."""
+
+    words: tuple[str, ...]
+    targets: tuple[str, ...]  # beyond the baseline, in the user's order
+    baseline: str
+    feature_words: tuple[str, ...] = ()  # taken out; needed again by a file that has no other form
+    no_fma: bool = False
+    explain_vectorisation: bool = False
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass
+class _Reading:
+    """The state of one pass over the words."""
+
+    kept: list[str] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
+    folded: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+
+
+def own_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Mpiric's options among the compiler's words, and the rest."""
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    iterator = iter(words)
+    for word in iterator:
+        name, equals, value = word.partition("=")
+        if name in ("--targets", "--compiler"):
+            found[name] = value if equals else next(iterator, "")
+        elif word in ("--no-fma", "--explain-vectorisation"):
+            found[word] = "1"
+        else:
+            rest.append(word)
+    return found, rest
+
+
+def split_targets(text: str) -> list[str]:
+    """The words of a list of targets."""
+    return [word for word in re.split(r"[,\s]+", text.strip()) if word]
+
+
+def read(words: Sequence[str], targets: Sequence[str], machine: str) -> Wishes:
+    """Fold CPU words of any compiler into ``targets``."""
+    baseline = BASELINE[machine]
+    reading = _Reading()
+    skip = False
+    for at, word in enumerate(words):
+        if skip:
+            skip = False
+            continue
+        following = words[at + 1] if at + 1 < len(words) else ""
+        skip = _read_word(word, following, machine, reading)
+    chosen = [canonical(word, machine) for word in targets]
+    instrumented = next((w for w in reading.kept if _INSTRUMENTED.match(w)), "")
+    if instrumented:
+        reading.sentences.append(f"{instrumented} instruments the program, so only the baseline is built")
+    if instrumented or _OTHER_WIDTH.intersection(reading.kept):
+        chosen, reading.folded = [], []
+    unique = tuple(dict.fromkeys(t for t in [*chosen, *reading.folded] if t != baseline))
+    sentences = tuple(dict.fromkeys(reading.sentences))
+    return Wishes(tuple(reading.kept), unique, baseline, tuple(reading.features), sentences=sentences)
+
+
+def _read_word(word: str, following: str, machine: str, reading: _Reading) -> bool:
+    """Sort one word; True when the next one was its value."""
+    if word in ("-tp", "-ta") and following:
+        if word == "-tp":
+            _fold(f"{word} {following}", following.split(","), machine, reading)
+        else:
+            reading.kept.extend((word, following))
+        return True
+    for start in ("-march=", "-mcpu=", "-tp=", "-ax"):
+        if word.startswith(start):
+            _fold(word, word[len(start) :].split(","), machine, reading)
+            return False
+    if re.match(r"-x(Host|HOST|host|[A-Z]+[-A-Z0-9.]*\d|AVX|[A-Z]{3,}[-A-Z0-9.]+)$", word):
+        _fold(word, [word[2:]], machine, reading)
+    elif word in ("-mtune=native", "-fast"):
+        instead = "; -O3 takes its place" if word == "-fast" else ""
+        reading.sentences.append(f"{word} is left out: it means the CPU of this machine{instead}")
+        reading.kept.extend(["-O3"] if word == "-fast" else [])
+    elif _FEATURE.match(word):
+        reading.features.append(word)
+        reading.sentences.append(f"{word} is left out: each variant has the features of its target")
+    else:
+        reading.kept.append(word)
+    return False
+
+
+def _fold(word: str, names: Sequence[str], machine: str, reading: _Reading) -> None:
+    if any(name in _NATIVE for name in names):
+        reading.sentences.append(
+            f"{word} is left out: the targets decide which CPUs the program is built for"
+        )
+        return
+    names = [
+        re.sub(r"\+.*", "", name) for name in names
+    ]  # -march=armv8.2-a+sve: the features go with the target
+    try:
+        found = [canonical(name, machine) for name in names]
+    except MpiricError as error:
+        raise MpiricError(f"{word}: {error.message}", hint=error.hint) from None
+    new = [target for target in found if target != BASELINE[machine]]
+    reading.folded.extend(new)
+    if new:
+        reading.sentences.append(f"{word} becomes a target of its own beside the others: {', '.join(new)}")
+
+
+def from_environment(wishes: Wishes, options: Mapping[str, str], environ: Mapping[str, str]) -> Wishes:
+    """The switches that are not targets."""
+    return replace(
+        wishes,
+        no_fma="--no-fma" in options or environ.get("MPIRIC_NO_FMA", "0") not in ("", "0"),
+        explain_vectorisation="--explain-vectorisation" in options
+        or environ.get("MPIRIC_EXPLAIN_VECTORISATION", "0") not in ("", "0"),
+    )

@@ -1,0 +1,43 @@
+"""Running one compiler command for `mpiric cc` and its like; imports little: it is started for every file."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+
+def run(verb: str, words: tuple[str, ...]) -> int:
+    """Build, print, and give the compiler's exit status."""
+    from mpiric.host.toolchain import this_toolchain
+    from mpiric.workflows.cc import build, once
+
+    toolchain = this_toolchain()
+
+    def machines(machine: str) -> Sequence[str]:
+        from mpiric.build.cluster import machines_of
+
+        return machines_of(toolchain, machine)
+
+    outcome = once(build(verb, words, toolchain, machines))
+    for sentence in outcome.sentences:
+        print(f"mpiric: {sentence}", file=sys.stderr)
+    sys.stderr.write(outcome.words)
+    return outcome.status
+
+
+def console_script(verb: str) -> Callable[[], None]:
+    """The entry of ``mpiric-cc`` and its like."""
+
+    def main() -> None:
+        from mpiric.model.errors import MpiricError
+
+        try:
+            status = run(verb, tuple(sys.argv[1:]))
+        except MpiricError as error:
+            print(f"mpiric: {error.message}", file=sys.stderr)
+            if error.hint:
+                print(f"hint: {error.hint}", file=sys.stderr)
+            status = int(error.exit_code)
+        except KeyboardInterrupt:
+            status = 130
+        sys.exit(status)
+
+    return main

@@ -1,0 +1,127 @@
+"""`mpiric machine` for people."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from mpiric.cli._terminal import size
+from mpiric.cli._topology_picture import topology_picture
+from mpiric.machine.cpu_sets import format_list
+from mpiric.model.finding import Finding
+from mpiric.model.machine import Machine, Nic
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.workflows.machine import Survey
+
+
+def survey_text(survey: Survey) -> RenderableType:
+    """Picture, facts, MPI libraries, findings."""
+    machine = survey.machine
+    parts: list[RenderableType] = [
+        Text(f"{machine.host_name}: {machine.system}, kernel {machine.kernel}, {machine.libc}", style="bold"),
+        topology_picture(machine.topology, machine.usable_pus, machine.cpu.model),
+        Text(),
+        _facts(machine),
+        Text(),
+        mpi_table(survey.mpis),
+    ]
+    if survey.findings:
+        parts += [Text(), Text("Worth noticing", style="bold"), *(_finding(f) for f in survey.findings)]
+    return Group(*parts)
+
+
+def mpi_table(mpis: tuple[MpiLibrary, ...]) -> RenderableType:
+    """One line a library, then the launchers, each in one piece to copy."""
+    if not mpis:
+        return Text("no MPI library found", style="yellow")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("MPI", "version", "ABI", "found by", "transports"):
+        table.add_column(heading, no_wrap=heading != "transports")
+    for mpi in mpis:
+        table.add_row(
+            mpi.implementation,
+            mpi.version,
+            ", ".join(family.value for family in mpi.abi_families),
+            mpi.found_by + (f" {mpi.module}" if mpi.module else ""),
+            " ".join(mpi.transports),
+        )
+    lines = (Text(f"  {mpi.label}: {mpi.launcher or 'no launcher'}", overflow="fold") for mpi in mpis)
+    return Group(table, Text("launchers", style="bold"), *lines)
+
+
+def _facts(machine: Machine) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in _rows(machine):
+        table.add_row(Text(name), Text(text))
+    return table
+
+
+def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
+    cpu = machine.cpu
+    yield "CPU", f"{cpu.target} ({cpu.generic})"
+    yield "usable", _usable(machine)
+    if distances := sorted({d for node in machine.topology.numa_nodes for d in node.distances}):
+        yield "NUMA", f"{len(machine.topology.numa_nodes)} nodes, distances {', '.join(map(str, distances))}"
+    yield "memory", _memory(machine)
+    yield "pages", _pages(machine)
+    locked = machine.limits.locked_memory_bytes
+    files = machine.limits.open_files
+    yield (
+        "limits",
+        (
+            f"locked memory {'unlimited' if locked < 0 else size(locked)}, "
+            f"open files {'unlimited' if files < 0 else files}"
+        ),
+    )
+    yield from (("network", _nic(nic)) for nic in machine.nics if nic.up and nic.kind != "loopback")
+    for system in machine.file_systems:
+        kind = f"{system.kind}{', network' if system.is_network else ''}"
+        yield "files", f"{system.path}: {kind}, {size(system.free_bytes)} free of {size(system.size_bytes)}"
+    yield "compilers", ", ".join(f"{c.name} {c.version}".strip() for c in machine.compilers) or "none on PATH"
+    yield "scheduler", machine.scheduler or "none"
+    if machine.preloads:
+        yield "allocators", ", ".join(name for name, _ in machine.preloads)
+    if machine.blas_libraries:
+        yield "BLAS", ", ".join(name for name, _ in machine.blas_libraries)
+
+
+def _usable(machine: Machine) -> str:
+    usable = machine.usable_pus
+    text = f"{len(machine.usable_cores)} cores, hardware threads {format_list(usable)}"
+    quota = machine.limits.cgroup_cpus
+    return text + (f", CPU time for {quota:g}" if quota else "")
+
+
+def _memory(machine: Machine) -> str:
+    memory = machine.memory
+    text = f"{size(memory.total_bytes)}, {size(memory.available_bytes)} available"
+    return text + (f", limited to {size(memory.limit_bytes)}" if memory.limit_bytes else "")
+
+
+def _pages(machine: Machine) -> str:
+    pages = machine.memory.pages
+    reserved = f"{pages.huge_free} of {pages.huge_reserved} reserved {size(pages.huge_size_bytes)} pages free"
+    return (
+        f"{size(pages.size_bytes)}; transparent huge pages: {pages.transparent or 'unknown'}"
+        f" (defrag {pages.transparent_defrag or 'unknown'}); "
+        + (reserved if pages.huge_reserved else "no huge pages reserved")
+    )
+
+
+def _nic(nic: Nic) -> str:
+    speed = f"{nic.speed_mbit / 1000:g} Gbit/s" if nic.speed_mbit >= 1000 else f"{nic.speed_mbit} Mbit/s"
+    words = [nic.kind, "up" if nic.up else "down"]
+    words += [speed] if nic.speed_mbit else []
+    words += [f"mtu {nic.mtu}"] if nic.mtu else []
+    words += [f"NUMA {nic.numa_node}"] if nic.numa_node >= 0 else []
+    return f"{nic.name}: {', '.join([*words, *nic.addresses[:2]])}"
+
+
+def _finding(finding: Finding) -> RenderableType:
+    text = Text(finding.says, style="yellow")
+    text.append(f" ({finding.evidence})", style="default")
+    return Group(Padding(text, (0, 0, 0, 2)), Padding(Text(finding.fix), (0, 0, 0, 4)))

@@ -1,0 +1,75 @@
+"""Progress on stderr: one live line in a terminal, one line a happening elsewhere."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from mpiric.model.finding import Finding
+from mpiric.model.trial import Outcome, Trial
+
+
+class Progress:
+    """A Narrator (see workflows/narrator.py) for people."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._live: Live | None = None
+        self._title = ""
+        self._runs = 0
+        self._best: float | None = None
+
+    def __enter__(self) -> "Progress":
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, transient=True, refresh_per_second=4)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def phase(self, title: str) -> None:
+        """Show the part of the work that begins."""
+        self._title = title
+        self._console.print(Text(title, style="bold"))
+
+    def say(self, text: str) -> None:
+        """Print one line that stays."""
+        self._console.print(Text(f"  {text}"))
+
+    def found(self, finding: Finding) -> None:
+        """Print a finding when it is made."""
+        self._console.print(Text(f"  ! {finding.says} ({finding.evidence})", style="yellow"))
+
+    def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
+        """Update the live line, or print one line."""
+        self._runs += 1
+        self._best = best
+        if self._live is not None:
+            self._live.update(self._line(trial, remaining_s))
+        else:
+            self._console.print(Text(f"  run {self._runs}: {_told(trial)}"), soft_wrap=True)
+
+    def _line(self, trial: Trial, remaining_s: float) -> Table:
+        table = Table.grid(padding=(0, 2))
+        best = f"best {self._best:.4g}" if self._best is not None else ""
+        left = (
+            f"{max(0, int(remaining_s)) // 60}:{max(0, int(remaining_s)) % 60:02d} left"
+            if remaining_s < 1e6
+            else ""
+        )
+        table.add_row(
+            Text(f"  run {self._runs}", style="bold"), Text(best, style="green"), left, Text(_told(trial))
+        )
+        return table
+
+
+def _told(trial: Trial) -> str:
+    if trial.outcome is Outcome.OK and trial.objective is not None:
+        return f"{trial.objective:.4g}  {trial.configuration}"
+    return f"{trial.outcome.value}  {trial.configuration}  {trial.reason}"

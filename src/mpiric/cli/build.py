@@ -1,0 +1,75 @@
+"""`mpiric build --try-compilers -- make`: which compiler, flags and MPI to build with."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from mpiric.cli._json import print_json
+from mpiric.host.local import LocalHost
+from mpiric.host.toolchain import this_toolchain
+from mpiric.workflows.build import Advice, Attempt, Request, try_all
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="\b\nExamples:\n  mpiric build --try-compilers --run './app in.dat' -- make\n"
+    "  mpiric build --try-compilers --try-mpis --run 'mpiexec -n 2 ./app' -- make -j4",
+)
+@click.option(
+    "--try-compilers", is_flag=True, required=True, help="Build with every compiler and flag set found."
+)
+@click.option("--try-mpis", is_flag=True, help="And with every MPI library that has compiler wrappers.")
+@click.option("--run", "run", default="", help="Command in the built tree that is checked and timed.")
+@click.option("--repeats", default=5, show_default=True, help="Timed runs of each, interleaved.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.argument("build", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(
+    build: tuple[str, ...], run: str, repeats: int, *, try_compilers: bool, try_mpis: bool, as_json: bool
+) -> None:
+    """Build a copy of this directory with each compiler, check that results agree, time them, recommend."""
+    del try_compilers  # required: there is no other way to build yet, and its name says what happens
+    request = Request(build, run, repeats, try_mpis, Path.cwd())
+    advice = try_all(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
+    if as_json:
+        print_json(
+            {
+                "attempts": [_row(attempt) for attempt in advice.attempts],
+                "best": advice.best.label if advice.best else "",
+                "targets": list(advice.targets),
+            }
+        )
+    else:
+        _print(advice)
+
+
+def _row(attempt: Attempt) -> dict[str, object]:
+    names = (
+        "label",
+        "family",
+        "flag_set",
+        "mpi",
+        "built",
+        "agrees",
+        "vectorised",
+        "seconds",
+        "ratio",
+        "sentence",
+    )
+    return {name: getattr(attempt, name) for name in names}
+
+
+def _print(advice: Advice) -> None:
+    print(f"{'compiler and flags':36} {'built':6} {'answer':8} {'speed':>7} {'vectorised':>11}")
+    for attempt in advice.attempts:
+        answer = {None: "-", True: "right", False: "differs"}[attempt.agrees]
+        speed = f"{attempt.ratio:.3f}" if attempt.ratio else "-"
+        built = "yes" if attempt.built else "no"
+        print(f"{attempt.label:36} {built:6} {answer:8} {speed:>7} {attempt.vectorised:11}")
+        if attempt.sentence:
+            print(f"  {attempt.sentence}")
+    if advice.best:
+        targets = ",".join(advice.targets)
+        print(f"build with {advice.best.label}; for other CPUs too: mpiric cc --targets {targets}")
+        if advice.best.flag_set == "flexible":
+            print("its flags reorder sums: results agreed within rounding here")

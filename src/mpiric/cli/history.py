@@ -1,0 +1,137 @@
+"""``mpiric history``: tunes over time, and whether a program has become slower since."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from mpiric.cli._completing import files
+from mpiric.cli._input import piped_input
+from mpiric.cli._json import print_json
+from mpiric.cli._progress import Progress
+from mpiric.cli._terminal import stdout_console
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.evidence import Verdict
+from mpiric.tuning.regression import Regression
+from mpiric.workflows.history import AgainstRequest, Comparison, Past, against, past
+
+_EPILOG = """\b
+Examples:
+  mpiric history                                             every tune, the newest last
+  mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
+  mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 125 when slower
+"""
+_WORDS = {
+    Verdict.SLOWER: "slower than then",
+    Verdict.FASTER: "faster than then",
+    Verdict.NO_DIFFERENCE: "no difference shown",
+}
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--against", "baseline", metavar="BASELINE", help="A recipe, or a date (2026-11-01), to compare with."
+)
+@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
+@click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the verdict.")
+@click.option("--minimum-effect", type=float, default=0.01, show_default=True, help="Do not call less.")
+@click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
+def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **given: Any) -> int:
+    """List tunes; with --against, run CMD again and say whether it has become slower.
+
+    It runs as it is and with the baseline's recipe in turn, and both are compared with the runs recorded
+    then. Exit status 125 when it is slower beyond doubt, 0 otherwise.
+    """
+    if baseline is None:
+        return _list(past(store), command_line, as_json=given["as_json"])
+    if not command_line:
+        raise MpiricError(
+            "--against needs the command to measure",
+            hint="mpiric history --against BASELINE -- mpirun -n 2 ./app",
+        )
+    with piped_input() as stdin, Progress() as progress:
+        request = AgainstRequest(
+            argv=command_line,
+            working_directory=str(Path.cwd()),
+            environment=dict(os.environ),
+            against=baseline,
+            stdin=stdin,
+            store=store,
+            in_place=given["in_place"],
+            confidence=given["confidence"],
+            minimum_effect=given["minimum_effect"],
+        )
+        comparison = against(request, LocalHost(), progress)
+    if given["as_json"]:
+        print_json(_comparison_json(comparison))
+    else:
+        for line in _told(comparison):
+            print(line)
+    return int(ExitCode.SLOWER) if comparison.decisive.verdict is Verdict.SLOWER else 0
+
+
+def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:
+    chosen = [tune for tune in tunes if not command_line or tune.summary.command == command_line]
+    if as_json:
+        print_json([_past_json(tune) for tune in chosen])
+        return 0
+    table = Table("when", "command", "verdict", "ratio", "runs", "where", box=None, header_style="bold")
+    for tune in chosen:
+        ratio = tune.result.get("ratio")
+        state = "running" if tune.summary.running else "" if tune.summary.finished else "interrupted"
+        table.add_row(
+            tune.summary.started_at[:16].replace("T", " "),
+            " ".join(tune.summary.command),
+            state or str(tune.result.get("verdict", "")),
+            f"{ratio:.2f}×" if ratio else "",
+            str(tune.summary.trials),
+            str(tune.summary.path),
+        )
+    stdout_console().print(table if chosen else "no tunes yet; `mpiric tune -- CMD` makes one")
+    return 0
+
+
+def _told(comparison: Comparison) -> list[str]:
+    rows = [("as it is", comparison.as_it_is)]
+    if comparison.with_recipe is not None:
+        rows.append(("with the recipe", comparison.with_recipe))
+    lines = [f"compared with {comparison.baseline.name}:"]
+    for name, one in rows:
+        interval = f"[{one.low:.3f}, {one.high:.3f}]"
+        runs = f"{one.now_runs} runs now, {one.then_runs} then"
+        lines.append(
+            f"  {name:16s} {one.ratio:.3f}× the time of then {interval}  {_WORDS[one.verdict]}  ({runs})"
+        )
+    return lines
+
+
+def _past_json(tune: Past) -> dict[str, Any]:
+    return {
+        "started_at": tune.summary.started_at,
+        "command": list(tune.summary.command),
+        "finished": tune.summary.finished,
+        "running": tune.summary.running or None,
+        "runs": tune.summary.trials,
+        "path": str(tune.summary.path),
+        "result": dict(tune.result) or None,
+    }
+
+
+def _comparison_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "baseline": comparison.baseline.name,
+        "verdict": comparison.decisive.verdict.value,
+        "as_it_is": _regression_json(comparison.as_it_is),
+        "with_recipe": _regression_json(comparison.with_recipe) if comparison.with_recipe else None,
+        "store": comparison.store,
+    }
+
+
+def _regression_json(regression: Regression) -> dict[str, Any]:
+    return asdict(regression) | {"verdict": regression.verdict.value}

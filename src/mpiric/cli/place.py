@@ -1,0 +1,189 @@
+"""`mpiric place`: where ranks and threads go, what launchers must be told, whether a job sits so."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpiric.cli._completing import files
+from mpiric.cli._json import print_json
+from mpiric.cli._placement_json import job_json, placed_json
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
+from mpiric.placement import policies
+from mpiric.report.placement_svg import placement_svg
+from mpiric.report.placement_text import launchers_text, placement_text
+from mpiric.report.placement_verdict import verdict_text
+from mpiric.workflows.place import Placed, place, place_by_measurement
+from mpiric.workflows.verify_placement import verify
+
+_EPILOG = """\b
+Examples:
+  mpiric place --ranks 8 --threads 4                           on this machine
+  mpiric place --topology node.xml --ranks 64 --bandwidth-bound
+  mpiric place --topology 'pack:2 numa:4 l3:4 core:4 pu:2' --ranks 16 --threads 8 --launcher srun
+  mpiric place --measure --ranks 2                             how many cores saturate the memory here
+  mpiric place --verify -- mpirun -n 4 ./app                   where its threads and memory really are
+"""
+_KINDS = ("performance", "efficiency", "any")
+
+
+@click.command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--topology", "source", default="", metavar="FILE|SYNTHETIC", help="Another machine's topology."
+)
+@click.option("--ranks", "-n", type=click.IntRange(min=1), help="Ranks of the whole job.")
+@click.option("--threads", "-t", type=click.IntRange(min=0), default=0, help="Threads of each rank.")
+@click.option(
+    "--nodes", "-N", type=click.IntRange(min=0), default=0, help="Nodes; as many as needed when not given."
+)
+@click.option(
+    "--hosts", default="", metavar="A,B,…", help="Names of the nodes, for launchers that want them."
+)
+@click.option("--policy", default="", metavar="NAME", help=f"One of {', '.join(policies())}.")
+@click.option("--bandwidth-bound", is_flag=True, help="Memory bandwidth is what the program lacks.")
+@click.option(
+    "--bandwidth",
+    "table",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A measurement, as --measure --json prints it.",
+)
+@click.option("--measure", is_flag=True, help="Measure this machine's bandwidth over subsets of cores first.")
+@click.option(
+    "--hardware-threads",
+    type=click.Choice([m.value for m in HardwareThreads]),
+    default="core",
+    help="A core for each thread, its first hardware thread only, or a program's thread on all of them.",
+)
+@click.option(
+    "--leave-cores", type=click.IntRange(min=0), default=0, help="Cores of each node left to the system."
+)
+@click.option(
+    "--core-kind", type=click.Choice(_KINDS), help="Of a CPU with performance and efficiency cores."
+)
+@click.option(
+    "--memory-mib",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Memory of a rank, where the launcher has a word for it.",
+)
+@click.option("--huge-pages", type=click.Choice(["preferred", "required"]), help="For that memory.")
+@click.option("--launcher", default="", metavar="NAME", help="Print the line for this launcher only.")
+@click.option(
+    "--write", "directory", type=click.Path(path_type=Path), metavar="DIR", help="Write the rankfiles there."
+)
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a picture.")
+@click.option(
+    "--verify", "verifies", is_flag=True, help="Run CMD and compare where its threads and memory are."
+)
+@click.option(
+    "--first-touch",
+    is_flag=True,
+    help="With --verify: look for memory placed by one thread and used by others.",
+)
+@click.option(
+    "--limit", "limit_s", type=float, default=10.0, show_default=True, help="Seconds CMD is watched for."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
+def command(command_line: tuple[str, ...], **given: Any) -> int:
+    """Plan which hardware threads each rank and thread gets, and print it for every launcher.
+
+    With --verify, run CMD and say where it really sits: status 122 when something is wrong.
+    """
+    if given["verifies"] or command_line:
+        return _verify(command_line, given)
+    if not given["ranks"]:
+        raise MpiricError("how many ranks are to be placed?", hint="mpiric place --ranks 8")
+    host, here = LocalHost(), str(Path.cwd())
+    measured: tuple[Bandwidth, ...] = ()
+    if given["measure"]:
+        if given["source"]:
+            raise MpiricError("only this machine can be measured", hint="leave out --topology")
+        placed, measured = place_by_measurement(host, _request(given), here, _say)
+    else:
+        placed = place(host, _request(given), given["source"], here)
+    _write(placed, given)
+    if given["as_json"]:
+        print_json(placed_json(placed, measured))
+    elif given["launcher"]:
+        print(launchers_text({given["launcher"]: _one(placed, given["launcher"])}))
+    else:
+        print(f"{placed.title}: {placement_text(placed.plan)}\n\n{launchers_text(placed.launchers)}")
+    return 0
+
+
+def _one(placed: Placed, name: str) -> Any:
+    if name not in placed.launchers:
+        raise MpiricError(f"there is no launcher {name!r}", hint=f"one of {', '.join(placed.launchers)}")
+    return placed.launchers[name]
+
+
+def _request(given: dict[str, Any]) -> PlacementRequest:
+    hosts = tuple(name for name in given["hosts"].split(",") if name)
+    return PlacementRequest(
+        ranks=given["ranks"],
+        threads=given["threads"],
+        policy=given["policy"],
+        nodes=given["nodes"] or len(hosts),
+        hosts=hosts,
+        hardware_threads=HardwareThreads(given["hardware_threads"]),
+        bandwidth_bound=given["bandwidth_bound"] or given["table"] is not None,
+        measured=_table(given["table"]) if given["table"] else (),
+        leave_cores=given["leave_cores"],
+        core_kind=given["core_kind"] or "",
+        memory_mib=given["memory_mib"],
+        huge_pages=HugePages(given["huge_pages"] or ""),
+    )
+
+
+def _table(path: Path) -> tuple[Bandwidth, ...]:
+    """Rows of a measurement; anything else is refused by name."""
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["bandwidth"]
+        found = tuple(
+            Bandwidth(
+                int(r["cores"]), int(r.get("spacing", 1)), float(r["mb_s"]), str(r.get("domain", "numa"))
+            )
+            for r in rows
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise MpiricError(
+            f"{path} is no measurement of bandwidth: {error}",
+            hint="mpiric place --measure --ranks 1 --json > FILE",
+        ) from None
+    if any(each.cores < 1 or each.spacing < 1 or each.mb_s <= 0 for each in found):
+        raise MpiricError(f"{path} has a row without cores, spacing or bandwidth", hint="measure again")
+    return found
+
+
+def _write(placed: Placed, given: dict[str, Any]) -> None:
+    if given["svg"]:
+        given["svg"].write_text(placement_svg(placed.plan, placed.title), encoding="utf-8")
+    if given["directory"]:
+        given["directory"].mkdir(parents=True, exist_ok=True)
+        for emission in placed.launchers.values():
+            for name, text in emission.files.items():
+                (given["directory"] / name).write_text(text, encoding="utf-8")
+                _say(f"wrote {given['directory'] / name}")
+
+
+def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:
+    if not command_line or not given["verifies"]:
+        raise MpiricError("CMD belongs to --verify", hint="mpiric place --verify -- mpirun -n 4 ./app")
+    request = _request(given) if given["ranks"] else None
+    checked = verify(LocalHost(), command_line, str(Path.cwd()), request, given["limit_s"], _say)
+    findings = [f for f in checked.findings if given["first_touch"] or f.id != "first-touch"]
+    if given["as_json"]:
+        print_json(job_json(checked.processes, findings, checked.plan))
+    else:
+        print(verdict_text(checked.processes, findings))
+    return int(ExitCode.MISMATCH) if findings else 0
+
+
+def _say(words: str) -> None:
+    print(f"mpiric: {words}", file=sys.stderr)

@@ -1,0 +1,123 @@
+"""`mpiric profile`: run a command once, recorded, and say where its time went."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from mpiric.cli._completing import files
+from mpiric.cli._json import print_json
+from mpiric.cli._terminal import stdout_console
+from mpiric.host.foreground import Output
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.report.profile_json import profile_json
+from mpiric.report.profile_text import print_profile
+from mpiric.workflows.profile import Profiled, ProfileRequest, prepare, profile
+from mpiric.workflows.report import write_report
+
+_EPILOG = """\b
+Examples:
+  mpiric profile -- mpirun -n 64 ./app in.dat          one screen, and a page to look at
+  mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
+  mpiric profile --call-sites -- srun -n 128 ./app
+  mpiric report lj                                     the letter and the page again
+"""
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--output",
+    "-o",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Directory of record and report, on a file system that all nodes share; a new one in the working "
+    "directory otherwise. The record of an earlier profile in it is replaced.",
+)
+@click.option("--call-sites", is_flag=True, help="Record from where in the program MPI is called.")
+@click.option(
+    "--imbalance", is_flag=True, help="Measure waiting by a barrier before each blocking collective."
+)
+@click.option("--no-io", is_flag=True, help="Do not record POSIX I/O.")
+@click.option(
+    "--regions",
+    type=click.Choice(["levels", "names"]),
+    help="How MPI_Pcontrol bounds phases: by level number, or by a name after level 1 and -1.",
+)
+@click.option(
+    "--abi",
+    type=click.Choice([family.value for family in AbiFamily]),
+    help="Family of the MPI library, when neither launcher nor executable tell.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Write the report and print nothing.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's goes to stderr."
+)
+@click.option("--dry-run", is_flag=True, help="Print the command as it would be run; run nothing.")
+@click.argument(
+    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
+)
+def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
+    """Run CMD once, recorded, and say where its time went and what to do about it.
+
+    Input, output and exit status are the program's own. The letter goes to stdout when that is a terminal
+    and to stderr otherwise; DIR/report.html is the whole story.
+    """
+    request = ProfileRequest(
+        argv=command_line,
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        directory=given["directory"],
+        family=AbiFamily(given["abi"]) if given["abi"] else None,
+        output=Output.STDERR if as_json else Output.STDOUT,
+        options=_options(given),
+    )
+    if dry_run:
+        print(prepare(request, LocalHost()).launch.shell_line())
+        return 0
+    done = profile(request, LocalHost())
+    if done.profile is None:
+        return without_record(done)
+    page = write_report(done.profile, done.prepared.directory)
+    if as_json:
+        print_json(
+            profile_json(done.profile)
+            | {"directory": str(done.prepared.directory), "exit_status": done.ran.status}
+        )
+    elif not given["quiet"]:
+        print_profile(done.profile, letter_console(), str(page))
+    return done.ran.status
+
+
+def _options(given: dict[str, Any]) -> dict[str, str]:
+    options = {}
+    if given["call_sites"]:
+        options["MPIRIC_CALL_SITES"] = "1"
+    if given["imbalance"]:
+        options["MPIRIC_IMBALANCE"] = "1"
+    if given["no_io"]:
+        options["MPIRIC_POSIX_IO"] = "0"
+    if given["regions"]:
+        options["MPIRIC_REGIONS"] = given["regions"]
+    return options
+
+
+def letter_console() -> Console:
+    """Stdout for people; stderr when the program's own output goes into a file or a pipe."""
+    if sys.stdout.isatty():
+        return stdout_console()
+    return Console(stderr=True, highlight=False, markup=False, width=None if sys.stderr.isatty() else 110)
+
+
+def without_record(done: Profiled) -> int:
+    """The program's own failure passes through; a run that left no record is ours to explain."""
+    why = done.why_not or MpiricError("nothing was recorded")
+    if done.ran.status == 0:
+        raise why
+    print(f"mpiric: {why.message}; the program ended with status {done.ran.status}", file=sys.stderr)
+    return done.ran.status

@@ -1,0 +1,102 @@
+"""``mpiric run``: run a command with the recipe that fits it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpiric.cli._completing import files
+from mpiric.cli._json import print_json
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.workflows.run import Prepared, RunRequest, prepare
+
+_EPILOG = """\b
+Examples:
+  mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or as it is
+  mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
+  mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of the same ABI family
+  mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
+"""
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option("--recipe", type=click.Path(path_type=Path), metavar="FILE", help="This recipe and no other.")
+@click.option("--no-recipe", is_flag=True, help="Apply none.")
+@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
+@click.option("--mpi", "mpi_label", metavar="NAME", help="Run under this MPI; see `mpiric mpi list`.")
+@click.option("--set", "settings", multiple=True, metavar="KNOB=VALUE", help="Set a knob by hand.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not say what is applied.")
+@click.option("--dry-run", is_flag=True, help="Print the command and environment; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON object.")
+@click.argument(
+    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
+)
+def command(command_line: tuple[str, ...], **given: Any) -> int:
+    """Run CMD with the saved recipe that fits program, machine and MPI, or say why none does.
+
+    The exit status is the program's own.
+    """
+    request = RunRequest(
+        argv=command_line,
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        recipe=given["recipe"],
+        store=given["store"],
+        use_recipe=not given["no_recipe"],
+        values=_values(given["settings"], given["mpi_label"]),
+    )
+    prepared = prepare(request, LocalHost())
+    if given["dry_run"] or given["as_json"]:
+        if given["as_json"]:
+            print_json(_as_json(prepared))
+        else:
+            print(prepared.launch.shell_line())
+        return 0
+    if not given["quiet"]:
+        for words in prepared.words:
+            print(f"mpiric: {words}", file=sys.stderr)
+    return _become(prepared)
+
+
+def _values(settings: tuple[str, ...], mpi_label: str | None) -> dict[str, str]:
+    values = {}
+    for setting in settings:
+        knob, equals, value = setting.partition("=")
+        if not (knob and equals and value):
+            raise MpiricError(
+                f"--set takes KNOB=VALUE, not {setting!r}", hint="for example --set binding=core"
+            )
+        values[knob] = value
+    return values | ({"mpi": mpi_label} if mpi_label else {})
+
+
+def _become(prepared: Prepared) -> int:
+    """Replace this process by the launcher, so that signals, input and exit status are its own."""
+    launch = prepared.launch
+    environment = {k: v for k, v in prepared.environment.items() if k not in launch.unset}
+    environment.update(launch.environment)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvpe(launch.argv[0], launch.argv, environment)  # noqa: S606
+    except OSError as error:
+        raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+
+
+def _as_json(prepared: Prepared) -> dict[str, Any]:
+    launch = prepared.launch
+    return {
+        "argv": list(launch.argv),
+        "env": dict(launch.environment),
+        "unset": list(launch.unset),
+        "configuration": prepared.configuration.as_dict(),
+        "settings": [
+            {"knob": s.knob, "name": s.name, "value": s.value, "where": s.where, "overrides": s.overrides}
+            for s in launch.settings
+        ],
+        "recipe": prepared.recipe or None,
+        "words": list(prepared.words),
+    }

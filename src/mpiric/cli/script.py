@@ -1,0 +1,146 @@
+"""``mpiric script``: the job script for a scheduler."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpiric.cli._json import as_json, print_json
+from mpiric.host.local import LocalHost
+from mpiric.model.batch import NodeShape
+from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.schedulers._layout import Wish
+from mpiric.schedulers._slurm_script import Wording
+from mpiric.workflows.script import Script, ScriptRequest, script
+
+_EPILOG = """\b
+Examples:
+  mpiric script --nodes 32 -- ./app input.nml                    a rank on every core
+  mpiric script --nodes 1200 --threads 16 -- ./app               hybrid
+  mpiric script --nodes 8 --bandwidth-bound --time 2:00:00 -o job.sh -- ./app
+  mpiric script --ranks 4096 --recipe app.toml -- srun ./app     with what `mpiric tune` found
+  mpiric script --node 2x64x2 --nodes 4 -- ./app                 for a cluster one is not on
+"""
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option("--nodes", "-N", type=click.IntRange(min=1), metavar="N", help="Nodes.")
+@click.option("--ranks", "-n", type=click.IntRange(min=1), metavar="N", help="MPI ranks in all.")
+@click.option("--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="As many as fit, by default.")
+@click.option("--threads", "-t", type=click.IntRange(min=1), default=1, metavar="N", help="Of each rank.")
+@click.option("--bandwidth-bound", is_flag=True, help="Every second core: half of them saturate the memory.")
+@click.option(
+    "--node", "shape", metavar="SxC[xT]", help="Sockets, cores of each, hardware threads of each core."
+)
+@click.option("--partition", "-p", default="", help="Which nodes.")
+@click.option("--account", "-A", default="", help="Who pays.")
+@click.option("--time", default="", metavar="TIME", help="As Slurm writes it: 30, 2:00:00, 1-12.")
+@click.option("--job-name", "-J", default="", help="The program's name by default.")
+@click.option("--directive", multiple=True, metavar="OPTION", help="A further one: --directive=--qos=normal.")
+@click.option(
+    "--setup", multiple=True, metavar="LINE", help="A line before the launch, such as 'module load x'."
+)
+@click.option(
+    "--shebang", default="", metavar="LINE", help="First line: '#!/bin/bash -l', zsh, csh, fish, python."
+)
+@click.option(
+    "--mpi", default="", metavar="TYPE", help="For srun: pmi2 (MPICH, Intel MPI) or pmix (Open MPI)."
+)
+@click.option(
+    "--defaults", type=click.Path(path_type=Path), metavar="FILE", help="The site's; else $MPIRIC_SITE."
+)
+@click.option("--recipe", type=click.Path(path_type=Path), metavar="FILE", help="Its settings are included.")
+@click.option("--no-check", is_flag=True, help="Do not ask sbatch --test-only.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it here.")
+@click.option("--json", "json_wanted", is_flag=True, help="One JSON object on stdout.")
+@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD", required=True)
+def command(command_line: tuple[str, ...], **given: Any) -> int:
+    """Write a Slurm job script that runs CMD, a program or your own launch line, with each line explained.
+
+    Slurm is asked whether it would take the script, where there is one; if not, the exit status is not 0.
+    """
+    written = script(_request(command_line, given), LocalHost())
+    if given["output"] is not None:
+        _write(given["output"], written.text)
+    if given["json_wanted"]:
+        print_json(_as_json(written, given["output"]))
+    elif given["output"] is None:
+        print(written.text, end="")
+    for words in written.words:
+        print(f"mpiric: {words}", file=sys.stderr)
+    return _verdict(written, asked=not given["no_check"])
+
+
+def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequest:
+    return ScriptRequest(
+        argv=command_line,
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        wish=Wish(
+            nodes=given["nodes"] or 0,
+            ranks=given["ranks"] or 0,
+            ranks_per_node=given["ranks_per_node"] or 0,
+            threads=given["threads"],
+            bandwidth_bound=given["bandwidth_bound"],
+        ),
+        shape=_shape(given["shape"]) if given["shape"] else None,
+        wording=Wording(
+            shebang=given["shebang"],
+            job_name=given["job_name"],
+            time=given["time"],
+            account=given["account"],
+            partition=given["partition"],
+            directives=given["directive"],
+            setup=given["setup"],
+        ),
+        mpi=given["mpi"],
+        defaults=given["defaults"],
+        recipe=given["recipe"],
+        check=not given["no_check"],
+    )
+
+
+def _shape(text: str) -> NodeShape:
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)(?:x([1-9]\d*))?", text)
+    if match is None:
+        raise MpiricError(
+            f"--node takes SOCKETSxCORES[xTHREADS], not {text!r}", hint="for example --node 2x64x2"
+        )
+    return NodeShape(int(match[1]), int(match[2]), int(match[3] or 1))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+        path.chmod(0o755)
+    except OSError as error:
+        raise NoRoomError(
+            f"cannot write {path}: {error.strerror}", hint="name another file with -o"
+        ) from error
+
+
+def _verdict(written: Script, *, asked: bool) -> int:
+    checked = written.checked
+    if checked is not None:
+        says = "Slurm would take it" if checked.accepted else "Slurm would not take it"
+        print(f"mpiric: {says}: {checked.words}", file=sys.stderr)
+    elif asked:
+        print("mpiric: not checked: there is no Slurm here that answers", file=sys.stderr)
+    return int(ExitCode.MISMATCH) if checked is not None and not checked.accepted else 0
+
+
+def _as_json(written: Script, path: Path | None) -> dict[str, Any]:
+    return {
+        "script": written.text,
+        "path": str(path) if path else None,
+        "lines": as_json(written.lines),
+        "layout": {**as_json(written.layout), "kind": written.layout.kind},
+        "node": {**as_json(written.shape), "cores": written.shape.cores},
+        "launch": list(written.launch),
+        "env": dict(written.environment),
+        "check": as_json(written.checked),
+        "words": list(written.words),
+    }

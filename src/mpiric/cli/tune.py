@@ -1,0 +1,173 @@
+"""``mpiric tune``: find the fastest configuration, prove it, save the recipe."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from mpiric.cli._completing import files, knob_names
+from mpiric.cli._input import piped_input
+from mpiric.cli._json import print_json
+from mpiric.cli._progress import Progress
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.situation import Allowed
+from mpiric.report.tuned_json import tuned_json
+from mpiric.report.tuned_text import print_tuned
+from mpiric.tuning.budget import parse_duration
+from mpiric.tuning.proof import Rule
+from mpiric.workflows.objective import parse_objective
+from mpiric.workflows.report import advised_knobs
+from mpiric.workflows.tune import TuneRequest, plan, tune
+
+_EPILOG = """\b
+Examples:
+  mpiric tune -- mpirun -n 2 lmp -in in.lj
+  mpiric tune --budget 30m --check './verify.sh' -- srun -n 128 ./app input.nml
+  mpiric tune --only transport,collectives -- mpiexec -n 64 ./solver
+  mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
+  mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for every program of a site
+  mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C, or when the machine went down
+"""
+
+
+def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """``--only a,b --only c`` → ("a", "b", "c")."""
+    return tuple(name for value in values for name in value.split(",") if name)
+
+
+@click.command(
+    epilog=_EPILOG, context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False}
+)
+@click.option(
+    "--budget",
+    default="10m",
+    show_default=True,
+    metavar="TIME",
+    help="Time for it all: 90s, 10m, 1h30m.",
+)
+@click.option("--max-runs", type=click.IntRange(min=1), metavar="N", help="Runs at the most.")
+@click.option(
+    "--only",
+    multiple=True,
+    callback=_names,
+    shell_complete=knob_names,
+    metavar="KNOB,…",
+    help="Only these knobs or families.",
+)
+@click.option(
+    "--without",
+    multiple=True,
+    callback=_names,
+    shell_complete=knob_names,
+    metavar="KNOB,…",
+    help="Leave these alone.",
+)
+@click.option(
+    "--objective",
+    default="wall",
+    show_default=True,
+    metavar="WHAT",
+    help="wall, core-hours, output:REGEX (a number it prints) or command:CMD (its last number).",
+)
+@click.option("--maximise", is_flag=True, help="The objective's number is to be large.")
+@click.option(
+    "--check",
+    "check_command",
+    default="",
+    metavar="CMD",
+    help="Your own judge of a run's answer: runs in its directory, says no by a non-zero status; "
+    "finds the output under $MPIRIC_STDOUT and the original's under $MPIRIC_ORIGINAL_STDOUT.",
+)
+@click.option("--no-check", is_flag=True, help="Do not compare output with the original's.")
+@click.option("--allow-rounding", is_flag=True, help="Also try what may change the last digits of results.")
+@click.option("--vary-ranks", is_flag=True, help="Also try other numbers of ranks, with threads to match.")
+@click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes.")
+@click.option(
+    "--site",
+    is_flag=True,
+    help="Turn only what holds for every program, and write it as the library's own defaults "
+    "(openmpi-mca-params.conf, modulefile, shell snippet) for an administrator to put in place.",
+)
+@click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
+@click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
+@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Save the recipe here too."
+)
+@click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the proof's verdict.")
+@click.option(
+    "--minimum-effect",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Do not call less.",
+)
+@click.option(
+    "--advice",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Turn first what the advice on this record of `mpiric profile` names.",
+)
+@click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
+@click.argument(
+    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
+)
+def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
+    """Find the fastest way to run CMD, your own launch line, and prove it.
+
+    The command is run as it stands, then with settings that its behaviour suggests, then with what a search
+    proposes; the best is proved against the original by fresh runs in pairs. The result is a recipe for
+    `mpiric run`, and the exact command and environment to use without mpiric.
+    """
+    with piped_input() as stdin:
+        request = _request(command_line, stdin, given)
+        if dry_run:
+            return _dry_run(request)
+        with Progress() as progress:
+            tuned = tune(request, LocalHost(), progress)
+    if as_json:
+        print_json(tuned_json(tuned))
+    else:
+        print_tuned(tuned, Console(highlight=False, markup=False))
+    return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
+
+
+def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -> TuneRequest:
+    if given["no_check"] and given["check_command"]:
+        raise MpiricError("--check and --no-check contradict each other", hint="give one of them")
+    return TuneRequest(
+        argv=command_line,
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        stdin=stdin,
+        budget_s=parse_duration(given["budget"]),
+        max_runs=given["max_runs"],
+        only=given["only"],
+        without=given["without"],
+        objective=parse_objective(given["objective"], maximise=given["maximise"]),
+        check_command=given["check_command"],
+        compare_output=not (given["no_check"] or given["check_command"]),
+        in_place=given["in_place"],
+        resume=given["resume"],
+        store=given["store"],
+        output=given["output"],
+        allowed=Allowed(
+            vary_ranks=given["vary_ranks"], vary_nodes=given["vary_nodes"], rounding=given["allow_rounding"]
+        ),
+        rule=Rule(confidence=given["confidence"], minimum_effect=given["minimum_effect"]),
+        seed=given["seed"],
+        advised=advised_knobs(given["advice"]) if given["advice"] else (),
+        site=given["site"],
+    )
+
+
+def _dry_run(request: TuneRequest) -> int:
+    """Print the command as it would be run and the knobs that might be turned."""
+    for line in plan(request, LocalHost()):
+        print(line)
+    return 0

@@ -1,0 +1,1 @@
+"""One file per verb: the recipe that joins the rooms."""

@@ -1,0 +1,175 @@
+"""`mpiric build`: the user's build with every compiler here, checked, timed in pairs; what to build with."""
+
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.build.candidates import Candidate, candidates, shims
+from mpiric.host.host import Host
+from mpiric.host.toolchain import Finished, Toolchain
+from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import find_mpis
+from mpiric.tuning.equivalence import Expectation, learn
+
+WORTH_SAYING = 1.01  # a smaller gain is not recommended
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to build and how to run it."""
+
+    build: tuple[str, ...]
+    run: str  # a shell command in the built tree, "" to build only
+    repeats: int
+    try_mpis: bool
+    root: Path
+
+
+@dataclass
+class Attempt:
+    """One compiler, flag set and MPI."""
+
+    label: str
+    family: str
+    flag_set: str
+    mpi: str
+    built: bool
+    sentence: str = ""  # why it is out
+    vectorised: int = 0  # loops and blocks the compiler said it vectorised
+    agrees: bool | None = None
+    seconds: list[float] = field(default_factory=list)
+    ratio: float | None = None  # speed relative to the first attempt, median of pairs
+    tree: Path = Path()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The attempts, and which to build with."""
+
+    attempts: tuple[Attempt, ...]
+    best: Attempt | None
+    targets: tuple[str, ...]
+
+
+def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[[str], None]) -> Advice:
+    """Build with each, check the answers against the first, time them interleaved."""
+    path = toolchain.environ.get("PATH", "")
+    found = candidates(path)
+    if not found:
+        raise NotFoundError("no compiler that mpiric knows is on PATH", hint="apt-get install gcc")
+    mpis: Sequence[MpiLibrary | None] = (
+        [m for m in find_mpis(host) if m.compilers] if request.try_mpis else [None]
+    )
+    with tempfile.TemporaryDirectory(prefix="mpiric-build-") as name:
+        attempts: list[Attempt] = []
+        for number, (mpi, candidate) in enumerate((m, c) for m in mpis or [None] for c in found):
+            attempt = _build(request, candidate, mpi, Path(name, str(number)), toolchain)
+            watch(f"{attempt.label}: {'built' if attempt.built else attempt.sentence}")
+            attempts.append(attempt)
+        built = [attempt for attempt in attempts if attempt.built]
+        if request.run and built:
+            _check(request, built, toolchain)
+            _measure(request, [a for a in built if a.agrees], toolchain)
+            best = _confirmed(request, attempts, toolchain)
+        else:
+            best = next(iter(built), None)
+    return Advice(tuple(attempts), best, _targets())
+
+
+def _build(
+    request: Request, candidate: Candidate, mpi: MpiLibrary | None, place: Path, toolchain: Toolchain
+) -> Attempt:
+    tree = place / "tree"
+    shutil.copytree(request.root, tree, symlinks=True)
+    environment = dict(shims(candidate, place / "bin"))
+    directories = [str(place / "bin")]
+    if mpi:
+        directories += [*mpi.search_path, str(Path(mpi.launcher).parent)]
+        environment |= mpi.environment
+        environment["LD_LIBRARY_PATH"] = ":".join(mpi.library_path)
+    environment["PATH"] = ":".join([*directories, toolchain.environ.get("PATH", "")])
+    done = _in(tree, request.build, environment, toolchain)
+    said = done.stdout.decode(errors="replace") + done.words
+    label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
+    attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", done.status == 0)
+    attempt.sentence = "" if done.status == 0 else _last_line(said)
+    attempt.vectorised = sum("vectorized" in line for line in said.splitlines())
+    attempt.tree, attempt.environment = tree, environment
+    return attempt
+
+
+def _check(request: Request, built: Sequence[Attempt], toolchain: Toolchain) -> None:
+    """The first that was built teaches what must stay; sums may be reordered where the flags allow it."""
+    first = [_run(request, built[0], toolchain)[0] for _ in range(2)]
+    if any(done.status != 0 for done in first):
+        raise ProgramFailedError(
+            f"'{request.run}' fails as {built[0].label} built it: {_last_line(first[0].words)}"
+        )
+    expected: Expectation = learn([done.stdout.decode(errors="replace") for done in first])
+    for attempt in built:
+        done, _ = _run(request, attempt, toolchain)
+        wrong = expected.compare(done.stdout.decode(errors="replace"), rounding=True)
+        attempt.agrees = done.status == 0 and wrong is None
+        attempt.sentence = "" if attempt.agrees else str(wrong or _last_line(done.words))
+
+
+def _measure(request: Request, right: Sequence[Attempt], toolchain: Toolchain) -> None:
+    for _ in range(request.repeats):
+        for attempt in random.sample(list(right), len(right)):
+            attempt.seconds.append(_run(request, attempt, toolchain)[1])
+    for attempt in right:
+        pairs = zip(right[0].seconds, attempt.seconds, strict=True)
+        attempt.ratio = statistics.median(first / own for first, own in pairs) if request.repeats else None
+
+
+def _run(request: Request, attempt: Attempt, toolchain: Toolchain) -> tuple[Finished, float]:
+    start = time.monotonic()
+    done = _in(attempt.tree, ("sh", "-c", request.run), attempt.environment, toolchain)
+    return done, time.monotonic() - start
+
+
+def _in(tree: Path, words: Sequence[str], environment: Mapping[str, str], toolchain: Toolchain) -> Finished:
+    return toolchain.run(["env", "-C", str(tree), *words], environment=environment)
+
+
+def _confirmed(request: Request, attempts: Sequence[Attempt], toolchain: Toolchain) -> Attempt | None:
+    """The fastest right one when fresh pairs show it too, else the first.
+
+    The best of many looks better than it is, so the pairs that chose it do not count for it.
+    """
+    timed = [attempt for attempt in attempts if attempt.ratio is not None]
+    if not timed:
+        return next((attempt for attempt in attempts if attempt.agrees), None)
+    first, best = timed[0], max(timed, key=lambda attempt: attempt.ratio or 0.0)
+    if best is first:
+        return first
+    fresh = []
+    for _ in range(request.repeats):
+        seconds = {a.label: _run(request, a, toolchain)[1] for a in random.sample([first, best], 2)}
+        fresh.append(seconds[first.label] / seconds[best.label])
+    best.ratio = statistics.median(fresh)
+    return best if best.ratio >= WORTH_SAYING else first
+
+
+def _targets() -> tuple[str, ...]:
+    """Levels up to this machine's: what a fat executable for it and older machines holds."""
+    import archspec.cpu
+
+    here = archspec.cpu.host()
+    line = [here.generic, *here.generic.ancestors]
+    return tuple(
+        sorted(str(level) for level in line if str(level).startswith(("x86_64_v", "armv", "neoverse")))
+    )
+
+
+def _last_line(words: str) -> str:
+    lines = [line for line in words.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or ["it said nothing"])[0][:160]

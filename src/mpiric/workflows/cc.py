@@ -1,0 +1,138 @@
+"""`mpiric cc`, `cxx`, `fc`: a compiler's command line, with every object and program fat."""
+
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mpiric.build import wishes as reading
+from mpiric.build.command import Command, Mode, expand, is_input_name, understand
+from mpiric.build.compile import compile_source, object_name
+from mpiric.build.driver import Driver
+from mpiric.build.targets import DEFAULT_TARGETS
+from mpiric.build.wishes import Wishes
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import NotFoundError
+
+_COMPILERS = {
+    "cc": ("MPIRIC_CC", ("cc", "gcc", "clang")),
+    "cxx": ("MPIRIC_CXX", ("c++", "g++", "clang++")),
+    "fc": ("MPIRIC_FC", ("gfortran", "flang", "ifx", "nvfortran")),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exit status, the compiler's own words, and what mpiric has to say."""
+
+    status: int
+    words: str = ""
+    sentences: tuple[str, ...] = ()
+
+
+def build(
+    verb: str, given: Sequence[str], toolchain: Toolchain, machines: Callable[[str], Sequence[str]]
+) -> Outcome:
+    """Do what the compiler would do; does not return when nothing is to be compiled or linked."""
+    options, words = reading.own_options(given)
+    compiler, words = _compiler(verb, options, words, toolchain.environ)
+    expanded = expand(words, _read)
+    if understand(expanded).mode in (Mode.ASK, Mode.PARTIAL):
+        toolchain.become([*compiler, *words])
+    driver = Driver(compiler, toolchain)
+    asked = options.get("--targets") or toolchain.environ.get("MPIRIC_TARGETS", "")
+    targets = reading.split_targets(asked) or DEFAULT_TARGETS[driver.identity.machine]
+    if "cluster" in targets:
+        targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
+    wishes = reading.read(expanded, targets, driver.identity.machine)
+    wishes = reading.from_environment(wishes, options, toolchain.environ)
+    return _build(driver, wishes)
+
+
+def _build(driver: Driver, wishes: Wishes) -> Outcome:
+    command = understand(wishes.words)
+    with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
+        compiled = _compile_all(driver, wishes, command, Path(name))
+        if compiled.status != 0 or command.mode is Mode.COMPILE:
+            return compiled
+        command = _with_objects(command, Path(name))
+        from mpiric.build.link import link  # most commands only compile
+        from mpiric.build.shared import link_shared
+
+        linked = link_shared(driver, command) if command.mode is Mode.SHARED else link(driver, command)
+    return Outcome(linked.status, compiled.words + linked.words, (*compiled.sentences, *linked.sentences))
+
+
+def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: Path) -> Outcome:
+    said, sentences = "", wishes.sentences
+    stdin = sys.stdin.buffer.read() if any(s.path == "-" for s in command.sources) else None
+    for source in command.sources:
+        output = object_name(command, source)
+        if command.mode is not Mode.COMPILE:
+            output = str(_temporary(place, source.position, source.path))
+        done = compile_source(driver, wishes, command, source, output, stdin)
+        said += done.words
+        sentences += done.sentences
+        if done.status != 0:
+            return Outcome(done.status, said, sentences)
+    return Outcome(0, said, sentences)
+
+
+def _temporary(place: Path, position: int, source: str) -> Path:
+    return place / f"{position:04d}-{Path(source).stem}.o"
+
+
+def _with_objects(command: Command, place: Path) -> Command:
+    """The link command once its sources are compiled; a language given with ``-x`` was for those."""
+    words = list(command.words)
+    for source in command.sources:
+        words[source.position] = str(_temporary(place, source.position, source.path))
+    drop = {at for at, word in enumerate(words) if word == "-x" and at not in command.values}
+    drop |= {at + 1 for at in drop}
+    drop |= {
+        at for at, word in enumerate(words) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
+    }
+    return understand([word for at, word in enumerate(words) if at not in drop])
+
+
+def _compiler(
+    verb: str, options: Mapping[str, str], words: list[str], environ: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """The real compiler: ``--compiler``, first words that name programs, the environment, or the usual."""
+    variable, usual = _COMPILERS[verb]
+    if "--compiler" in options:
+        return shlex.split(options["--compiler"]), words
+    named: list[str] = []
+    while (
+        words
+        and not words[0].startswith(("-", "@"))
+        and not is_input_name(words[0])
+        and shutil.which(words[0])
+    ):
+        if Path(words[0]).is_file() and "/" not in words[0]:
+            break  # an input of that name in this directory
+        named.append(words[0])
+        words = words[1:]
+        if Path(named[-1]).name not in ("ccache", "sccache", "distcc", "icecc"):
+            break
+    if named:
+        return named, words
+    if environ.get(variable, "").strip():
+        return shlex.split(environ[variable]), words
+    found = next((name for name in usual if shutil.which(name, path=environ.get("PATH"))), None)
+    if found is None:
+        raise NotFoundError(f"no compiler: none of {', '.join(usual)} is on PATH", hint=f"set {variable}")
+    return [found], words
+
+
+def _read(path: str) -> str | None:
+    file = Path(path)
+    return file.read_text(errors="surrogateescape") if file.is_file() else None
+
+
+def once(outcome: Outcome) -> Outcome:
+    """The same with each sentence said once."""
+    return replace(outcome, sentences=tuple(dict.fromkeys(outcome.sentences)))

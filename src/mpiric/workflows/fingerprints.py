@@ -1,0 +1,75 @@
+"""What a recipe is made for: machine, MPI library and program as short facts that can be compared."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from mpiric.host.host import Host
+from mpiric.model.job import Job
+from mpiric.model.machine import Machine
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.recipe import Fingerprint
+
+_INTERPRETERS = ("python", "bash", "sh", "dash", "zsh", "perl", "julia", "Rscript")
+
+
+def fingerprint(job: Job, machine: Machine, mpi: MpiLibrary, host: Host) -> Fingerprint:
+    """The three parts; every value is text."""
+    return Fingerprint(_machine(machine), _mpi(mpi), _program(job, host))
+
+
+def job_identity(job: Job) -> str:
+    """One word for "the same command in the same place", to find a tune that can be resumed."""
+    text = "\0".join([job.working_directory, *job.argv])
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def program_name(job: Job) -> str:
+    """The program people would name: of ``python3 solve.py`` it is ``solve.py``."""
+    words = job.program[len(job.container.words) :] if job.container else job.program
+    if not words:
+        return "program"
+    name = PurePosixPath(words[0]).name
+    if name.rstrip("0123456789.") in _INTERPRETERS:
+        script = next((word for word in words[1:] if not word.startswith("-")), "")
+        return PurePosixPath(script).name or name
+    return name
+
+
+def _machine(machine: Machine) -> Mapping[str, str]:
+    return {
+        "cpu": machine.cpu.target,
+        "cores": str(len(machine.usable_cores)),
+        "hardware_threads": str(machine.usable_cpu_count),
+        "numa_nodes": str(len(machine.topology.numa_nodes)),
+        "memory_gib": str(round(machine.memory.total_bytes / (1 << 30))),
+    }
+
+
+def _mpi(mpi: MpiLibrary) -> Mapping[str, str]:
+    return {
+        "implementation": mpi.implementation,
+        "version": mpi.version,
+        "abi": " ".join(family.value for family in mpi.abi_families),
+    }
+
+
+def _program(job: Job, host: Host) -> Mapping[str, str]:
+    return {
+        "name": program_name(job),
+        "executable": _digest(job, host),
+        "arguments": " ".join(job.program[1:])[:500],
+        "ranks": str(job.ranks or ""),
+        "launcher": job.dialect,
+    }
+
+
+def _digest(job: Job, host: Host) -> str:
+    """First half of the SHA-256 of the file that is named as the program; "" when it cannot be read."""
+    word = job.program[0]
+    path = host.which(word) if "/" not in word else word
+    if path is None:
+        return ""
+    absolute = path if path.startswith("/") else f"{job.working_directory}/{path}"
+    words = host.run(["sha256sum", "--", absolute], timeout_s=60).stdout.split()
+    return words[0][:32] if words else ""

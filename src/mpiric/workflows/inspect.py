@@ -1,0 +1,86 @@
+"""`mpiric inspect` and `mpiric extract`: what an executable holds, and one variant taken out of it."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.abi.serving import Server, can_serve, mpi_sonames
+from mpiric.build.cluster import machines_of
+from mpiric.build.compilers import families
+from mpiric.build.inspection import Inspection, extract, features_here, inspect_file, rounding_differs
+from mpiric.build.targets import canonical, generic_features
+from mpiric.host.elf import read_elf
+from mpiric.host.host import Host
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import MismatchError
+from mpiric.mpis import abi_of_program, find_mpis
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything `inspect` tells."""
+
+    inspection: Inspection
+    chosen_here: str
+    by_generation: dict[str, str]
+    may_round_differently: bool
+    abi: str  # ABI family, "" without MPI
+    soname: str
+    servers: tuple[Server, ...]
+
+
+def inspect(path: Path, host: Host, toolchain: Toolchain) -> Report:
+    """Look into the file, and ask which MPI libraries of this machine can run it."""
+    seen = inspect_file(path, toolchain)
+    rounding = [word for family in families().values() for word in family.words("rounding")]
+    elf = read_elf(str(path))
+    family = abi_of_program(host, str(path))
+    sonames = mpi_sonames(elf.needed) if elf else ()
+    soname = sonames[0] if sonames else ""
+    servers = can_serve(family, soname, find_mpis(host)) if family else ()
+    return Report(
+        inspection=seen,
+        chosen_here=_chosen_here(seen),
+        by_generation=seen.by_generation() if seen.variants else {},
+        may_round_differently=rounding_differs(seen.variants, rounding),
+        abi=family.value if family else "",
+        soname=soname,
+        servers=servers,
+    )
+
+
+def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) -> str:
+    """The variant that every machine of a cluster can run: with it alone, ranks agree in every bit.
+
+    ``targets`` are the machines' CPU types; without any they are asked of the cluster.
+    """
+    seen = inspect_file(path, toolchain)
+    names = [canonical(t, seen.machine) for t in targets] or machines_of(toolchain, seen.machine)
+    chosen = seen.chosen_by_all([generic_features(name) for name in names])
+    if not chosen:
+        raise MismatchError(f"no variant of {path} runs on all of {', '.join(names)}")
+    return chosen
+
+
+def extract_to(path: Path, target: str, output: Path) -> None:
+    """Write the executable with one variant; runs of zeros are left as holes."""
+    data = extract(path.read_bytes(), target)
+    output.unlink(missing_ok=True)
+    with output.open("wb") as file:
+        for at in range(0, len(data), 4096):
+            page = data[at : at + 4096]
+            if page.count(0) == len(page):
+                file.seek(len(page), os.SEEK_CUR)
+            else:
+                file.write(page)
+        file.truncate(len(data))
+    output.chmod(path.stat().st_mode & 0o777)
+
+
+def _chosen_here(seen: Inspection) -> str:
+    """The variant this machine takes; nothing for an executable of another architecture."""
+    features = features_here(seen.machine)
+    if not features:
+        return ""
+    return seen.chosen_by(features) if seen.variants else seen.baseline

@@ -1,0 +1,134 @@
+"""`mpiric mpi`: bring MPI libraries from PyPI, find the ones that are here, ask them whether they work."""
+
+import json
+import re
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from mpiric.host.host import Host
+from mpiric.host.native import library_under_name, native_part
+from mpiric.host.prefixes import homes, install_package, installed_prefixes
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.mpi_package import MpiPackage
+from mpiric.mpis import find_mpis
+from mpiric.mpis._packages import PACKAGES
+
+_CHECK_LIMIT_S = 60
+_SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
+
+# The probe is our own program and harmless; these let it start as root and with fewer than two cores.
+_LET_IT_START = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A prefix, and whether it was there before."""
+
+    package: MpiPackage
+    prefix: str
+    was_there: bool
+    elapsed_s: float
+
+
+def package_named(name: str) -> MpiPackage:
+    """The package that `mpi install` knows by this name."""
+    if name not in PACKAGES:
+        raise NotFoundError(f"there is no MPI {name!r} to install", hint=f"one of {', '.join(PACKAGES)}")
+    return PACKAGES[name]
+
+
+def install(host: Host, name: str) -> Installed:
+    """Bring an MPI library into a prefix of its own, unless mpiric has it already."""
+    package = package_named(name)
+    present = installed_prefixes(host.environ).get(package.label)
+    begin = time.monotonic()
+    prefix = present or install_package(package, homes(host.environ)[0])
+    return Installed(package, str(prefix), present is not None, time.monotonic() - begin)
+
+
+def prefix_named(host: Host, name: str) -> str:
+    """Prefix of an MPI library by name or label; those mpiric brought come first, then the newest.
+
+    ``mpich``, ``mpich-5.0.2`` and ``mpich-5`` are all understood.
+    """
+    ours = [(label, str(prefix)) for label, prefix in installed_prefixes(host.environ).items()]
+    for known in (
+        ours,
+        [(mpi.label, mpi.prefix) for mpi in find_mpis(host)] if not _named(ours, name) else [],
+    ):
+        if found := _named(known, name):
+            return max(found, key=lambda entry: _version_key(entry[0]))[1]
+    hint = f"mpiric mpi install {name}" if name in PACKAGES else "see 'mpiric mpi list'"
+    raise NotFoundError(f"no MPI {name!r} is installed", hint=hint)
+
+
+def _named(known: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+    return [
+        (label, prefix)
+        for label, prefix in known
+        if label == name or label.startswith((f"{name}-", f"{name}."))
+    ]
+
+
+def _version_key(label: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in label.rpartition("-")[2].split(".") if part.isdigit())
+
+
+@dataclass(frozen=True)
+class Check:
+    """What two ranks under a library said; ``problem`` is empty when it works."""
+
+    mpi: MpiLibrary
+    says: str = ""  # its own name and version
+    latency_us: float = 0.0  # one way, 8 bytes, as it comes out of the box
+    problem: str = ""
+
+
+def check(host: Host, mpi: MpiLibrary) -> Check:
+    """Run the probe on two ranks under a library: the launcher, the library and messages work together."""
+    program = native_part("probe-mpi", mpi.abi_families[0])
+    if not mpi.launcher:
+        return Check(mpi, problem="it has no launcher")
+    try:
+        identity = _probe(host, mpi, program, "identity")
+        if [line["size"] for line in identity] != [2, 2]:
+            return Check(mpi, problem="its launcher started two worlds of one rank")
+        return Check(
+            mpi, identity[0]["library"], _probe(host, mpi, program, "pingpong", "8")[0]["latency_us"]
+        )
+    except MpiricError as error:
+        return Check(mpi, problem=error.message)
+
+
+def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[dict[str, Any]]:
+    """The lines of probe-mpi, one JSON object each."""
+    family = mpi.abi_families[0]
+    with ExitStack() as stack:
+        directories = list(mpi.library_path)
+        if mpi.soname != _SONAMES.get(family, mpi.soname):
+            directories.insert(0, stack.enter_context(library_under_name(mpi.library, _SONAMES[family])))
+        environment = {**_LET_IT_START, **mpi.environment}
+        for variable, added in (("LD_LIBRARY_PATH", directories), ("PATH", list(mpi.search_path))):
+            before = host.environ.get(variable, "")
+            environment[variable] = ":".join([*added, *([before] if before else [])])
+        argv = [mpi.launcher, "-n", "2", program, *question]
+        done = host.run(argv, environment=environment, timeout_s=_CHECK_LIMIT_S)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.status or not lines:
+        raise MpiricError(_complaint(done.stderr or done.stdout) or f"its launcher ended with {done.status}")
+    return lines
+
+
+def _complaint(words: str) -> str:
+    """The line of a launcher's or library's words that says most."""
+    lines = [line.strip() for line in words.splitlines() if line.strip(" -*")]
+    telling = (line for line in lines if re.search(r"abort|error|fatal|fail|cannot", line, re.IGNORECASE))
+    return next(telling, lines[0] if lines else "")

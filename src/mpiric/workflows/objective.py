@@ -1,0 +1,112 @@
+"""Objective: what the search makes small: wall time, core-hours, a printed number, a command's answer."""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.model.errors import MpiricError
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
+_COMMAND_LIMIT_S = 600
+_MOST_BYTES = 64 << 20  # a number is looked for in this much of the output's end
+
+
+@dataclass(frozen=True)
+class Objective:
+    """``text`` is as the user wrote it; a value to be made large is turned into its reciprocal."""
+
+    text: str = "wall"
+    pattern: str = ""  # of "output:REGEX": the last match counts, its first group or else its first number
+    command: str = ""  # of "command:CMD": run in the trial's directory, the last number it prints counts
+    maximise: bool = False
+
+
+def parse_objective(text: str, *, maximise: bool = False) -> Objective:
+    """``wall``, ``core-hours``, ``output:REGEX`` or ``command:CMD``. Raises MpiricError."""
+    kind, colon, rest = text.partition(":")
+    if kind == "output" and colon:
+        try:
+            re.compile(rest)
+        except re.error as error:
+            raise MpiricError(f"--objective: {rest!r} is no regular expression: {error}") from error
+        return Objective(text, pattern=rest, maximise=maximise)
+    if kind == "command" and rest.strip():
+        return Objective(text, command=rest, maximise=maximise)
+    if text in ("wall", "core-hours"):
+        if maximise:
+            raise MpiricError(f"--maximise makes no sense with the objective {text}")
+        return Objective(text)
+    raise MpiricError(
+        f"unknown objective {text!r}",
+        hint="one of wall, core-hours, 'output:Rate (.*) ns/day' (with --maximise), command:./score.sh",
+    )
+
+
+def value_of(
+    objective: Objective,
+    wall_s: float,
+    cores: int,
+    stdout: Path,
+    directory: Path,
+    environment: Mapping[str, str],
+) -> float:
+    """The value of one trial, to be made small. Raises MpiricError when the trial shows none."""
+    if objective.pattern:
+        value = _captured(objective.pattern, stdout)
+    elif objective.command:
+        value = _answered(objective.command, directory, stdout, environment)
+    else:
+        return wall_s if objective.text == "wall" else wall_s * cores / 3600.0
+    if value <= 0:
+        raise MpiricError(f"the objective came out as {value:g}; ratios need a number above 0")
+    return 1.0 / value if objective.maximise else value
+
+
+def shown(objective: Objective, value: float) -> float:
+    """A value as the user means it: the reciprocal taken back."""
+    return 1.0 / value if objective.maximise else value
+
+
+def _captured(pattern: str, stdout: Path) -> float:
+    with stdout.open("rb") as file:
+        file.seek(max(0, stdout.stat().st_size - _MOST_BYTES))
+        text = file.read().decode(errors="replace")
+    found = None
+    for found in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007
+        pass
+    words = None if found is None else (found.group(1) if found.re.groups else found.group(0))
+    return _number(words or "", f"the output has no number that matches {pattern!r}")
+
+
+def _answered(command: str, directory: Path, stdout: Path, environment: Mapping[str, str]) -> float:
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=directory,
+            env={**environment, "MPIRIC_STDOUT": str(stdout)},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_COMMAND_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise MpiricError(
+            f"the objective's command {shlex.quote(command)} did not end in {_COMMAND_LIMIT_S} s"
+        ) from None
+    if done.returncode != 0:
+        raise MpiricError(
+            f"the objective's command {shlex.quote(command)} ended with status {done.returncode}"
+        )
+    return _number(done.stdout, f"the objective's command {shlex.quote(command)} printed no number")
+
+
+def _number(text: str, otherwise: str) -> float:
+    numbers = re.findall(_NUMBER, text)
+    if not numbers:
+        raise MpiricError(otherwise)
+    return float(numbers[-1].lower().replace("d", "e"))

@@ -1,0 +1,52 @@
+"""Plan where ranks and threads go, and what each launcher has to be told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mpiric.host.host import Host
+from mpiric.machine import load_topology, read_machine
+from mpiric.model.placement import Bandwidth, Emission, PlacementRequest, Plan
+from mpiric.placement import emit_all, plan
+from mpiric.placement.openmp import runtime_variables
+from mpiric.workflows.local_gpus import local_gpus
+from mpiric.workflows.measure_bandwidth import Say, measure_bandwidth
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A plan, and each launcher's words for it."""
+
+    plan: Plan
+    launchers: Mapping[str, Emission]
+    runtimes: Mapping[str, Mapping[str, str]]  # OpenMP runtimes that want words of their own
+    title: str
+
+
+def place(
+    host: Host, request: PlacementRequest, source: str, working_directory: str, pus: tuple[int, ...] = ()
+) -> Placed:
+    """For another machine's topology, or for this one within affinity and control group.
+
+    ``pus`` restricts it further. Raises MpiricError when the job does not fit.
+    """
+    if source:
+        topology = load_topology(host, source)
+        # The devices of a file are lost where hwloc reads and writes it: they are in the text itself.
+        own = replace(topology, xml=host.read_text(source) or topology.xml)
+        made, title = plan(own, request, pus), source
+    else:
+        machine = read_machine(host, working_directory)
+        usable = tuple(pu for pu in machine.usable_pus if not pus or pu in pus)
+        gpus = local_gpus(host)
+        made = plan(machine.topology, request, usable, machine.limits.cgroup_cpus, gpus)
+        title = machine.host_name
+    return Placed(made, emit_all(made), runtime_variables(made), title)
+
+
+def place_by_measurement(
+    host: Host, request: PlacementRequest, working_directory: str, say: Say
+) -> tuple[Placed, tuple[Bandwidth, ...]]:
+    """The same after a sweep over core subsets of this machine."""
+    measured = measure_bandwidth(host, read_machine(host, working_directory), say)
+    asked = replace(request, measured=measured, bandwidth_bound=True)
+    return place(host, asked, "", working_directory), measured

@@ -1,0 +1,111 @@
+"""Run a command with the recording runtime in its ranks, and say what the record means."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from mpiric import launchers, mpis
+from mpiric.host.foreground import Output, Ran, run_in_foreground
+from mpiric.host.host import Host
+from mpiric.host.native import native_part
+from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.launch import Launch
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import Profile
+from mpiric.model.record import Record
+from mpiric.model.spelling import Spelling
+from mpiric.profile.analyse import analyse
+from mpiric.profile.read import read_record
+from mpiric.workflows.understand import Understood, program_path, understand
+
+_LIBRARY = "libmpiric.so"
+_OURS = ("record*.mpiric", "rank-*.part", "report.html", "report.json")
+
+
+@dataclass(frozen=True)
+class ProfileRequest:
+    """What the user asked for."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    directory: Path | None = None  # of the record; None for a new one in the working directory
+    family: AbiFamily | None = None  # for programs whose MPI only shows when they run
+    output: Output = Output.STDOUT
+    options: Mapping[str, str] = field(default_factory=dict)  # of the runtime, as spec/options.toml has them
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What will be run."""
+
+    launch: Launch
+    understood: Understood
+    directory: Path
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What came of it; without a record there is a sentence that says why."""
+
+    prepared: Prepared
+    ran: Ran
+    record: Record | None
+    profile: Profile | None
+    why_not: MpiricError | None = None
+
+
+def prepare(request: ProfileRequest, host: Host) -> Prepared:
+    """The user's command with the runtime given to its ranks, and to nothing else."""
+    understood = understand(request.argv, host, request.working_directory, request.environment)
+    directory = (request.directory or _new_directory(request, understood)).absolute()
+    library = native_part(_LIBRARY, request.family or _family(understood, host))
+    # Ranks that a script starts elsewhere may lack the runtime: then nobody may wait for their part.
+    merge = "tree" if understood.job.launcher_words else "never"
+    options = {"MPIRIC_RECORD_DIR": str(directory), "MPIRIC_MERGE": merge, **request.options}
+    spelling = Spelling(environment=options, preload=(library,))
+    return Prepared(launchers.render(understood.job, [("profile", "on", spelling)]), understood, directory)
+
+
+def profile(request: ProfileRequest, host: Host) -> Profiled:
+    """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read."""
+    prepared = prepare(request, host)
+    _make_ready(prepared.directory)
+    ran = run_in_foreground(prepared.launch, prepared.understood.job.environment, request.output)
+    try:
+        record = read_record(prepared.directory)
+    except MpiricError as error:
+        return Profiled(prepared, ran, None, None, error)
+    return Profiled(prepared, ran, record, analyse(record, " ".join(request.argv)))
+
+
+def _family(understood: Understood, host: Host) -> AbiFamily:
+    path = program_path(understood.job, host)
+    of_program = mpis.abi_of_program(host, path) if path else None
+    if of_program is not None:
+        return of_program
+    if understood.mpi is not None:
+        return understood.mpi.abi_families[0]
+    raise NotFoundError(
+        f"which MPI library {understood.job.program[0]} uses only shows when it runs",
+        hint="name its family: --abi mpich, --abi openmpi or --abi standard",
+    )
+
+
+def _new_directory(request: ProfileRequest, understood: Understood) -> Path:
+    name = Path(understood.job.program[0]).name
+    return Path(request.working_directory) / f"mpiric-profile-{name}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def _make_ready(directory: Path) -> None:
+    """An empty place for the record: what an earlier profile left there goes, other files stay."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for pattern in _OURS:
+            for path in directory.glob(pattern):
+                path.unlink()
+    except OSError as error:
+        raise NoRoomError(
+            f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
+        ) from error

@@ -1,0 +1,73 @@
+"""Records read again: one explained, or two compared; the files that go with them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from mpiric import __version__
+from mpiric.model.comparison import Comparison
+from mpiric.model.errors import NoRoomError
+from mpiric.model.profile import Profile
+from mpiric.profile.analyse import analyse
+from mpiric.profile.compare import compare
+from mpiric.profile.read import read_record
+from mpiric.profile.tables import write_csv
+from mpiric.report.comparison_html import comparison_html
+from mpiric.report.profile_html import profile_html
+from mpiric.report.profile_json import profile_json
+
+PAGE, DATA = "report.html", "report.json"
+
+
+def load(place: Path) -> Profile:
+    """The profile of a record: of a directory, a merged file, or what one rank left."""
+    profile = analyse(read_record(place), _command(place))
+    more = sorted(path.name for path in place.glob("record-*.mpiric")) if place.is_dir() else []
+    if more:
+        note = f"the command ran MPI several times; this is the first, the others are {', '.join(more)}"
+        profile = replace(profile, notes=(*profile.notes, note))
+    return profile
+
+
+def load_two(first: Path, second: Path) -> Comparison:
+    """What changed from one record to another."""
+    return compare((str(first), load(first)), (str(second), load(second)))
+
+
+def advised_knobs(place: Path) -> tuple[str, ...]:
+    """Knobs that the advice on a record names, the most promising first."""
+    return tuple(dict.fromkeys(knob for advice in load(place).advice for knob in advice.knobs))
+
+
+def write_report(profile: Profile, directory: Path) -> Path:
+    """``report.html`` and ``report.json``; returns the path of the page."""
+    write(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
+    return write(directory / PAGE, profile_html(profile, __version__))
+
+
+def write_comparison(comparison: Comparison, path: Path) -> Path:
+    """The page of a comparison."""
+    return write(path, comparison_html(comparison, __version__))
+
+
+def export_csv(place: Path, directory: Path) -> tuple[Path, ...]:
+    """The record's tables as CSV files."""
+    return write_csv(read_record(place), directory)
+
+
+def write(path: Path, text: str) -> Path:
+    """Raises NoRoomError when it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another place") from error
+    return path
+
+
+def _command(place: Path) -> str:
+    """The launch line, which only `mpiric profile` knew, from the report that it wrote."""
+    try:
+        return str(json.loads((place / DATA).read_text(encoding="utf-8"))["command"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

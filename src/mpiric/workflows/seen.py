@@ -1,0 +1,154 @@
+"""The ranks that run on this node, with the affinity of every thread and the place of their memory.
+
+Only reads /proc: nothing is stopped, attached to or slowed down. What belongs to other users and may not be
+read is left out.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mpiric.host.host import Host
+from mpiric.host.keeper import MARK
+from mpiric.host.processes import TICKS_PER_S, program_of
+from mpiric.host.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
+from mpiric.machine.cpu_sets import parse_list
+from mpiric.model.placement import ProcessSeen, ThreadSeen
+
+_STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
+_SMALL_PAGE = 4  # KiB, the unit of memory_pages
+_PROCESSOR, _USER, _SYSTEM = 36, 11, 12  # fields of /proc/PID/stat after the name
+
+
+def see_jobs(host: Host) -> tuple[ProcessSeen, ...]:
+    """Every rank of every MPI job on this node, job by job."""
+    found = _processes(host)
+    parents = {seen.pid: seen.parent for seen, _ in found.values()}
+    launchers = {pid for pid, (seen, _) in found.items() if seen.is_launcher}
+    jobs: dict[str, list[Seen]] = {}
+    for pid, (seen, environment) in found.items():
+        if seen.rank is not None and not seen.is_launcher:
+            jobs.setdefault(_job(pid, parents, launchers, environment), []).append(seen)
+    return tuple(
+        replace(process, job=job)
+        for job, members in sorted(jobs.items())
+        for chosen in sorted(choose_ranks(members), key=lambda seen: seen.rank or 0)
+        if (process := see_process(host, chosen.pid, chosen.rank)) is not None
+    )
+
+
+def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | None:
+    """One process, rank or not; None when it is gone or may not be looked at."""
+    status = _status(host, f"/proc/{pid}/status")
+    if not status:
+        return None
+    environment = _environment(host, pid)
+    threads = (_thread(host, pid, int(name)) for name in host.list_dir(f"/proc/{pid}/task") if name.isdigit())
+    return ProcessSeen(
+        pid=pid,
+        rank=rank if rank is not None else _rank(environment),
+        program=program_of(pid),
+        threads=tuple(thread for thread in threads if thread is not None),
+        cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
+        memory_pages=memory_pages(host.read_text(f"/proc/{pid}/numa_maps") or ""),
+        memory_nodes_allowed=parse_list(status.get("Mems_allowed_list", "")),
+        cgroup_cpus=_cgroup_cpus(host, pid),
+        places=environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", ""),
+        omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
+        launch=environment.get(MARK, ""),
+    )
+
+
+def memory_pages(numa_maps: str) -> dict[int, int]:
+    """NUMA node → 4 KiB pages of the process's own (anonymous) memory."""
+    found: dict[int, int] = {}
+    for line in numa_maps.splitlines():
+        if " anon=" not in line:
+            continue
+        size = re.search(r"kernelpagesize_kB=(\d+)", line)
+        factor = int(size[1]) // _SMALL_PAGE if size else 1
+        for node, pages in re.findall(r" N(\d+)=(\d+)", line):
+            found[int(node)] = found.get(int(node), 0) + int(pages) * factor
+    return found
+
+
+def _processes(host: Host) -> Mapping[int, tuple[Seen, Mapping[str, str]]]:
+    """By pid, parents before children as far as pids are given out in order."""
+    found: dict[int, tuple[Seen, Mapping[str, str]]] = {}
+    for pid in sorted(int(name) for name in host.list_dir("/proc") if name.isdigit()):
+        status = _status(host, f"/proc/{pid}/status")
+        if not status or status.get("State", "Z")[:1] in "ZX":
+            continue
+        environment = _environment(host, pid)
+        rank = _rank(environment)
+        maps_mpi = rank is not None and _maps_mpi(host, pid)
+        program = program_of(pid)
+        found[pid] = (
+            Seen(pid, _count(status.get("PPid", "")), program, rank, maps_mpi=maps_mpi),
+            environment,
+        )
+    return found
+
+
+def _job(pid: int, parents: Mapping[int, int], launchers: set[int], environment: Mapping[str, str]) -> str:
+    """The outermost launcher above a rank, or the scheduler's step."""
+    step = ".".join(environment.get(name, "") for name in _STEP) if "SLURM_PROCID" in environment else ""
+    above, outermost = parents.get(pid, 0), 0
+    while above:
+        outermost = above if above in launchers else outermost
+        above = parents.get(above, 0)
+    if outermost or step:
+        return f"launcher {outermost}" if outermost else f"step {step}"
+    return environment.get("PMIX_NAMESPACE", "") or f"process {pid}"
+
+
+def _rank(environment: Mapping[str, str]) -> int | None:
+    return rank_of({key.encode(): value.encode(errors="replace") for key, value in environment.items()}, {})
+
+
+def _maps_mpi(host: Host, pid: int) -> bool:
+    lines = (host.read_text(f"/proc/{pid}/maps") or "").splitlines()
+    return any(is_mpi_library(line.rsplit(None, 1)[-1]) for line in lines if line)
+
+
+def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
+    directory = f"/proc/{pid}/task/{thread}"
+    status = _status(host, f"{directory}/status")
+    stat = (host.read_text(f"{directory}/stat") or "").rpartition(")")[2].split()
+    if not status or len(stat) <= _PROCESSOR:
+        return None
+    return ThreadSeen(
+        thread=thread,
+        name=status.get("Name", ""),
+        cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
+        cpu_now=int(stat[_PROCESSOR]),
+        cpu_s=(int(stat[_USER]) + int(stat[_SYSTEM])) / TICKS_PER_S,
+    )
+
+
+def _cgroup_cpus(host: Host, pid: int) -> tuple[int, ...]:
+    """What the control group leaves the process; empty when there is none or it says nothing."""
+    for line in (host.read_text(f"/proc/{pid}/cgroup") or "").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers and "cpuset" not in controllers.split(","):
+            continue
+        root = "/sys/fs/cgroup/cpuset" if controllers else "/sys/fs/cgroup"
+        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus"):
+            if pus := parse_list(host.read_text(f"{root}{path.rstrip('/')}/{name}") or ""):
+                return pus
+    return ()
+
+
+def _status(host: Host, path: str) -> dict[str, str]:
+    pairs = (line.partition(":\t") for line in (host.read_text(path) or "").splitlines())
+    return {name: value.strip() for name, tab, value in pairs if tab}
+
+
+def _environment(host: Host, pid: int) -> dict[str, str]:
+    entries = (host.read_text(f"/proc/{pid}/environ") or "").split("\0")
+    return {name: value for name, equals, value in (entry.partition("=") for entry in entries) if equals}
+
+
+def _count(text: str) -> int:
+    first = text.split(",")[0].strip()
+    return int(first) if first.isdigit() else 0

@@ -1,0 +1,83 @@
+"""Knob values → Launch: who spells what is asked in one order, knob, launcher, library."""
+
+from dataclasses import replace
+
+from mpiric import knobs, launchers
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MismatchError
+from mpiric.model.knob import Knob
+from mpiric.model.launch import Launch
+from mpiric.model.settle import settle
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.mpis import _spelling as mpi_spelling
+
+_SWITCHES = ("mpi", "launch-route")  # knobs that change in whose words the others are spelled
+
+
+def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
+    """How this value is written here: the knob's own way, else the launcher's, else the MPI library's."""
+    if knob.spell is not None:
+        return knob.spell(value, situation)
+    by_launcher = launchers.spell(knob.name, value, situation)
+    if by_launcher is not None:
+        return by_launcher
+    return mpi_spelling.spell(situation.mpi.implementation, knob.name, value, situation)
+
+
+def spellings(configuration: Configuration, situation: Situation) -> dict[str, Spelling]:
+    """Knob → spelling, settled against one another.
+
+    Raises MismatchError for a value that nobody can write here, and for knobs that contradict.
+    """
+    written: dict[str, Spelling] = {}
+    under = _switched(configuration, situation)
+    for name, value in completed(configuration, situation).items:
+        knob = knobs.all_knobs()[name]
+        spelling = spell(knob, value, situation if name in _SWITCHES else under)
+        if spelling is None:
+            raise MismatchError(
+                f"{name}={value} cannot be said to {under.mpi.label} through {under.job.dialect}",
+                hint=f"leave it out with --without {name}",
+            )
+        written[name] = spelling
+    return settle(written, situation.job.environment)
+
+
+def completed(configuration: Configuration, situation: Situation) -> Configuration:
+    """With what the chosen values need from other knobs, unless those are chosen as well."""
+    under = _switched(configuration, situation)
+    values = configuration.as_dict()
+    for name, value in configuration.items:
+        knob = knobs.all_knobs()[name]
+        for other, needed in (knob.brings(value, under) if knob.brings else {}).items():
+            if spell(knobs.all_knobs()[other], needed, under) is not None:
+                values.setdefault(other, needed)
+    return Configuration.of(values)
+
+
+def _switched(configuration: Configuration, situation: Situation) -> Situation:
+    """The situation in which the other knobs are spelled: under another library, through another launcher."""
+    values = configuration.as_dict()
+    under = knobs.switched(situation, values)
+    if values.get("launch-route") == "srun":
+        return replace(under, job=replace(under.job, dialect="srun"))
+    return replace(under, job=replace(under.job, dialect=under.mpi.dialect)) if "mpi" in values else under
+
+
+def can_be_written(configuration: Configuration, situation: Situation) -> bool:
+    """Whether this library and launcher have words for all of it, and no two knobs contradict."""
+    try:
+        spellings(configuration, situation)
+    except MismatchError:
+        return False
+    return True
+
+
+def render(configuration: Configuration, situation: Situation) -> Launch:
+    """The Launch of a configuration; that of the empty one is the user's own command, untouched."""
+    written = spellings(configuration, situation)
+    chosen = completed(configuration, situation).as_dict()
+    return launchers.render(
+        situation.job, [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
+    )

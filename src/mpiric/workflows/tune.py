@@ -1,0 +1,195 @@
+"""Find the fastest configuration, prove it, save the recipe."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+
+from mpiric.host.execution import Runner
+from mpiric.host.host import Host
+from mpiric.host.isolation import CopyPolicy, WorkingCopies
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Allowed
+from mpiric.model.trial import Phase, Trial
+from mpiric.model.tuned import Tuned
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof import Rule, prove
+from mpiric.tuning.search import search
+from mpiric.tuning.store import Store, Tune
+from mpiric.workflows.choose import (
+    check_names,
+    proof_shortfall,
+    search_budget,
+    space_of,
+    withheld_for_rounding,
+)
+from mpiric.workflows.conclude import conclude
+from mpiric.workflows.course import Course
+from mpiric.workflows.findings import findings_of
+from mpiric.workflows.fingerprints import job_identity, program_name
+from mpiric.workflows.narrator import Narrator
+from mpiric.workflows.objective import Objective
+from mpiric.workflows.observe import expected_situation, observe
+from mpiric.workflows.spelling import can_be_written, render
+from mpiric.workflows.trials import Judge, Trials
+from mpiric.workflows.understand import Understood, understand
+
+_PROOF_PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """What the user asked for."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    stdin: str = ""  # path of what was piped in
+    budget_s: float = 600.0
+    max_runs: int | None = None
+    only: tuple[str, ...] = ()  # knobs or families
+    without: tuple[str, ...] = ()
+    objective: Objective = field(default_factory=Objective)
+    check_command: str = ""
+    compare_output: bool = True
+    in_place: bool = False
+    resume: bool = False
+    store: Path | None = None
+    output: Path | None = None  # where the recipe goes as well
+    allowed: Allowed = field(default_factory=Allowed)
+    rule: Rule = field(default_factory=Rule)
+    seed: int = 0
+    site: bool = False  # only knobs that hold for every program
+    advised: tuple[str, ...] = ()  # knobs that the advice on a record names: turned first
+
+    @property
+    def checked_output(self) -> str:
+        """What stands guard over the answers, as the recipe says it."""
+        learned = "learned" if self.compare_output else "none"
+        return "command" if self.check_command else learned
+
+
+def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
+    """Run the whole of it. Ctrl-C ends it early with the best so far; nothing that was measured is lost."""
+    check_names([*request.only, *request.without])
+    understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
+    budget = Budget(request.budget_s, request.max_runs)
+    with ExitStack() as stack:
+        record = stack.enter_context(_open(request, understood))
+        runner = stack.enter_context(Runner())
+        policy = CopyPolicy(in_place=request.in_place)
+        copies = stack.enter_context(WorkingCopies(Path(request.working_directory), record.path, policy))
+        trials = Trials(runner, copies, record, Judge(request.objective, request.check_command))
+        trials.judge.rounding = request.allowed.rounding
+        earlier = record.read().trials if request.resume else ()
+        narrator.phase("As it is")
+        observed = observe(
+            trials, understood, host, request.allowed, narrator, compare=request.compare_output
+        )
+        budget.spend(len(observed.originals))
+        course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
+        try:
+            candidates = _search(request, course, trials, budget, narrator)
+            _prove(request, course, candidates, trials, budget, narrator)
+        except KeyboardInterrupt:
+            course.interrupted = True
+        course.notes += copies.notes
+        return conclude(course, record, host, budget.elapsed_s, request.output, site=request.site)
+
+
+def _open(request: TuneRequest, understood: Understood) -> Tune:
+    store, job = Store(request.store), job_identity(understood.job)
+    if request.resume:
+        return store.resume(store.latest(job).path)
+    return store.create(
+        program_name(understood.job), job, understood.job.argv, objective=request.objective.text
+    )
+
+
+def _search(
+    request: TuneRequest, course: Course, trials: Trials, budget: Budget, narrator: Narrator
+) -> list[Configuration]:
+    """Tell what was noticed, then look for something faster; the candidates, best first."""
+    situation = course.observed.situation
+    run_s = budget.elapsed_s / max(1, len(course.observed.originals))  # with all that surrounds a run
+    course.findings = findings_of(situation)
+    for finding in course.findings:
+        narrator.found(finding)
+    if shortfall := proof_shortfall(budget, run_s, request.rule):
+        course.notes.append(shortfall)
+        narrator.say(shortfall)
+    course.space = space_of(
+        situation, request.only, request.without, site=request.site, advised=request.advised
+    )
+    narrator.phase(f"Searching: {len(course.space.dimensions)} knobs apply")
+    if withheld := withheld_for_rounding(situation):
+        course.notes.append(f"not tried without --allow-rounding: {', '.join(withheld)}")
+    trials.watch_memory(situation)
+
+    def try_out(configuration: Configuration, limit_s: float) -> Trial:
+        limit = limit_s if isfinite(limit_s) else None
+        trial = trials.run(situation, configuration, Phase.SEARCH, limit).trial
+        course.take(trial)
+        narrator.trial(trial, course.best, budget.remaining_s)
+        return trial
+
+    found = search(
+        course.space,
+        try_out,
+        search_budget(budget, run_s, request.rule),
+        seen=[*course.observed.originals, *course.earlier],
+        seed=request.seed,
+        objective_is_time=request.objective.text in ("wall", "core-hours"),
+        feasible=lambda configuration: can_be_written(configuration, situation),
+    )
+    course.rejected.update(found.rejected)
+    budget.spend(len(course.trials))
+    return [candidate.configuration for candidate in found.candidates]
+
+
+def _prove(
+    request: TuneRequest,
+    course: Course,
+    candidates: list[Configuration],
+    trials: Trials,
+    budget: Budget,
+    narrator: Narrator,
+) -> None:
+    """Prove the best candidate; the next one only when that fails in a run of the proof."""
+    situation = course.observed.situation
+    patience_s = _PROOF_PATIENCE * max(trial.wall_s for trial in course.observed.originals) + 5.0
+
+    def compare(configuration: Configuration, pair: int) -> Trial:
+        trial = trials.run(situation, configuration, Phase.PROOF, patience_s, pair).trial
+        narrator.trial(trial, course.best, budget.remaining_s)
+        return trial
+
+    for candidate in candidates:
+        narrator.phase(f"Proving {candidate} against the original, in fresh pairs")
+        proof = prove(
+            compare,
+            [candidate],
+            request.rule,
+            seed=request.seed,
+            budget=budget,
+            recorded=course.recorded_pairs(candidate),
+        )
+        course.evidence = proof.evidence
+        course.rejected.update(proof.rejected)
+        if not proof.rejected:
+            return
+
+
+def plan(request: TuneRequest, host: Host) -> list[str]:
+    """What a tune would run and try, without running anything."""
+    check_names([*request.only, *request.without])
+    understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
+    situation = expected_situation(understood, host, request.allowed)
+    space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
+    lines = [f"as it is: {render(Configuration(), situation).shell_line()}"]
+    for dimension in space.dimensions:
+        for value in dimension.values:
+            launch = render(Configuration(((dimension.knob, value),)), situation)
+            lines.append(f"{dimension.knob}={value}: {launch.shell_line()}")
+    return lines

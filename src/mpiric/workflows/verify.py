@@ -1,0 +1,204 @@
+"""`mpiric verify`: one executable on every CPU × MPI × network at hand, against its own native answer."""
+
+import contextlib
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mpiric.abi.networks import Network, networks_of
+from mpiric.abi.serving import Server, Serving, can_serve, mpi_sonames
+from mpiric.build.facts import table
+from mpiric.build.inspection import inspect_file
+from mpiric.build.targets import BASELINE
+from mpiric.host.elf import read_elf
+from mpiric.host.host import Host
+from mpiric.host.native import library_under_name
+from mpiric.host.toolchain import Finished, Toolchain
+from mpiric.model.errors import MismatchError, ProgramFailedError
+from mpiric.mpis import abi_of_program, find_mpis
+from mpiric.tuning.equivalence import Expectation, learn
+
+NATIVE = "this machine"
+_CHOSEN = re.compile(r"^mpiric: (\S+) chosen", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of the matrix."""
+
+    cpu: str
+    mpi: str  # "" for a program without MPI
+    network: str
+    path: str  # the variant that ran; several when ranks differ; "" for a program that is not fat
+    status: int
+    agrees: bool
+    sentence: str  # what was wrong
+    library_unfit: bool  # the baseline fails alike, so it is the MPI library that this CPU cannot run
+    seconds: float | None  # native runs only
+
+    @property
+    def is_green(self) -> bool:
+        """Whether it ran to its end with the right answer."""
+        return self.status == 0 and self.agrees
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run and how far to go."""
+
+    exe: Path
+    arguments: tuple[str, ...]
+    ranks: int
+    timeout_s: float
+    interfaces: tuple[str, ...]
+    rounding: bool  # variants may differ in the last digits
+    cpus: tuple[str, ...] = ()  # emulated ones to try, all when empty
+    mpis: tuple[str, ...] = ()  # labels or implementations to try, all when empty
+
+
+@dataclass(frozen=True)
+class _Run:
+    request: Request
+    toolchain: Toolchain
+    server: Server | None
+    network: Network
+    cpu: str  # "" is native
+    baseline: bool = False  # forced, to see whose fault an illegal instruction is
+
+
+def verify(
+    request: Request, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
+) -> tuple[Cell, ...]:
+    """Run the whole matrix; the first native column teaches what must stay the same."""
+    seen = inspect_file(request.exe, toolchain)
+    elf = read_elf(str(request.exe))
+    sonames = mpi_sonames(elf.needed) if elf else ()
+    family = abi_of_program(host, str(request.exe))
+    wanted = request.mpis
+    mpis = [m for m in find_mpis(host) if not wanted or m.label in wanted or m.implementation in wanted]
+    servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis)
+    if family is not None and not servers:
+        raise MismatchError(
+            f"no MPI library here serves the {family.value} ABI", hint="mpiric mpi install NAME brings one"
+        )
+    servers = servers or (None,)
+    networks = networks_of(request.interfaces) if family else networks_of(())
+    cpus = ["", *(cpu for cpu in _emulated(seen.machine) if not request.cpus or cpu in request.cpus)]
+    expected: Expectation | None = None
+    cells: list[Cell] = []
+    for cpu in cpus:
+        for server in servers:
+            for network in networks:
+                run = _Run(request, toolchain, server, network, cpu)
+                expected = expected or _reference(run)
+                cell = _cell(run, expected)
+                if cell is not None:
+                    cells.append(cell)
+                    result = "right" if cell.is_green else "WRONG"
+                    watch(f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}: {result}")
+    return tuple(cells)
+
+
+def _emulated(machine: str) -> list[str]:
+    models: Sequence[str] = table("data/cpu/emulated")[machine]
+    return list(models) if shutil.which(f"qemu-{machine}") else []
+
+
+def _reference(run: _Run) -> Expectation:
+    outputs = [_execute(run)[0] for _ in range(2)]
+    for done in outputs:
+        if done.status != 0:
+            raise ProgramFailedError(
+                f"the program itself ends with status {done.status}: {_last_line(done.words)}",
+                hint="give arguments with which it runs to its end",
+            )
+    return learn([done.stdout.decode(errors="replace") for done in outputs])
+
+
+def _cell(run: _Run, expected: Expectation) -> Cell | None:
+    mpi = run.server.library.label if run.server else ""
+    if run.server and run.network.environment(run.server.library.implementation) is None:
+        return None
+    done, seconds = _execute(run)
+    output = done.stdout.decode(errors="replace")
+    wrong = expected.compare(output, rounding=run.request.rounding) if done.status == 0 else None
+    sentence = str(wrong or "") if done.status == 0 else _last_line(done.words)
+    paths = sorted(set(_CHOSEN.findall(done.words)))
+    native = not run.cpu
+    unfit = run.server is not None and _is_illegal(done)
+    unfit = unfit and _is_illegal(_execute(replace(run, baseline=True))[0])
+    if unfit:
+        sentence = f"{mpi} itself uses instructions that this CPU lacks"
+    return Cell(
+        cpu=run.cpu or NATIVE,
+        mpi=mpi,
+        network=run.network.name,
+        path=", ".join(paths),
+        status=done.status,
+        agrees=done.status == 0 and wrong is None,
+        sentence=sentence,
+        library_unfit=unfit,
+        seconds=round(seconds, 3) if native else None,
+    )
+
+
+def _is_illegal(done: Finished) -> bool:
+    """SIGILL, as a shell, a launcher or QEMU reports it."""
+    return done.status in (4, 132) or "Illegal instruction" in done.words
+
+
+def _execute(run: _Run) -> tuple[Finished, float]:
+    request = run.request
+    emulator = [f"qemu-{_machine(request.exe)}", "-cpu", run.cpu] if run.cpu else []
+    program = [*emulator, str(request.exe.resolve()), *request.arguments]
+    with _environment(run) as environment:
+        launcher = [run.server.library.launcher, "-n", str(request.ranks)] if run.server else []
+        limit = ["timeout", "-k", "5", str(request.timeout_s)]
+        start = time.monotonic()
+        done = run.toolchain.run([*limit, *launcher, *program], environment=environment)
+        return done, time.monotonic() - start
+
+
+def _machine(exe: Path) -> str:
+    head = exe.open("rb").read(20)
+    return {62: "x86_64", 183: "aarch64"}[int.from_bytes(head[18:20], "little")]
+
+
+@contextlib.contextmanager
+def _environment(run: _Run) -> Iterator[Mapping[str, str]]:
+    """Launcher, library and network switched together, and the dispatcher asked for its choice."""
+    environment = {"MPIRIC_EXPLAIN": "1"}
+    if run.baseline:
+        environment["MPIRIC_TARGET"] = BASELINE[_machine(run.request.exe)]
+    if run.server is None:
+        yield environment
+        return
+    library, ours = run.server.library, run.toolchain.environ
+    environment |= library.environment
+    environment |= run.network.environment(library.implementation, library.transports) or {}
+    path = [*library.search_path, str(Path(library.launcher).parent), ours.get("PATH", "")]
+    environment["PATH"] = ":".join(path)
+    with contextlib.ExitStack() as stack:
+        directories = [*library.library_path, str(Path(library.library).parent)]
+        if run.server.how is Serving.BY_NAME:
+            elf = read_elf(str(run.request.exe))
+            soname = mpi_sonames(elf.needed if elf else ())[0]
+            directories.insert(0, stack.enter_context(library_under_name(library.library, soname)))
+            directories.extend(_beside(library.library))
+        environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
+        yield environment
+
+
+def _beside(library: str) -> list[str]:
+    """Where a library looks for its own dependencies: a link to it elsewhere has another $ORIGIN."""
+    elf, origin = read_elf(library), str(Path(library).resolve().parent)
+    paths = elf.search_path if elf else ()
+    return [path.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for path in paths]
+
+
+def _last_line(words: str) -> str:
+    lines = [line for line in words.splitlines() if line.strip() and not line.startswith("mpiric: ")]
+    return lines[-1][:200] if lines else "it said nothing"

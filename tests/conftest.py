@@ -1,0 +1,186 @@
+"""What tests ask of the machine, and how they run mpiric and MPI programs on it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from mpiric.host.local import LocalHost
+from mpiric.host.prefixes import installed_prefixes
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import find_mpis
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = ROOT / "build/programs"  # made by `make test-programs`
+LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+SBIN = ("/usr/sbin", "/sbin")
+NOTHING_MAY_BE_MISSING = os.environ.get("MPIRIC_REQUIRE") == "all"
+
+# What a user may have set and a test must not inherit.
+_FOREIGN = (
+    *(
+        "MPIRIC_",
+        "OMPI_",
+        "PMIX_",
+        "PRTE_",
+        "MPICH_",
+        "MPIR_",
+        "I_MPI_",
+        "HYDRA_",
+        "FI_",
+        "UCX_",
+        "SLURM_",
+        "PMI_",
+    ),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "MALLOC_", "GLIBC_TUNABLES"),
+    *("LD_PRELOAD", "LD_LIBRARY_PATH", "XDG_"),
+)
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@lru_cache
+def mpis_here() -> tuple[MpiLibrary, ...]:
+    return find_mpis(LocalHost())
+
+
+@lru_cache
+def is_here(name: str) -> bool:
+    """Whether a program, library file or capability is on this machine; see CAPABILITIES."""
+    kind, colon, rest = name.partition(":")
+    if colon:
+        return PREFIXED[kind](rest)
+    if name in CAPABILITIES:
+        return CAPABILITIES[name]()
+    if ".so" in name:
+        return any((Path(place) / name).exists() for place in LIBRARIES)
+    return which(name) is not None or any(which(name, path=place) for place in SBIN)
+
+
+def _can_make_network_namespaces() -> bool:
+    unshare = which("unshare")
+    return bool(unshare) and subprocess.run([unshare, "--net", "true"], capture_output=True).returncode == 0
+
+
+def _is_mpi_prefix(name: str) -> bool:
+    return any(label.startswith(f"{name}-") for label in installed_prefixes(os.environ))
+
+
+def _is_python_module(name: str) -> bool:
+    python = PROGRAMS / name / "bin/python"
+    return (
+        python.exists()
+        and subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode == 0
+    )
+
+
+CAPABILITIES: dict[str, Callable[[], bool]] = {
+    "root": lambda: os.geteuid() == 0,
+    "netns": _can_make_network_namespaces,
+    "any-mpi": lambda: bool(mpis_here()),
+    "debian-mpich": lambda: bool(which("mpiexec.mpich") and which("mpicc.mpich")),
+    "debian-openmpi": lambda: bool(which("mpirun.openmpi") and which("mpicc.openmpi")),
+}
+PREFIXED: dict[str, Callable[[str], bool]] = {
+    "mpi": _is_mpi_prefix,  # brought by `mpiric mpi install`
+    "python": _is_python_module,  # in an environment of its own, see `program_python`
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is long, and keep tests of real launchers from running beside one another."""
+    for item in items:
+        if item.path.is_relative_to(ROOT / "tests/system"):
+            item.add_marker(pytest.mark.xdist_group("system"))
+    if os.environ.get("MPIRIC_SWEEP") == "1" or "sweep" in config.option.markexpr:
+        return
+    long = [item for item in items if item.get_closest_marker("sweep")]
+    items[:] = [item for item in items if item not in long]
+    config.hook.pytest_deselected(items=long)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose needs are not met; with MPIRIC_REQUIRE=all that is a failure."""
+    needed = [name for mark in item.iter_markers("requires") for name in mark.args]
+    missing = [name for name in needed if not is_here(name)]
+    if missing:
+        outcome = pytest.fail if NOTHING_MAY_BE_MISSING else pytest.skip
+        outcome(f"not on this machine: {', '.join(missing)}")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `mpi` runs under every MPI library of this machine."""
+    if "mpi" in metafunc.fixturenames:
+        found = [pytest.param(mpi, id=mpi.label) for mpi in mpis_here()]
+        none = [pytest.param(None, id="none", marks=pytest.mark.requires("any-mpi"))]
+        metafunc.parametrize("mpi", found or none)
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment of this process without what tunes MPI programs or mpiric."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    return {**kept, **(_AS_ROOT if os.geteuid() == 0 else {}), "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A clean environment whose home and XDG directories are this test's own."""
+    home = tmp_path / "home"
+    places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("DATA", "STATE", "CONFIG", "CACHE")}
+    home.mkdir()
+    return {**clean_environment(), "HOME": str(home), **places}
+
+
+@pytest.fixture
+def run_mpiric(
+    environment: dict[str, str], tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `mpiric ARGS…` as a user does; `env` is added, the rest goes to subprocess.run."""
+
+    def run(*args: object, env: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
+        options = {"cwd": tmp_path, "timeout": 240, "capture_output": True, "text": True, **options}
+        words = [str(Path(sys.executable).parent / "mpiric"), *map(str, args)]
+        return subprocess.run(words, env={**environment, **(env or {})}, **options)
+
+    return run
+
+
+@pytest.fixture
+def mpi_prefix() -> Callable[[str], Path]:
+    """`mpi_prefix("mpich")` is the prefix that `mpiric mpi install mpich` made."""
+
+    def prefix(name: str) -> Path:
+        found = [
+            path for label, path in installed_prefixes(os.environ).items() if label.startswith(f"{name}-")
+        ]
+        if not found:
+            (pytest.fail if NOTHING_MAY_BE_MISSING else pytest.skip)(f"not on this machine: mpi:{name}")
+        return found[-1]
+
+    return prefix
+
+
+@pytest.fixture
+def program_python() -> Callable[[str], Path]:
+    """`program_python("mpi4py")` is the Python of the environment that holds it."""
+    return lambda name: PROGRAMS / name / "bin/python"
+
+
+@pytest.fixture
+def mpi_run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`mpi_run(mpi, ranks, *program)` runs a program under one MPI library, all of it switched together."""
+
+    def run(mpi: MpiLibrary, ranks: int, *program: object, **options) -> subprocess.CompletedProcess[str]:
+        paths = {
+            "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+            "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
+        }
+        options = {"timeout": 120, "capture_output": True, "text": True, **options}
+        options["env"] = {**environment, **mpi.environment, **paths, **options.get("env", {})}
+        return subprocess.run([mpi.launcher, "-n", str(ranks), *map(str, program)], **options)
+
+    return run

@@ -1,0 +1,158 @@
+"""A cluster as its users see it: started, entered, looked at, disturbed, ended."""
+
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tests.lab import state
+from tests.lab.agent import write_agent
+from tests.lab.enter import command_line
+from tests.lab.errors import LabError
+from tests.lab.hosts import is_private
+from tests.lab.needs import check_needs
+from tests.lab.plan import Plan
+
+ROOT = Path(__file__).parents[2]
+_PATIENCE_S = 60
+
+
+def up(directory: Path, plan: Plan) -> bool:
+    """Start a cluster; False when it is up already. Removes what is left of one that died."""
+    check_needs(plan)
+    directory = directory.absolute()
+    if any(character.isspace() for character in str(directory)):
+        raise LabError(
+            f"the path {directory} has spaces in it", hint="launchers split the agent's path there"
+        )
+    wrong = [share for share in plan.shares if is_private(Path(share)) or not Path(share).is_dir()]
+    if wrong:
+        raise LabError(
+            f"{wrong[0]} cannot be shared", hint="name an existing directory, not /, /tmp or /run itself"
+        )
+    with _alone(directory):
+        if state.is_up(directory):
+            return False
+        state.remove(directory)
+        if directory.exists() and any(directory.iterdir()):
+            raise LabError(f"{directory} holds other things", hint="name a new directory with --state")
+        directory.mkdir(parents=True, exist_ok=True)
+        shares = {str(directory), str(ROOT), sys.prefix, sys.base_prefix, *plan.shares}
+        plan = replace(plan, shares=tuple(sorted(str(Path(share).absolute()) for share in shares)))
+        (directory / state.PLAN).write_text(json.dumps(plan.as_json()))
+        write_agent(directory)
+        try:
+            _build(directory)
+        except BaseException:
+            state.remove(directory)
+            raise
+    return True
+
+
+def _build(directory: Path) -> None:
+    ready, tells = os.pipe()
+    hears, go = os.pipe()
+    words = ["unshare", "--fork", "--kill-child", "--pid", "--net", "--uts", "--ipc", "--mount"]
+    words += ["--propagation", "private", "--", sys.executable, "-m", state.SUPERVISOR]
+    with (directory / "log").open("wb") as log:
+        subprocess.Popen(
+            [*words, str(directory), str(tells), str(hears)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            pass_fds=(tells, hears),
+            start_new_session=True,
+        ).returncode = 0  # nobody's child from here on
+    os.close(tells)
+    os.close(hears)
+    said = b""
+    if select.select([ready], [], [], _PATIENCE_S)[0]:
+        said = os.read(ready, 65536)
+    os.close(ready)
+    if said != b"ready":
+        message, _, hint = said.decode(errors="replace").partition("\n")
+        log_text = (directory / "log").read_text(errors="replace").strip()
+        raise LabError(message or f"the cluster did not start: {log_text[-500:] or 'no answer'}", hint=hint)
+    os.write(go, b"g")
+    os.close(go)
+
+
+def down(directory: Path) -> bool:
+    """End a cluster, or what is left of one; False when there was nothing."""
+    directory = directory.absolute()
+    there = directory.exists() or bool(state.supervisors(directory))
+    if there:
+        state.remove(directory)
+    return there
+
+
+def run(
+    directory: Path,
+    host: str,
+    words: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    **options: object,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command on a host to its end."""
+    given: dict[str, object] = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, **options}
+    return subprocess.run(command_line(directory, host, words), env=environment, **given)  # type: ignore[call-overload,no-any-return]
+
+
+def crash(directory: Path, host: str) -> None:
+    """What a power cut does: every process of a host killed at once, its links down."""
+    record = _record_with(directory, host)
+    for network in record.plan.networks:
+        run(directory, host, ["ip", "link", "set", network.name, "down"])
+    while left := state.processes_on(record, host):
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+
+
+def boot(directory: Path, host: str) -> None:
+    """The links of a crashed host come up again; daemons are started by whoever started them before."""
+    for network in _record_with(directory, host).plan.networks:
+        run(directory, host, ["ip", "link", "set", network.name, "up"])
+
+
+def status(directory: Path) -> list[str]:
+    """A line for each host: name, processes, addresses."""
+    record = state.read_record(directory)
+    if not state.is_up(directory):
+        raise LabError(f"the cluster in {directory} is dead", hint="python -m tests.lab down, then up")
+    lines = []
+    for host in record.plan.hosts:
+        addresses = (f"{each.name} {record.plan.address(each, host)}" for each in record.plan.networks)
+        count = len(state.processes_on(record, host))
+        lines.append(f"{host}  {count} processes  {'  '.join(addresses)}")
+    return lines + [
+        f"{each.name}  {each.rate_mbit:g} Mbit/s, {each.delay_us:g} µs more one way, MTU {each.mtu}"
+        for each in record.plan.networks
+    ]
+
+
+def _record_with(directory: Path, host: str) -> state.Record:
+    record = state.read_record(directory)
+    if host not in record.holders:
+        raise LabError(f"there is no host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
+    return record
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """One `up` at a time in a directory; whoever waits here finds the cluster up."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(directory.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,27 @@
+"""A host of the cluster as mpiric sees machines: its commands run there."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.lab.enter import command_line
+
+from mpiric.host.host import Completed
+from mpiric.host.local import LocalHost
+
+
+class LabHost(LocalHost):
+    """Files are the machine's own, as most of them are shared; commands run on the host."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._directory, self._name = directory, name
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """Run a short command on the host."""
+        words = command_line(self._directory, self._name, argv)
+        return super().run(words, environment=environment, timeout_s=timeout_s)

@@ -1,0 +1,114 @@
+"""What a cluster is to be like: its hosts, its networks, the directories they share. No I/O."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tests.lab.errors import LabError
+
+MOST_HOSTS = 64  # ports of the userspace switch
+_INTERFACE = re.compile(r"[a-z][a-z0-9]{0,11}")
+_HOST = re.compile(r"[a-z][a-z0-9]{0,31}")
+_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "mbit": 1.0, "gbit": 1e3}
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that every host is on. Without a delay the kernel carries it, else a process of ours."""
+
+    name: str  # of the interface on every host
+    delay_us: float  # one way
+    rate_mbit: float  # of each host's link, in each direction
+    mtu: int = 1500
+
+
+SLOW = Network("eth0", delay_us=1000, rate_mbit=100)
+FAST = Network("fast0", delay_us=0, rate_mbit=2000, mtu=9000)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Host names resolve to their address on the first network."""
+
+    hosts: tuple[str, ...]
+    networks: tuple[Network, ...] = (SLOW, FAST)
+    shares: tuple[str, ...] = ()  # directories that every host sees at the same path
+
+    def address(self, network: Network, host: str) -> str:
+        """IPv4 address; every cluster uses the same ones, no packet leaves it."""
+        return f"10.77.{self.networks.index(network) + 1}.{self.hosts.index(host) + 1}"
+
+    def mac(self, network: Network, host: str) -> str:
+        """Ethernet address, a locally administered one."""
+        return f"02:77:00:00:{self.networks.index(network) + 1:02x}:{self.hosts.index(host) + 1:02x}"
+
+    def hosts_file(self) -> str:
+        """/etc/hosts: ``n1`` on the first network, ``n1-fast0`` on the network fast0."""
+        return "\n".join(["127.0.0.1 localhost", *self._host_lines()]) + "\n"
+
+    def _host_lines(self) -> Iterator[str]:
+        for position, network in enumerate(self.networks):
+            for host in self.hosts:
+                plain = f"{host} " if position == 0 else ""
+                yield f"{self.address(network, host)} {plain}{host}-{network.name}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For the state file."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Plan":
+        """What ``as_json`` wrote."""
+        networks = tuple(Network(**network) for network in data["networks"])
+        return Plan(tuple(data["hosts"]), networks, tuple(data["shares"]))
+
+
+def host_names(text: str) -> tuple[str, ...]:
+    """``4`` is n1 … n4; names may be given instead, with commas between."""
+    names = tuple(f"n{i + 1}" for i in range(int(text))) if text.isdigit() else tuple(text.split(","))
+    wrong = [name for name in names if not _HOST.fullmatch(name)]
+    if wrong or not names or len(set(names)) < len(names) or len(names) > MOST_HOSTS:
+        raise LabError(
+            f"these hosts cannot be made: {text!r}",
+            hint=f"--hosts takes a number from 1 to {MOST_HOSTS}, or names such as n1,n2,login",
+        )
+    return names
+
+
+def network(text: str) -> Network:
+    """``fast0:rate=2gbit,mtu=9000`` or ``eth0:delay=1ms,rate=100mbit``."""
+    name, _, rest = text.partition(":")
+    given = dict(part.partition("=")[::2] for part in rest.split(",") if part)
+    try:
+        if not _INTERFACE.fullmatch(name) or name == "lo" or set(given) - {"delay", "rate", "mtu"}:
+            raise ValueError(name)
+        found = Network(
+            name,
+            _quantity(given.get("delay", "0us"), ("us", "ms", "s")),
+            _quantity(given["rate"], ("mbit", "gbit")),
+            int(given.get("mtu", "1500")),
+        )
+    except (KeyError, ValueError) as error:
+        raise LabError(
+            f"this network cannot be made: {text!r}",
+            hint="write it like eth0:delay=1ms,rate=100mbit or fast0:rate=2gbit,mtu=9000",
+        ) from error
+    if found.rate_mbit <= 0 or not 576 <= found.mtu <= 65535:
+        raise LabError(f"the network {name} needs a rate above 0 and an MTU from 576 to 65535")
+    return found
+
+
+def networks(texts: Sequence[str]) -> tuple[Network, ...]:
+    """The networks asked for, the slow and the fast one by default."""
+    found = tuple(network(text) for text in texts) or (SLOW, FAST)
+    if len({each.name for each in found}) < len(found):
+        raise LabError("two networks have the same name", hint="give each --network a name of its own")
+    return found
+
+
+def _quantity(text: str, units: Sequence[str]) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]+)", text)
+    if not match or match[2] not in units:
+        raise ValueError(text)
+    return float(match[1]) * _UNITS[match[2]]

@@ -1,0 +1,38 @@
+"""MPI programs and environments for tests on a cluster."""
+
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+# Intel MPI runs what MPICH has compiled: they have one ABI.
+_COMPILED_BY = {"mpich": "mpich", "intelmpi": "mpich", "openmpi": "openmpi"}
+
+
+def ranks_program(name: str, prefix: Callable[[str], Path], place: Path) -> Path:
+    """A program whose ranks say ``RANK of SIZE on HOST``, for one of the MPIs brought from PyPI."""
+    program = place / f"ranks-{name}"
+    compiler = prefix(_COMPILED_BY[name]) / "bin/mpicc"
+    subprocess.run([compiler, "-o", program, _HERE / "ranks.c"], check=True, timeout=120)
+    return program
+
+
+def mpi_environment(name: str, prefix: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """With everything of one MPI in front."""
+    own = {
+        "PATH": f"{prefix}/bin:{environment['PATH']}",
+        "LD_LIBRARY_PATH": f"{prefix}/lib",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    if name == "intelmpi":
+        own["I_MPI_ROOT"] = str(prefix)
+    if name == "openmpi":
+        own["OPAL_PREFIX"] = str(prefix)
+    return {**environment, **own}
+
+
+def said(stdout: str) -> list[tuple[int, int, str]]:
+    """Rank, size and host of each line, in the order of ranks."""
+    words = [line.split() for line in stdout.splitlines() if " of " in line and " on " in line]
+    return sorted((int(line[0]), int(line[2]), line[4].partition(".")[0]) for line in words)

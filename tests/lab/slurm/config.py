@@ -1,0 +1,95 @@
+"""slurm.conf of a cluster. Pure text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab.errors import LabError
+
+
+@dataclass(frozen=True)
+class Phantoms:
+    """Nodes that exist in the configuration only: jobs on them can be checked, and queue, but never run."""
+
+    partition: str
+    count: int
+    geometry: str  # "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=245000"
+
+
+@dataclass(frozen=True)
+class SlurmPlan:
+    """``geometry`` and ``topology`` make nodes of any size: what slurmd reports, and computes masks for."""
+
+    geometry: str = ""  # of every host; "" as the machine is
+    topology: str = ""  # synthetic hwloc description that belongs to it: "pack:2 core:64 pu:2"
+    phantoms: tuple[Phantoms, ...] = ()
+    more: str = ""  # further lines of slurm.conf
+
+
+def phantoms(text: str) -> Phantoms:
+    """``betzy:1200:Sockets=2 CoresPerSocket=64``."""
+    partition, _, rest = text.partition(":")
+    count, _, geometry = rest.partition(":")
+    if not (partition.isalnum() and count.isdigit() and int(count) > 0 and geometry):
+        raise LabError(
+            f"this partition cannot be made: {text!r}",
+            hint="write it like 'betzy:1200:Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=245000'",
+        )
+    return Phantoms(partition, int(count), geometry)
+
+
+def slurm_conf(hosts: Sequence[str], plan: SlurmPlan, geometry: str, directory: Path) -> str:
+    """The file for these hosts; logs go to ``directory``, state stays on the hosts' own /var."""
+    return "\n".join(
+        [
+            "ClusterName=lab",
+            f"SlurmctldHost={hosts[0]}",
+            "SlurmUser=root",
+            "SlurmdUser=root",
+            "AuthType=auth/munge",
+            "CredType=cred/munge",
+            "AuthInfo=socket=/run/munge/munge.socket",
+            "StateSaveLocation=/var/spool/slurmctld",
+            "SlurmdSpoolDir=/var/spool/slurmd",
+            "SlurmctldPidFile=/run/slurmctld.pid",
+            "SlurmdPidFile=/run/slurmd.pid",
+            f"SlurmctldLogFile={directory}/slurmctld.log",
+            f"SlurmdLogFile={directory}/slurmd.%h.log",
+            "ProctrackType=proctrack/linuxproc",
+            "TaskPlugin=task/affinity",
+            "SelectType=select/cons_tres",
+            "SelectTypeParameters=CR_Core",
+            "SlurmdParameters=config_overrides",  # nodes may be said to have more than the machine
+            "ReturnToService=2",
+            "MpiDefault=none",
+            "JobAcctGatherType=jobacct_gather/none",
+            "SlurmctldTimeout=30",
+            "SlurmdTimeout=15",  # a dead host is noticed soon
+            "InactiveLimit=0",
+            "KillWait=5",
+            "JobRequeue=1",
+            f"NodeName={','.join(hosts)} {geometry} State=UNKNOWN",
+            f"PartitionName=debug Nodes={','.join(hosts)} Default=YES MaxTime=INFINITE State=UP",
+            *_phantom_lines(plan.phantoms),
+            plan.more,
+            "",
+        ]
+    )
+
+
+def _phantom_lines(given: Sequence[Phantoms]) -> list[str]:
+    if not given:
+        return []
+    # Slurm takes nodes of a cloud that sleeps for usable, and wakes none for --test-only.
+    lines = [
+        "PrivateData=cloud",
+        "SuspendProgram=/bin/true",
+        "ResumeProgram=/bin/true",
+        "SuspendTime=3600",
+        "ResumeTimeout=600",
+    ]
+    for each in given:
+        names = f"{each.partition}[1-{each.count}]"
+        lines.append(f"NodeName={names} {each.geometry} State=CLOUD")
+        lines.append(f"PartitionName={each.partition} Nodes={names} MaxTime=7-0 State=UP")
+    return lines

@@ -1,0 +1,171 @@
+"""Where a cluster keeps what it is, and how its processes are found again, whatever was killed."""
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.lab.errors import LabError
+from tests.lab.namespaces import namespace
+from tests.lab.plan import Plan
+
+SUPERVISOR = "tests.lab.supervisor"  # the word that marks its processes, see `supervisors`
+PLAN = "plan.json"  # written first: a directory that holds it is a cluster's
+_RECORD = "lab.json"
+_PATIENCE_S = 20
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The first process of a host, which keeps its namespaces."""
+
+    pid: int  # as the cluster's own processes see it
+    network: str  # identity of its network namespace
+
+
+@dataclass(frozen=True)
+class Record:
+    """What ``up`` made."""
+
+    plan: Plan
+    holders: Mapping[str, Holder]
+    pids: str  # identity of the PID namespace that holds every process of the cluster
+    directory: str  # where this is kept
+
+
+def default_directory() -> Path:
+    """``$MPIRIC_LAB``, or a place in the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.environ.get("MPIRIC_LAB") or f"{cache}/mpiric/lab").expanduser().absolute()
+
+
+def write_record(directory: Path, record: Record) -> None:
+    """Whole or not at all."""
+    data = {
+        "plan": record.plan.as_json(),
+        "holders": {name: asdict(holder) for name, holder in record.holders.items()},
+        "pids": record.pids,
+    }
+    new = directory / f".{_RECORD}"
+    new.write_text(json.dumps(data, indent=1))
+    new.replace(directory / _RECORD)
+
+
+def read_record(directory: Path) -> Record:
+    """Raises LabError when no cluster is there."""
+    try:
+        data = json.loads((directory / _RECORD).read_text())
+    except (OSError, ValueError) as error:
+        raise LabError(
+            f"no cluster is up in {directory}", hint="python -m tests.lab up, or name another with --state"
+        ) from error
+    holders = {name: Holder(**holder) for name, holder in data["holders"].items()}
+    return Record(Plan.from_json(data["plan"]), holders, data["pids"], str(directory))
+
+
+def is_up(directory: Path) -> bool:
+    """Whether every host of the cluster lives."""
+    try:
+        record = read_record(directory)
+    except LabError:
+        return False
+    pids = visible_pids(record)
+    return all(
+        holder.pid in pids and namespace(pids[holder.pid], "net") == holder.network
+        for holder in record.holders.values()
+    )
+
+
+def processes() -> Iterator[int]:
+    """Every process that can be seen from here."""
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
+
+
+def visible_pids(record: Record) -> dict[int, int]:
+    """PID inside the cluster → PID as seen from here, for each of its processes."""
+    if namespace("self", "pid") == record.pids:
+        return {pid: pid for pid in processes()}
+    if not supervisors(Path(record.directory)):
+        return {}  # it is dead, and the kernel may have given its namespace's number to another
+    return {_inner(pid): pid for pid in processes() if namespace(pid, "pid") == record.pids}
+
+
+def processes_on(record: Record, host: str) -> tuple[int, ...]:
+    """PIDs as seen from here of what runs on a host, its holder left out."""
+    holder = record.holders[host]
+    return tuple(
+        pid
+        for inner, pid in visible_pids(record).items()
+        if inner != holder.pid and namespace(pid, "net") == holder.network
+    )
+
+
+def supervisors(directory: Path) -> list[int]:
+    """Processes that hold a cluster together, known by their command lines."""
+    return [pid for pid, name in _supervisors() if name == str(directory)]
+
+
+def _supervisors() -> Iterator[tuple[int, str]]:
+    for pid in processes():
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if name := _named(words):
+            yield pid, name
+
+
+def remove(directory: Path) -> None:
+    """End every process of the cluster and forget it: with its first process the kernel ends all others."""
+    deadline = time.monotonic() + _PATIENCE_S
+    killed: set[int] = set()
+    while left := [*supervisors(directory), *filter(_is_ending, killed)]:
+        for pid in left:
+            _kill(pid)
+        killed.update(left)
+        if time.monotonic() > deadline:
+            raise LabError(f"processes {left} of {directory} do not end", hint="they are stuck in the kernel")
+        time.sleep(0.02)
+    if (directory / PLAN).exists():
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def directories() -> frozenset[Path]:
+    """Of every cluster that runs on this machine."""
+    return frozenset(Path(name) for _, name in _supervisors())
+
+
+def _named(words: Sequence[bytes]) -> str:
+    """The directory of ``… -m SUPERVISOR DIRECTORY READY_FD GO_FD``, "" for any other command line."""
+    mark = SUPERVISOR.encode()
+    at = words.index(mark) if mark in words else 0
+    whole = at > 0 and words[at - 1] == b"-m" and len(words) >= at + 4
+    return words[at + 1].decode(errors="replace") if whole else ""
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a killed process is still there: the first one of a PID namespace waits for all the others."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def _inner(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return -1
+    line = next((line for line in status.splitlines() if line.startswith("NSpid:")), "")
+    return int(line.split()[-1]) if line else -1

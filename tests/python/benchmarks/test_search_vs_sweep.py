@@ -1,0 +1,38 @@
+"""Which space is swept, and what the searches may spend."""
+
+import pytest
+from benchmarks.search_vs_sweep import budgets, row_of, summary_of, within
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.tuning.space import Dimension, Space
+
+SPACE = Space(
+    (
+        Dimension("binding", ("core",)),
+        Dimension("malloc", ("a", "b", "c")),
+        Dimension("huge-pages", ("transparent",)),
+        Dimension("unknown-to-the-sweep", ("x",)),
+    )
+)
+
+
+def test_knobs_are_taken_in_order_while_the_space_is_small_enough() -> None:
+    assert {d.knob for d in within(SPACE, 8).dimensions} == {"malloc", "huge-pages"}
+    assert within(SPACE, 256).size == 16
+
+
+def test_a_space_of_almost_nothing_is_refused() -> None:
+    with pytest.raises(MpiricError, match="only 2"):
+        within(Space((Dimension("binding", ("core",)),)), 256)
+
+
+def test_a_search_gets_a_tenth_of_one_pass_and_another_a_tenth_of_all() -> None:
+    assert budgets(192, 3) == {"search": 19, "search, longer": 57}
+
+
+def test_the_loss_is_against_the_best_of_the_sweep() -> None:
+    times = {"original": [2.0] * 20, "sweep": [1.0] * 20, "search": [1.01] * 20}
+    rows = [row_of(name, Configuration(), times, 20, 200) for name in times]
+    assert rows[2]["loss"] == pytest.approx(0.01)
+    assert "search: +1.0% with 20 runs, 10% of a pass (within 2%)" in summary_of(rows, 200)

@@ -1,0 +1,108 @@
+"""Launches run for real by a Runner, and what they leave behind."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mpiric
+from mpiric.host.execution import Execution, Runner
+from mpiric.host.processes import carrying
+from mpiric.model.launch import Launch
+
+TAG = "MPIRIC_TEST_TAG"
+
+
+@dataclass
+class Bench:
+    """A directory, a runner and a tag that every process of its launches carries."""
+
+    runner: Runner
+    path: Path
+    environment: dict[str, str]
+    tag: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def run(self, *argv: str, limit_s: float | None = 60, **options: Any) -> Execution:
+        stdin = options.pop("stdin", "")
+        launch = Launch(argv, str(self.path), {TAG: self.tag, **options.pop("set", {})}, stdin=stdin)
+        directory = options.pop("directory", self.path)
+        return self.runner.execute(
+            launch,
+            self.environment,
+            directory,
+            self.path / "stdout",
+            self.path / "stderr",
+            limit_s,
+            **options,
+        )
+
+    def python(self, text: str, **options: Any) -> Execution:
+        (self.path / "program.py").write_text(text)
+        return self.run(sys.executable, "program.py", **options)
+
+    def alive(self) -> list[int]:
+        return carrying(TAG, self.tag)
+
+    @property
+    def stdout(self) -> str:
+        return (self.path / "stdout").read_text()
+
+
+@pytest.fixture
+def mpi_environment() -> dict[str, str]:
+    words = ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM")
+    as_root = {f"{family}_{word}": "1" for family in ("OMPI", "PRTE") for word in words}
+    return {**os.environ, **as_root, "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+
+
+@pytest.fixture
+def bench(tmp_path: Path, mpi_environment: dict[str, str]) -> Iterator[Bench]:
+    with Runner(grace_s=1.0) as runner:
+        yield Bench(runner, tmp_path, mpi_environment)
+
+
+@pytest.fixture
+def as_nobody(mpi_environment: dict[str, str]) -> Iterator[Callable[..., "subprocess.CompletedProcess[str]"]]:
+    """Runs a Python script as an ordinary user, who may not be able to read our checkout or interpreter."""
+    if os.getuid() != 0 or not shutil.which("setpriv") or not Path("/usr/bin/python3").exists():
+        pytest.skip("needs root, setpriv and the system's python3")
+    with tempfile.TemporaryDirectory(dir="/tmp") as public:
+        Path(public).chmod(0o755)
+        shutil.copytree(Path(mpiric.__file__).parent, Path(public) / "mpiric")
+        environment = {**mpi_environment, "PYTHONPATH": public, "TMPDIR": "/tmp", "HOME": "/nonexistent"}
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
+
+        def run(script: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+            return subprocess.run(
+                [*user, textwrap.dedent(script), *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd="/",
+                env={**environment, **variables},
+            )
+
+        yield run
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Any]:
+    """Asks again until the answer is true; generous, because a loaded machine must not decide a test."""
+
+    def wait(question: Callable[[], Any], patience_s: float = 30.0) -> Any:
+        until = time.monotonic() + patience_s
+        while not (answer := question()) and time.monotonic() < until:
+            time.sleep(0.02)
+        return answer
+
+    return wait

@@ -1,0 +1,165 @@
+"""Situations for the tests of knobs: machines of three shapes, jobs under every implementation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mpiric.model.job import Job, LaunchOption, Meaning, Segment
+from mpiric.model.machine import (
+    Cache,
+    Core,
+    Cpu,
+    Limits,
+    Machine,
+    Memory,
+    Nic,
+    NumaNode,
+    Pages,
+    Topology,
+)
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
+
+GIB = 1 << 30
+
+
+def machine(packages: int = 1, cores: int = 2, *, thp: str = "madvise", huge_free: int = 0) -> Machine:
+    """``packages`` sockets, each one NUMA node with ``cores`` cores without SMT."""
+    total = packages * cores
+    per_package = [tuple(range(p * cores, (p + 1) * cores)) for p in range(packages)]
+    return Machine(
+        host_name="n1",
+        kernel="6.1",
+        system="Debian GNU/Linux 12 (bookworm)",
+        libc="glibc 2.36",
+        cpu=Cpu("icelake", "x86_64_v4", "GenuineIntel", "Xeon", ("avx2", "avx512f", "fma")),
+        topology=Topology(
+            cores=tuple(Core(i, i // cores, i // cores, (i,)) for i in range(total)),
+            numa_nodes=tuple(NumaNode(i, 16 * GIB, pus) for i, pus in enumerate(per_package)),
+            caches=tuple(Cache(3, "unified", 32 << 20, 64, pus) for pus in per_package),
+        ),
+        memory=Memory(64 * GIB, 60 * GIB, 0, 0, Pages(4096, thp, "madvise", 2 << 20, huge_free, huge_free)),
+        limits=Limits(tuple(range(total)), 0.0, -1, 1024),
+        nics=(
+            Nic("lo", "loopback", 0, 65536, up=True, addresses=("127.0.0.1",)),
+            Nic("eth0", "ethernet", 1000, 1500, up=True, addresses=("10.0.0.1",)),
+            Nic("ib0", "infiniband", 100_000, 4092, up=True, addresses=("10.1.0.1",)),
+        ),
+        scheduler="slurm",
+        preloads=(("jemalloc", "/usr/lib/libjemalloc.so.2"), ("tcmalloc", "/usr/lib/libtcmalloc.so.4")),
+        blas_libraries=(("blis", "/usr/lib/blis/libblas.so.3"), ("openblas", "/usr/lib/ob/libblas.so.3")),
+    )
+
+
+_FAMILIES = {"openmpi": AbiFamily.OPENMPI}
+_DIALECTS = {"intelmpi": "intelmpi", "craympich": "srun"}
+
+
+def mpi(implementation: str, version: str) -> MpiLibrary:
+    """A library of this implementation with everything compiled in."""
+    dialect = f"openmpi{version.split('.')[0]}" if implementation == "openmpi" else "hydra"
+    prefix = f"/opt/{implementation}-{version}"
+    return MpiLibrary(
+        implementation=implementation,
+        version=version,
+        abi_families=(_FAMILIES.get(implementation, AbiFamily.MPICH),),
+        prefix=prefix,
+        library=f"{prefix}/lib/libmpi.so",
+        soname="libmpi.so.12",
+        launcher=f"{prefix}/bin/mpiexec",
+        dialect=_DIALECTS.get(implementation, dialect),
+        found_by="opt",
+        transports=("knem", "ofi", "shm", "tcp", "ucx", "vader", "xpmem"),
+        environment={"MPI_HOME": prefix},
+        library_path=(f"{prefix}/lib",),
+    )
+
+
+MPIS = (
+    mpi("mpich", "4.0.2"),
+    mpi("mpich", "5.0.2"),
+    mpi("openmpi", "4.1.4"),
+    mpi("openmpi", "5.0.11"),
+    mpi("intelmpi", "2021.19"),
+    mpi("mvapich", "2.3.7"),
+    mpi("mvapich", "3.0"),
+    mpi("craympich", "8.1.28"),
+)
+
+
+def rank(number: int, *, libraries: tuple[str, ...] = (), cpus: tuple[int, ...] = (0, 1)) -> RankSeen:
+    """A rank that computes, faults little and maps a C library."""
+    return RankSeen(
+        rank=number,
+        program="/home/u/app",
+        cpus_allowed=cpus,
+        threads=1,
+        user_s=1.0,
+        system_s=0.01,
+        minor_faults=500,
+        major_faults=0,
+        voluntary_switches=10,
+        involuntary_switches=10,
+        rss_peak_bytes=64 << 20,
+        huge_bytes=0,
+        libraries=("/lib/x86_64-linux-gnu/libc.so.6", *libraries),
+    )
+
+
+def situation(
+    library: MpiLibrary = MPIS[1],
+    *,
+    ranks: int = 2,
+    on: Machine | None = None,
+    nodes: int = 1,
+    options: tuple[LaunchOption, ...] = (),
+    inherited: Mapping[str, str] | None = None,
+    libraries: tuple[str, ...] = (),
+    allowed: Allowed | None = None,
+    others: tuple[MpiLibrary, ...] = (),
+) -> Situation:
+    """A job of ``ranks`` unbound ranks under a library."""
+    host = on or machine()
+    count = LaunchOption(("-n", str(ranks)), Meaning.RANKS, (str(ranks),))
+    words = ("mpiexec",)
+    job = Job(
+        argv=(*words, "-n", str(ranks), "./app"),
+        dialect=library.dialect,
+        prefix=(),
+        launcher_words=words,
+        segments=(Segment((count, *options), ("./app",)),),
+        working_directory="/home/u",
+        environment={"SLURM_JOB_ID": "1", "I_MPI_PMI_LIBRARY": "/usr/lib/libpmi2.so.0"},
+    )
+    seen = tuple(rank(i, libraries=libraries, cpus=host.usable_pus) for i in range(ranks))
+    return Situation(
+        machine=host,
+        job=job,
+        mpi=library,
+        observation=Observation(1.0, seen, host.usable_cpu_count * nodes),
+        allowed=allowed or Allowed(),
+        others=others,
+        nodes=nodes,
+        inherited=inherited or {},
+    )
+
+
+def all_situations() -> Iterator[Situation]:
+    """Every implementation on one node and on several, crowded and roomy, plain and hybrid, all allowed."""
+    everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
+    math = ("/usr/lib/libgomp.so.1", "/usr/lib/libopenblas.so.0", "/usr/lib/libmkl_core.so.2")
+    more = ("/usr/lib/libblas.so.3", "/usr/lib/libblis.so.4", "/usr/lib/libucp.so.0", "/x/mca_io_ompio.so")
+    inherited = {
+        "UCX_TLS": "tcp",
+        "OMPI_MCA_btl": "tcp,self",
+        "MPIR_CVAR_NOLOCAL": "1",
+        "I_MPI_FABRICS": "ofi",
+    }
+    for library in MPIS:
+        others = tuple(other for other in MPIS if other is not library)
+        for nodes in (1, 4):
+            for host in (machine(), machine(2, 8, huge_free=4096)):
+                for ranks in (2, 8, 16):
+                    for libraries in ((), (*math, *more)):
+                        plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
+                        yield replace(plain, allowed=everything, others=others)
+                        yield replace(plain, allowed=everything, inherited=inherited)

@@ -1,0 +1,51 @@
+"""Knobs of what a program cannot call are left alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric import knobs
+from mpiric.model.situation import Allowed, Situation
+
+from .situations import MPIS, situation
+
+BY_LABEL = {library.label: library for library in MPIS}
+
+
+def calling(*calls: str, mpi: str = "mpich-5.0.2", libraries: tuple[str, ...] = ()) -> Situation:
+    here = situation(BY_LABEL[mpi], ranks=4, libraries=libraries, allowed=Allowed(rounding=True))
+    return replace(here, observation=replace(here.observation, mpi_calls=frozenset(calls)))
+
+
+def algorithms(here: Situation) -> set[str]:
+    return {name for name in knobs.applicable(here) if name.endswith("-algorithm")}
+
+
+def test_only_the_collectives_it_can_call_are_tried():
+    assert algorithms(calling("mpi_init", "mpi_allreduce")) == {"allreduce-algorithm"}
+
+
+@pytest.mark.parametrize("form", ["mpi_iallreduce", "mpi_allreduce_init"])
+def test_other_forms_of_a_collective_count(form):
+    assert algorithms(calling(form)) == {"allreduce-algorithm"}
+
+
+def test_a_collective_that_shares_its_algorithms_counts():
+    assert "reduce-scatter-algorithm" in algorithms(calling("mpi_reduce_scatter_block"))
+
+
+def test_without_any_collective_their_component_is_left_alone():
+    reasons = knobs.not_applicable(calling("mpi_send"))
+    assert reasons["collectives"] == "the program does not call any collective operation"
+
+
+def test_of_an_unknown_program_all_are_tried():
+    assert len(algorithms(calling())) > 5
+
+
+def test_io_is_left_alone_without_a_call_of_it():
+    components = ("/x/mca_io_ompio.so",)
+    without = calling("mpi_send", mpi="openmpi-5.0.11", libraries=components)
+    with_it = calling("mpi_file_open", mpi="openmpi-5.0.11", libraries=components)
+    assert "mpi-io" not in knobs.applicable(without)
+    assert "mpi-io" in knobs.applicable(with_it)

@@ -1,0 +1,146 @@
+"""What must never happen: a preload that cannot work, a launcher without its library, a file from outside."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric.knobs import all_knobs, applicable, judge, switched
+from mpiric.model.errors import MismatchError
+from mpiric.model.job import Container
+
+from .situations import MPIS, machine, mpi, situation
+
+BY_LABEL = {library.label: library for library in MPIS}
+OTHERS = tuple(library for library in MPIS if library.label != "mpich-5.0.2")
+
+
+def spell(knob: str, value: str, here):
+    return all_knobs()[knob].spell(value, here)
+
+
+def static(here):
+    ranks = tuple(replace(rank, libraries=()) for rank in here.observation.ranks)
+    return replace(here, observation=replace(here.observation, ranks=ranks))
+
+
+@pytest.mark.parametrize("knob", ["allocator", "malloc", "huge-pages"])
+def test_a_static_or_setuid_program_keeps_its_allocator(knob: str) -> None:
+    assert not judge(all_knobs()[knob], static(situation())).applies
+
+
+def test_nothing_is_preloaded_into_a_static_program_even_when_asked() -> None:
+    assert spell("allocator", "jemalloc", static(situation())) is None
+
+
+def test_an_allocator_is_preloaded_from_where_the_machine_has_it() -> None:
+    assert spell("allocator", "jemalloc", situation()).preload == ("/usr/lib/libjemalloc.so.2",)
+
+
+def test_an_allocator_that_is_not_installed_is_not_preloaded() -> None:
+    assert spell("allocator", "mimalloc", situation()) is None
+
+
+def test_libraries_of_this_machine_stay_out_of_containers() -> None:
+    here = situation(libraries=("/usr/lib/libblas.so.3",), others=OTHERS)
+    container = Container("apptainer", ("apptainer", "exec", "a.sif"), "a.sif")
+    here = replace(here, job=replace(here.job, container=container))
+    assert not {"allocator", "blas", "mpi"} & set(applicable(here))
+
+
+@pytest.mark.parametrize("knob", ["malloc", "allocator", "huge-pages"])
+def test_memory_is_watched_where_a_knob_may_cost_some(knob: str) -> None:
+    assert all_knobs()[knob].watch_memory
+
+
+def test_another_mpi_comes_with_launcher_dialect_library_and_environment() -> None:
+    spelled = spell("mpi", "intelmpi-2021.19", situation(others=OTHERS))
+    assert spelled.launcher_words == ("/opt/intelmpi-2021.19/bin/mpiexec",)
+    assert spelled.dialect == "intelmpi"
+    assert spelled.library_path == ("/opt/intelmpi-2021.19/lib",)
+    assert spelled.environment == {"MPI_HOME": "/opt/intelmpi-2021.19"}
+
+
+def test_a_library_of_another_abi_family_is_refused_with_the_reason() -> None:
+    with pytest.raises(MismatchError, match="not of the program's ABI family"):
+        spell("mpi", "openmpi-5.0.11", situation(others=OTHERS))
+
+
+def test_a_library_without_the_name_the_program_asks_for_is_refused_with_that_name() -> None:
+    debian = replace(mpi("mpich", "4.1.0"), soname="libmpich.so.12")
+    with pytest.raises(MismatchError, match=r"asks for libmpi\.so\.12"):
+        spell("mpi", "mpich-4.1.0", situation(others=(debian,)))
+
+
+def asking_for(*names: str, nailed: str = "", others=OTHERS):
+    here = situation(others=others)
+    return replace(here, observation=replace(here.observation, mpi_names=frozenset(names), mpi_nailed=nailed))
+
+
+def test_a_draft_of_the_standard_abi_is_refused() -> None:
+    intel = next(other for other in OTHERS if other.implementation == "intelmpi")
+    both = replace(intel, sonames=("libmpi.so.12", "libmpi_abi.so.1"))
+    with pytest.raises(MismatchError, match="values of a draft"):
+        spell("mpi", intel.label, asking_for("libmpi_abi.so.1", others=(both,)))
+
+
+def test_a_program_bound_by_an_rpath_is_refused_with_the_library() -> None:
+    with pytest.raises(MismatchError, match=r"RPATH binds it to /own/libmpi\.so\.12"):
+        spell("mpi", "intelmpi-2021.19", asking_for("libmpi.so.12", nailed="/own/libmpi.so.12"))
+
+
+def test_variables_of_the_former_library_are_taken_away() -> None:
+    here = situation(others=OTHERS)
+    user = replace(here, job=replace(here.job, environment={**here.job.environment, "OPAL_PREFIX": "/old"}))
+    former = replace(user, mpi=replace(user.mpi, environment={"OPAL_PREFIX": "/old"}))
+    assert "OPAL_PREFIX" in spell("mpi", "intelmpi-2021.19", former).unset
+
+
+def test_a_library_without_launcher_is_refused() -> None:
+    bare = replace(mpi("mpich", "4.1.0"), launcher="")
+    with pytest.raises(MismatchError, match="no launcher of its own"):
+        spell("mpi", "mpich-4.1.0", situation(others=(bare,)))
+
+
+def test_a_library_that_is_not_installed_is_refused_naming_those_that_are() -> None:
+    with pytest.raises(MismatchError) as refused:
+        spell("mpi", "mpich-9.9", situation(others=OTHERS))
+    assert "intelmpi-2021.19" in refused.value.hint
+
+
+def test_other_knobs_are_spelled_for_the_library_that_is_switched_to() -> None:
+    there = switched(situation(others=OTHERS), {"mpi": "intelmpi-2021.19", "waiting": "yield"})
+    assert there.mpi.label == "intelmpi-2021.19"
+    assert "mpich-5.0.2" in {library.label for library in there.others}
+
+
+def test_without_a_switch_the_situation_stays() -> None:
+    here = situation(others=OTHERS)
+    assert switched(here, {"waiting": "yield"}) is here
+
+
+def test_under_srun_the_library_is_not_switched() -> None:
+    here = situation(others=OTHERS)
+    assert "mpi" not in applicable(replace(here, job=replace(here.job, dialect="srun")))
+
+
+def test_reserved_pages_are_offered_only_when_they_suffice_for_every_rank() -> None:
+    few, many = (situation(on=machine(huge_free=pages)) for pages in (32, 64))
+    values = all_knobs()["huge-pages"].values
+    assert "reserved" not in values(few)
+    assert "reserved" in values(many)
+
+
+@pytest.mark.parametrize(("policy", "offered"), [("madvise", True), ("always", False), ("never", False)])
+def test_transparent_pages_are_offered_where_asking_makes_the_difference(policy: str, offered: bool) -> None:
+    assert ("huge-pages" in applicable(situation(on=machine(thp=policy)))) is offered
+
+
+def test_threads_of_ranks_that_share_cpus_are_not_placed() -> None:
+    here = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
+    assert "omp-places" not in applicable(here)
+
+
+def test_mpi_io_is_left_alone_until_it_is_seen() -> None:
+    seen = situation(BY_LABEL["openmpi-4.1.4"], libraries=("/usr/lib/openmpi/mca_io_romio321.so",))
+    assert "mpi-io" not in applicable(situation(BY_LABEL["openmpi-4.1.4"]))
+    assert "mpi-io" in applicable(seen)

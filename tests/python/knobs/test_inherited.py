@@ -1,0 +1,82 @@
+"""Settings a user has inherited that do harm."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric.knobs import inherited_problems
+from mpiric.model.job import LaunchOption, Meaning
+
+from .situations import MPIS, machine, situation
+
+BY_LABEL = {library.label: library for library in MPIS}
+GOMP = "/usr/lib/libgomp.so.1"
+
+
+def without_adapters():
+    plain = machine()
+    return replace(plain, nics=tuple(nic for nic in plain.nics if nic.kind != "infiniband"))
+
+
+@pytest.mark.parametrize(
+    ("label", "variable", "value", "expected"),
+    [
+        ("mpich-5.0.2", "MPIR_CVAR_NOLOCAL", "1", "shared-memory-off"),
+        ("openmpi-4.1.4", "OMPI_MCA_btl", "tcp,self", "shared-memory-off"),
+        ("openmpi-5.0.11", "OMPI_MCA_btl", "^sm", "shared-memory-off"),
+        ("intelmpi-2021.19", "I_MPI_FABRICS", "ofi", "shared-memory-off"),
+        ("mpich-5.0.2", "UCX_TLS", "tcp", "shared-memory-off"),
+        ("intelmpi-2021.19", "FI_PROVIDER", "psm2", "provider-of-another-network"),
+        ("intelmpi-2021.19", "FI_PROVIDER", "verbs;ofi_rxm", "provider-of-another-network"),
+        ("openmpi-5.0.11", "UCX_TLS", "rc,sm,self", "stale-ucx-tls"),
+        ("openmpi-5.0.11", "OMPI_MCA_btl_tcp_if_include", "eth7", "unknown-interface"),
+        ("openmpi-5.0.11", "OMPI_MCA_btl", "openib,self,sm", "missing-component"),
+        ("intelmpi-2021.19", "I_MPI_WAIT_MODE", "1", "waits-needlessly"),
+        ("intelmpi-2021.19", "I_MPI_TUNING_MODE", "auto", "autotuner-on"),
+        ("mpich-5.0.2", "GLIBC_TUNABLES", "glibc.malloc.hugetlb=2", "no-huge-pages-left"),
+        ("mpich-5.0.2", "MKL_DEBUG_CPU_TYPE", "5", "mkl-debug-cpu-type"),
+        ("mpich-5.0.2", "UCX_LOG_LEVEL", "debug", "loud-library"),
+        ("mpich-5.0.2", "I_MPI_FABRICS", "ofi", "settings-of-another-mpi"),
+        ("mpich-5.0.2", "OMP_NUM_THREADS", "8", "too-many-threads"),
+    ],
+)
+def test_a_harmful_setting_is_found(label: str, variable: str, value: str, expected: str) -> None:
+    here = situation(BY_LABEL[label], on=without_adapters(), inherited={variable: value}, libraries=(GOMP,))
+    assert expected in {finding.id for finding in inherited_problems(here)}
+
+
+def test_a_clean_environment_has_no_problems() -> None:
+    for library in MPIS:
+        assert inherited_problems(situation(library)) == ()
+
+
+def test_a_setting_on_the_command_line_counts_as_well() -> None:
+    forced = LaunchOption(("--mca", "btl", "tcp,self"), Meaning.MPI_PARAMETER, ("btl", "tcp,self"))
+    here = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
+    assert [finding.id for finding in inherited_problems(here)] == ["shared-memory-off"]
+
+
+def test_two_allocators_at_once_are_named_with_their_settings() -> None:
+    here = situation(inherited={"MALLOC_ARENA_MAX": "1", "LD_PRELOAD": "/usr/lib/libjemalloc.so.2"})
+    (finding,) = inherited_problems(here)
+    assert finding.id == "two-allocators"
+    assert "MALLOC_ARENA_MAX" in finding.evidence
+
+
+def test_a_provider_of_a_network_that_is_there_is_no_problem() -> None:
+    here = situation(BY_LABEL["intelmpi-2021.19"], inherited={"FI_PROVIDER": "verbs"})
+    assert inherited_problems(here) == ()
+
+
+def test_waiting_politely_is_right_when_ranks_outnumber_cpus() -> None:
+    here = situation(BY_LABEL["intelmpi-2021.19"], ranks=8, inherited={"I_MPI_WAIT_MODE": "1"})
+    assert inherited_problems(here) == ()
+
+
+def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
+    here = situation(
+        inherited={"MKL_DEBUG_CPU_TYPE": "5", "UCX_LOG_LEVEL": "trace", "MPIR_CVAR_NOLOCAL": "1"}
+    )
+    found = inherited_problems(here)
+    assert len(found) == 3
+    assert all(finding.says and finding.evidence and finding.fix for finding in found)

@@ -1,0 +1,108 @@
+"""Situations whose best configuration is known: the right knob promises most, with the right value first."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric.knobs import all_knobs, applicable
+from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.situation import Situation
+
+from .situations import MPIS, machine, situation
+
+BY_LABEL = {library.label: library for library in MPIS}
+
+
+def first(here: Situation) -> tuple[str, str]:
+    """The most promising knob and the value to try first."""
+    name, knob = next(iter(applicable(here).items()))
+    return name, (knob.promise(here).try_first or knob.values(here))[0]
+
+
+def faulting(here: Situation, faults: int) -> Situation:
+    ranks = tuple(replace(rank, minor_faults=faults, system_s=0.5) for rank in here.observation.ranks)
+    bound = tuple(replace(rank, cpus_allowed=(number,)) for number, rank in enumerate(ranks))
+    return replace(here, observation=replace(here.observation, ranks=bound))
+
+
+def test_unbound_ranks_of_mpich_are_bound_to_cores() -> None:
+    assert first(situation(BY_LABEL["mpich-5.0.2"])) == ("binding", "core")
+
+
+@pytest.mark.parametrize(
+    "label", ["mpich-4.0.2", "mpich-5.0.2", "openmpi-4.1.4", "openmpi-5.0.11", "intelmpi-2021.19"]
+)
+def test_more_ranks_than_cpus_wait_politely(label: str) -> None:
+    assert first(situation(BY_LABEL[label], ranks=4)) == ("waiting", "yield")
+
+
+@pytest.mark.parametrize("label", ["openmpi-4.1.4", "openmpi-5.0.11", "intelmpi-2021.19"])
+def test_waiting_politely_brings_ranks_that_may_run_on_any_cpu(label: str) -> None:
+    brings = all_knobs()["waiting"].brings
+    assert brings is not None
+    assert brings("yield", situation(BY_LABEL[label], ranks=4)) == {"binding": "none"}
+
+
+def test_a_program_that_faults_much_keeps_its_memory() -> None:
+    assert first(faulting(situation(), 400_000)) == ("malloc", "keep-memory")
+
+
+def test_a_program_that_faults_much_is_offered_huge_pages_as_well() -> None:
+    here = faulting(situation(), 400_000)
+    knob = applicable(here)["huge-pages"]
+    assert knob.promise(here).score >= 0.8
+    assert knob.values(here)[0] == "transparent"
+
+
+def test_much_memory_with_few_faults_suggests_huge_pages() -> None:
+    here = situation()
+    big = tuple(replace(rank, rss_peak_bytes=1 << 30) for rank in here.observation.ranks)
+    here = replace(here, observation=replace(here.observation, ranks=big))
+    assert applicable(here)["huge-pages"].promise(here).score >= 0.6
+
+
+@pytest.mark.parametrize(
+    ("label", "inherited"),
+    [
+        ("mpich-5.0.2", {"MPIR_CVAR_NOLOCAL": "1"}),
+        ("mpich-5.0.2", {"UCX_TLS": "tcp"}),
+        ("openmpi-4.1.4", {"OMPI_MCA_btl": "tcp,self"}),
+        ("intelmpi-2021.19", {"I_MPI_FABRICS": "ofi"}),
+    ],
+)
+def test_a_transport_forced_off_the_node_is_undone(label: str, inherited: dict[str, str]) -> None:
+    assert first(situation(BY_LABEL[label], inherited=inherited)) == ("node-transport", "shared-memory")
+
+
+def test_a_transport_forced_on_the_command_line_is_undone() -> None:
+    forced = LaunchOption(("--mca", "btl", "tcp,self"), Meaning.MPI_PARAMETER, ("btl", "tcp,self"))
+    here = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
+    assert first(here) == ("node-transport", "shared-memory")
+
+
+def test_on_several_networks_the_fastest_is_tried_first() -> None:
+    here = situation(BY_LABEL["openmpi-5.0.11"], nodes=2)
+    assert applicable(here)["network-interface"].promise(here).try_first == ("ib0",)
+
+
+def test_more_threads_than_cpus_are_cut_to_each_ranks_share() -> None:
+    here = situation(
+        on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",), inherited={"OMP_NUM_THREADS": "8"}
+    )
+    knob = applicable(here)["omp-threads"]
+    assert (knob.promise(here).score, knob.promise(here).try_first) == (0.9, ("4",))
+
+
+def test_threads_bring_as_many_cpus_for_their_rank() -> None:
+    here = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
+    brings = all_knobs()["omp-threads"].brings
+    assert brings is not None
+    assert brings("4", here) == {"threads-per-rank": "4"}
+
+
+def test_a_plain_program_is_not_offered_threads() -> None:
+    assert not {"omp-threads", "omp-places", "omp-wait"} & set(applicable(situation()))
+
+
+def test_a_program_with_its_own_cpus_keeps_spinning() -> None:
+    assert "waiting" not in applicable(situation())

@@ -1,0 +1,53 @@
+import shlex
+
+import pytest
+
+from mpiric.launchers import parse_command
+from mpiric.model.errors import MpiricError, NotFoundError
+
+BAD = [
+    ("", "openmpi4", "there is no command"),
+    ("A=1", "openmpi4", "there is no program"),
+    ("time", "openmpi4", "there is no program"),
+    ("''", "openmpi4", "there is no program"),
+    ("mpirun", "openmpi4", "there is no program"),
+    ("mpirun -np 2", "openmpi4", "there is no program"),
+    ("mpirun -np", "openmpi4", "'-np' needs a value"),
+    ("mpirun --mca btl", "openmpi5", "'--mca' needs a value"),
+    ("mpirun -np two ./a", "openmpi4", "'-np two' is not a number of ranks"),
+    ("mpirun -n 0 ./a", "hydra", "'-n 0' is not a number of ranks"),
+    ("mpirun -n -4 ./a", "hydra", "'-n -4' is not a number of ranks"),
+    ("mpiexec -n=x ./a", "hydra", "'-n=x x' is not a number of ranks"),
+    ("mpirun -np 2 ./a : -np 2", "openmpi4", "there is no program after ':'"),
+    ("mpirun -np 2 ./a :", "openmpi4", "there is no program after ':'"),
+    ("mpirun : ./a", "openmpi4", "there is no program"),
+    ("srun -n ./a", "srun", "'-n ./a' is not a number of ranks"),
+    ("srun -n4x ./a", "srun", "is not a number of ranks"),
+    ("jsrun -n 4 ./a", "openmpi4", "'jsrun' is a launcher that mpiric does not speak"),
+]
+
+
+@pytest.mark.parametrize(("line", "dialect", "message"), BAD)
+def test_a_bad_line_is_refused_with_one_sentence_and_a_hint(line, dialect, message):
+    with pytest.raises(MpiricError) as caught:
+        parse_command(shlex.split(line), lambda _word: dialect, "/", {})
+    assert message in caught.value.message
+    assert caught.value.hint
+    assert "\n" not in caught.value.message
+
+
+def test_a_launcher_of_no_known_library_is_refused():
+    with pytest.raises(NotFoundError, match="'mpirun' belongs to no MPI library"):
+        parse_command(["mpirun", "./a"], lambda _word: None, "/", {})
+
+
+def test_an_unknown_option_ends_where_the_caller_sees_a_program():
+    words = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
+    job = parse_command(words, lambda _: "openmpi4", "/", {}, is_program=lambda word: word == "app")
+    assert job.program == ("app", "in.dat", "x")
+
+
+def test_an_unknown_option_takes_what_the_caller_says_is_no_program():
+    words = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
+    job = parse_command(words, lambda _: "openmpi4", "/", {}, is_program=lambda word: word == "in.dat")
+    assert job.program == ("in.dat", "x")

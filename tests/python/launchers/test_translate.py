@@ -1,0 +1,130 @@
+import pytest
+
+from mpiric.launchers import dialects, render
+from mpiric.model.errors import MismatchError
+from mpiric.model.spelling import Spelling
+
+
+def switched(job, dialect, launcher):
+    return render(job, [("launch-route", "x", Spelling(dialect=dialect, launcher_words=(launcher,)))])
+
+
+CARRIED = [
+    ("mpirun -np 2 ./a", "openmpi4", "hydra", "mpiexec -n 2 ./a"),
+    ("mpirun -np 2 -- ./a -x", "openmpi4", "hydra", "mpiexec -n 2 ./a -x"),
+    ("mpiexec -n 4 -ppn 2 -hosts a,b ./a", "hydra", "intelmpi", "mpirun -n 4 -ppn 2 -hosts a,b ./a"),
+    ("mpiexec -n 4 -bind-to core ./a", "hydra", "intelmpi", "mpirun -n 4 -genv I_MPI_PIN_DOMAIN core ./a"),
+    (
+        "mpiexec -n 4 -bind-to core:2 ./a",
+        "hydra",
+        "intelmpi",
+        "mpirun -n 4 -genv I_MPI_PIN_DOMAIN 2:compact ./a",
+    ),
+    ("mpiexec -n 4 -launcher-exec /x ./a", "hydra", "intelmpi", "mpirun -n 4 -launcher-exec /x ./a"),
+    ("mpirun -n 4 -l -genv A 1 ./a", "intelmpi", "hydra", "mpiexec -n 4 -l -genv A 1 ./a"),
+    (
+        "mpirun -np 4 --map-by ppr:2:node:pe=4 ./a",
+        "openmpi4",
+        "srun",
+        "srun --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 ./a",
+    ),
+    (
+        "mpirun -np 4 --map-by socket --bind-to socket ./a",
+        "openmpi4",
+        "openmpi5",
+        "mpirun -np 4 --map-by package --bind-to package ./a",
+    ),
+    (
+        "mpirun -np 4 --mca pml ob1 --hostfile h ./a",
+        "openmpi4",
+        "openmpi5",
+        "mpirun -np 4 --mca pml ob1 --hostfile h ./a",
+    ),
+    ("mpirun -np 4 --mca pml ob1 ./a", "openmpi4", "srun", "OMPI_MCA_pml=ob1 srun --ntasks=4 ./a"),
+    ("mpirun -np 4 -x A=1 -x B ./a", "openmpi4", "srun", "A=1 srun --ntasks=4 ./a"),
+    ("mpirun -np 4 -x A=1 -x B ./a", "openmpi4", "hydra", "mpiexec -n 4 -genv A 1 ./a"),
+    (
+        "srun -n8 -N2 -c 4 --cpu-bind=cores --mpi=pmi2 ./a",
+        "srun",
+        "hydra",
+        "mpiexec -n 8 -ppn 4 -bind-to core:4 ./a",
+    ),
+    ("srun -n8 -c 2 -m block:block ./a", "srun", "hydra", "mpiexec -n 8 -bind-to core:2 ./a"),
+    ("srun -n8 --export=ALL,A=1 -D /w ./a", "srun", "openmpi5", "mpirun -np 8 -x A=1 --wdir /w ./a"),
+    (
+        "aprun -n 8 -N 4 -d 2 -cc cpu ./a",
+        "aprun",
+        "srun",
+        "srun --ntasks=8 --ntasks-per-node=4 --cpus-per-task=2 --cpu-bind=cores ./a",
+    ),
+    (
+        "mpiexec -n 8 --ppn 4 --cpu-bind socket ./a",
+        "pals",
+        "openmpi5",
+        "mpirun -np 8 --map-by ppr:4:node --bind-to package ./a",
+    ),
+    ("mpirun -np 1 ./a : -np 2 ./b", "openmpi4", "hydra", "mpiexec -n 1 ./a : -n 2 ./b"),
+]
+
+
+@pytest.mark.parametrize(("line", "source", "target", "expected"), CARRIED)
+def test_a_job_is_carried_over_to_another_launcher(parse, line, source, target, expected):
+    launch = switched(parse(line, source), target, {"hydra": "mpiexec", "srun": "srun"}.get(target, "mpirun"))
+    assert launch.shell_line() == expected
+
+
+REFUSED = [
+    ("mpirun -np 2 --mca btl self ./a", "openmpi4", "hydra", "'--mca btl self' cannot be said to hydra"),
+    ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", "'--prtemca a b' cannot be said"),
+    ("mpirun -np 2 --hostfile h ./a", "openmpi4", "hydra", "their host files are written differently"),
+    ("mpirun -np 2 --host a:1,b:1 ./a", "openmpi4", "srun", "'--host a:1,b:1' cannot be said to srun"),
+    ("mpirun -np 2 --bind-to board ./a", "openmpi4", "hydra", "'--bind-to board' cannot be said to hydra"),
+    ("mpirun -np 2 --report-bindings ./a", "openmpi4", "hydra", "'--report-bindings' cannot be said"),
+    ("mpirun --host a:2 ./a", "openmpi4", "hydra", "does not say how many ranks"),
+    ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", "'-launcher ssh' cannot be said to srun"),
+    ("srun -n 3 -N 2 ./a", "srun", "hydra", "'-N 2' cannot be said to hydra"),
+    ("srun -n 2 --multi-prog c", "srun", "hydra", "'--multi-prog' cannot be said to hydra"),
+    ("mpirun -np 1 -x A=1 ./a : -np 1 ./b", "openmpi4", "srun", "different variables"),
+    ("./a", "direct", "srun", "names no launcher"),
+]
+
+
+@pytest.mark.parametrize(("line", "source", "target", "reason"), REFUSED)
+def test_what_has_no_counterpart_is_refused_by_name(parse, line, source, target, reason):
+    with pytest.raises(MismatchError, match=reason):
+        switched(parse(line, source), target, "x")
+
+
+def test_the_same_dialect_only_changes_the_launcher_word(parse):
+    launch = switched(
+        parse("mpirun -n 2 -print-all-exitcodes ./a", "hydra"), "hydra", "/opt/mpich/bin/mpiexec"
+    )
+    assert launch.argv == ("/opt/mpich/bin/mpiexec", "-n", "2", "-print-all-exitcodes", "./a")
+
+
+def test_the_switch_is_told_with_what_it_replaces(parse):
+    setting = switched(parse("mpirun -np 2 ./a", "openmpi4"), "srun", "srun").settings[0]
+    assert (setting.value, setting.overrides) == ("srun", "mpirun -np 2 (command line)")
+
+
+def test_options_given_with_the_switch_are_written_for_the_new_launcher(parse):
+    spelling = Spelling(dialect="srun", launcher_words=("srun",), options=(("--mpi=pmix",),))
+    launch = render(parse("mpirun -np 2 ./a", "openmpi4"), [("launch-route", "srun", spelling)])
+    assert launch.argv == ("srun", "--mpi=pmix", "--ntasks=2", "./a")
+
+
+def test_two_knobs_that_want_different_launchers_are_refused(parse):
+    spellings = [(name, "x", Spelling(dialect=name, launcher_words=(name,))) for name in ("srun", "hydra")]
+    with pytest.raises(MismatchError, match="each want another launcher"):
+        render(parse("mpirun -np 2 ./a", "openmpi4"), spellings)
+
+
+@pytest.mark.parametrize("source", [name for name in dialects() if name != "direct"])
+@pytest.mark.parametrize("target", [name for name in dialects() if name != "direct"])
+def test_ranks_are_carried_between_any_two_launchers(parse, source, target):
+    word = dialects()[source].launcher_names[0]
+    launch = switched(parse(f"{word} -n 3 ./a", source), target, "launcher")
+    assert (
+        parse(" ".join(launch.argv).replace("launcher", dialects()[target].launcher_names[0]), target).ranks
+        == 3
+    )

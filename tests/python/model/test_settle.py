@@ -1,0 +1,48 @@
+"""Spellings that meet in one variable."""
+
+import pytest
+
+from mpiric.model.errors import MismatchError
+from mpiric.model.settle import merge_tunables, settle
+from mpiric.model.spelling import Spelling
+
+
+def test_tunables_of_two_knobs_end_up_in_one_variable() -> None:
+    spellings = {"malloc": Spelling(tunables={"a": "1"}), "huge-pages": Spelling(tunables={"b": "2"})}
+    settled = settle(spellings, {})
+    assert settled["malloc"].environment == {"GLIBC_TUNABLES": "a=1:b=2"}
+    assert settled["huge-pages"].environment == {}
+
+
+def test_tunables_of_the_user_are_kept() -> None:
+    settled = settle({"huge-pages": Spelling(tunables={"b": "2"})}, {"GLIBC_TUNABLES": "c=3:b=1"})
+    assert settled["huge-pages"].environment["GLIBC_TUNABLES"] == "c=3:b=2"
+
+
+def test_settling_twice_changes_nothing() -> None:
+    once = settle({"k": Spelling(tunables={"a": "1"}, environment={"X": "y"})}, {"GLIBC_TUNABLES": "b=2"})
+    assert settle(once, {"GLIBC_TUNABLES": "b=2"}) == once
+
+
+def test_a_knob_without_tunables_leaves_the_variable_alone() -> None:
+    assert "GLIBC_TUNABLES" not in settle({"k": Spelling()}, {"GLIBC_TUNABLES": "a=1"})["k"].environment
+
+
+def test_two_values_of_one_variable_are_refused_by_name() -> None:
+    with pytest.raises(MismatchError, match="one and two want different values of X"):
+        settle({"one": Spelling(environment={"X": "1"}), "two": Spelling(environment={"X": "2"})}, {})
+
+
+def test_the_same_value_from_two_knobs_is_no_contradiction() -> None:
+    spellings = {"one": Spelling(environment={"X": "1"}), "two": Spelling(environment={"X": "1"})}
+    assert settle(spellings, {}) == spellings
+
+
+def test_a_variable_that_is_set_is_not_taken_away() -> None:
+    settled = settle({"one": Spelling(environment={"X": "1"}), "two": Spelling(unset=("X", "Y"))}, {})
+    assert settled["two"].unset == ("Y",)
+
+
+@pytest.mark.parametrize("inherited", ["", ":", "nonsense", "=1"])
+def test_what_is_no_tunable_is_dropped(inherited: str) -> None:
+    assert merge_tunables(inherited, {"a": "1"}) == "a=1"

@@ -1,0 +1,12 @@
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.replay import ReplayHost
+
+DATA = Path(__file__).parents[2] / "data" / "machines"
+
+
+@pytest.fixture
+def debian12() -> ReplayHost:
+    return ReplayHost.load(DATA / "debian12.json")

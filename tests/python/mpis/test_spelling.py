@@ -1,0 +1,186 @@
+"""How the MPI implementations spell the knobs, and that every knob is spelled by somebody."""
+
+import pytest
+
+from mpiric.knobs import all_knobs, judge
+from mpiric.launchers import spell as spell_by_launcher
+from mpiric.model.candidates import CANDIDATES
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.mpis._spelling import implementations, spell
+
+from ..knobs.situations import MPIS, all_situations, machine, situation
+
+SITUATIONS = tuple(all_situations())
+BY_LABEL = {library.label: library for library in MPIS}
+
+
+def spelled(knob: str, value: str, here: Situation) -> Spelling | None:
+    own = all_knobs()[knob].spell
+    if own is not None:
+        return own(value, here)
+    by_launcher = spell_by_launcher(knob, value, here)
+    return by_launcher or spell(here.mpi.implementation, knob, value, here)
+
+
+def environment(knob: str, value: str, library: str, **more: int) -> dict[str, str]:
+    found = spell(BY_LABEL[library].implementation, knob, value, situation(BY_LABEL[library], **more))
+    assert found is not None
+    return dict(found.environment)
+
+
+BY_LAUNCHERS = ("binding", "mapping", "launch-route", "threads-per-rank")
+
+
+@pytest.mark.parametrize("knob", sorted(set(all_knobs()) - set(BY_LAUNCHERS)))
+def test_every_value_worth_trying_is_spelled_where_it_is_worth_trying(knob: str) -> None:
+    declared = all_knobs()[knob]
+    for here in SITUATIONS:
+        if judge(declared, here).applies:
+            for value in declared.values(here):
+                assert spelled(knob, value, here) is not None, (value, here.mpi.label, here.job.dialect)
+
+
+@pytest.mark.parametrize("knob", BY_LAUNCHERS)
+def test_every_value_worth_trying_of_a_launcher_is_spelled_by_some_launcher(knob: str) -> None:
+    declared = all_knobs()[knob]
+    tried = [(value, here) for here in SITUATIONS for value in declared.values(here)]
+    heard = {value for value, here in tried if spelled(knob, value, here) is not None}
+    assert heard == {value for value, _ in tried}
+
+
+@pytest.mark.parametrize("library", MPIS, ids=lambda library: library.label)
+def test_no_spelling_writes_an_empty_name_or_a_line_break(library: MpiLibrary) -> None:
+    here = situation(library, ranks=8, nodes=2)
+    for knob, declared in all_knobs().items():
+        for value in declared.values(here):
+            found = spell(library.implementation, knob, value, here) or Spelling()
+            assert all(name and "\n" not in name + text for name, text in found.environment.items())
+
+
+def test_the_implementations_that_spell_are_those_with_a_file() -> None:
+    assert implementations() == ("craympich", "intelmpi", "mpich", "mvapich", "openmpi")
+
+
+def test_a_knob_nobody_spells_is_none() -> None:
+    assert spell("mpich", "frobnicate", "1", situation()) is None
+
+
+def test_an_implementation_nobody_knows_spells_nothing() -> None:
+    assert spell("lam", "waiting", "yield", situation()) is None
+
+
+def test_mpich_yields_with_message_based_collectives() -> None:
+    found = environment("waiting", "yield", "mpich-5.0.2", ranks=4)
+    assert {
+        found[f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"]
+        for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
+    } == {"mpir"}
+
+
+def test_open_mpi_4_has_no_way_to_sleep() -> None:
+    assert spell("openmpi", "waiting", "sleep", situation(BY_LABEL["openmpi-4.1.4"], ranks=4)) is None
+
+
+@pytest.mark.parametrize(("label", "name"), [("openmpi-4.1.4", "vader"), ("openmpi-5.0.11", "sm")])
+def test_the_shared_memory_transport_of_open_mpi_is_named_by_its_version(label: str, name: str) -> None:
+    assert f"OMPI_MCA_btl_{name}_eager_limit" in environment("eager-node", "64KiB", label)
+
+
+@pytest.mark.parametrize("label", ["openmpi-4.1.4", "openmpi-5.0.11"])
+def test_the_segment_of_open_mpi_holds_its_free_list_of_eager_buffers(label: str) -> None:
+    found = environment("eager-node", "256KiB", label)
+    (segment,) = (int(value) for name, value in found.items() if name.endswith("segment_size"))
+    assert segment >= 512 * 256 * 1024
+
+
+@pytest.mark.parametrize("value", ["8KiB", "256KiB", "1MiB"])
+def test_no_fragment_of_open_mpi_is_smaller_than_an_eager_message(value: str) -> None:
+    found = environment("eager-node", value, "openmpi-5.0.11")
+    assert int(found["OMPI_MCA_btl_sm_max_send_size"]) >= int(found["OMPI_MCA_btl_sm_eager_limit"])
+
+
+def test_a_cell_of_mpich_holds_an_eager_message_and_its_header() -> None:
+    found = environment("eager-node", "64KiB", "mpich-5.0.2")
+    assert int(found["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"]) > 65536
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("mpich-4.0.2", "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE"), ("mpich-5.0.2", "MPIR_CVAR_CH4_PACK_BUFFER_SIZE")],
+)
+def test_buffers_for_packing_hold_a_cell_of_mpich(label: str, name: str) -> None:
+    found = environment("eager-node", "256KiB", label)
+    assert int(found[name]) >= int(found["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
+
+
+def test_an_algorithm_of_open_mpi_comes_with_the_switch_without_which_it_is_ignored() -> None:
+    found = environment("allreduce-algorithm", "ring", "openmpi-4.1.4")
+    assert found["OMPI_MCA_coll_tuned_allreduce_algorithm"] == "4"
+    assert found["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "1"
+
+
+def test_an_algorithm_of_mpich_takes_the_choice_from_the_device() -> None:
+    found = environment("bcast-algorithm", "binomial", "mpich-5.0.2")
+    assert found["MPIR_CVAR_BCAST_DEVICE_COLLECTIVE"] == "0"
+
+
+def test_an_algorithm_a_version_does_not_have_is_not_spelled() -> None:
+    assert spell("mpich", "allreduce-algorithm", "ring", situation(BY_LABEL["mpich-4.0.2"])) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "forced"),
+    [
+        ("openmpi-4.1.4", "OMPI_MCA_btl"),
+        ("openmpi-5.0.11", "OMPI_MCA_btl"),
+        ("mpich-4.0.2", "UCX_TLS"),
+    ],
+)
+def test_shared_memory_is_had_back_by_taking_the_forced_transport_away(label: str, forced: str) -> None:
+    library = BY_LABEL[label]
+    found = spell(library.implementation, "node-transport", "shared-memory", situation(library))
+    assert found is not None
+    assert forced in found.unset
+
+
+def test_mpich_is_told_that_its_ranks_share_a_node_after_all() -> None:
+    assert environment("node-transport", "shared-memory", "mpich-5.0.2")["MPIR_CVAR_NOLOCAL"] == "0"
+
+
+@pytest.mark.parametrize("label", ["openmpi-5.0.11", "intelmpi-2021.19"])
+def test_shared_memory_only_is_refused_across_nodes(label: str) -> None:
+    library = BY_LABEL[label]
+    here = situation(library, nodes=2)
+    assert spell(library.implementation, "node-transport", "shared-memory-only", here) is None
+
+
+def test_an_interface_reaches_every_layer_that_could_choose_another() -> None:
+    found = environment("network-interface", "eth0", "openmpi-5.0.11", nodes=2)
+    names = ("OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE")
+    assert {found[name] for name in names} == {"eth0"}
+
+
+def test_buffers_of_mpich_shrink_in_number_as_cells_and_ranks_grow() -> None:
+    brings = all_knobs()["eager-node"].brings
+    assert brings is not None
+    assert brings("1MiB", situation(BY_LABEL["mpich-5.0.2"], ranks=64))["node-buffers"] == "16"
+    assert "node-buffers" not in brings("8KiB", situation(BY_LABEL["mpich-5.0.2"], ranks=2))
+
+
+@pytest.mark.parametrize("implementation", implementations())
+def test_every_implementation_has_candidates_of_its_own(implementation: str) -> None:
+    assert any(candidate.implementation == implementation for candidate in CANDIDATES)
+
+
+def test_candidates_of_one_collective_have_different_names_in_each_version() -> None:
+    for library in MPIS:
+        version = tuple(int(part) for part in library.version.split("."))
+        mine = [c for c in CANDIDATES if c.implementation == library.implementation and c.exists_in(version)]
+        assert len({(c.collective, c.name) for c in mine}) == len(mine)
+
+
+def test_a_large_machine_does_not_change_what_a_knob_is_called() -> None:
+    here = situation(BY_LABEL["mpich-5.0.2"], on=machine(2, 64))
+    assert spell("mpich", "single-copy", "none", here) is not None

@@ -1,0 +1,41 @@
+"""Machines one does not have, as topologies."""
+
+from functools import cache
+from pathlib import Path
+
+from mpiric.machine import read_topology
+from mpiric.model.machine import Core, NumaNode, Topology
+from mpiric.model.placement import PlacementRequest, Plan
+from mpiric.placement import plan
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@cache
+def recorded(name: str) -> Topology:
+    """One of tests/data/machines."""
+    text = (DATA / "machines" / f"{name}.xml").read_text()
+    return read_topology(text)
+
+
+def made_up(*numa_cores: int, smt: int = 1) -> Topology:
+    """NUMA nodes with so many cores, one socket each; siblings are numbered after all cores."""
+    count = sum(numa_cores)
+    owners = [node for node, number in enumerate(numa_cores) for _ in range(number)]
+    cores = tuple(
+        Core(i, owner, owner, tuple(i + s * count for s in range(smt))) for i, owner in enumerate(owners)
+    )
+    nodes = tuple(
+        NumaNode(node, 1 << 30, tuple(pu for core in cores if core.numa_node == node for pu in core.pus))
+        for node in range(len(numa_cores))
+    )
+    return Topology(cores, nodes, ())
+
+
+def placed(topology: Topology, ranks: int, **wishes) -> Plan:
+    usable = wishes.pop("usable", ())
+    return plan(topology, PlacementRequest(ranks=ranks, **wishes), usable)
+
+
+def cores_of(made: Plan) -> list[list[int]]:
+    return [[core.index for core in seat.cores] for seat in made.seats]

@@ -1,0 +1,12 @@
+"""The table of the documentation."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_table_is_what_mpiric_plans():
+    words = [sys.executable, "-m", "tools.generate.placement_table", "--check"]
+    assert subprocess.run(words, cwd=ROOT).returncode == 0

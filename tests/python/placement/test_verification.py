@@ -1,0 +1,127 @@
+"""What is found wrong with jobs that sit badly, and nothing with those that sit well."""
+
+from tests.python.placement.machines import made_up, placed
+
+from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.placement.verification import Node, judge
+
+FOUR = made_up(4)
+NODE = Node(FOUR, FOUR.pus)
+ALL = FOUR.pus
+
+
+def rank(number: int, *masks: tuple[int, ...], job: str = "launcher 1", **facts) -> ProcessSeen:
+    """Its threads with their masks, all at work; a helper without work is always there."""
+    threads = tuple(ThreadSeen(i, "app", mask, mask[0], 10.0) for i, mask in enumerate(masks))
+    helper = ThreadSeen(99, "async", ALL, 0, 0.01)
+    return ProcessSeen(100 + number, number, "/bin/app", (*threads, helper), masks[0], job=job, **facts)
+
+
+def ids(node: Node, *ranks: ProcessSeen, plan=None) -> list[str]:
+    return [finding.id for finding in judge(node, ranks, plan)]
+
+
+def test_ranks_on_cores_of_their_own_are_fine():
+    assert ids(NODE, rank(0, (0,)), rank(1, (1,))) == []
+
+
+def test_threads_on_cores_of_their_own_are_fine():
+    assert ids(NODE, rank(0, (0,), (1,), omp_threads=2), rank(1, (2,), (3,), omp_threads=2)) == []
+    assert ids(NODE, rank(0, (0, 1), (0, 1)), rank(1, (2, 3), (2, 3))) == []
+
+
+def test_unbound_ranks_are_named():
+    found = judge(NODE, [rank(0, ALL), rank(1, ALL)])
+    assert [finding.id for finding in found] == ["unbound-ranks"]
+    assert "--bind-to core (instead of none)" in found[0].fix
+
+
+def test_threads_stacked_on_the_core_of_their_rank_are_named_with_their_width():
+    found = judge(NODE, [rank(0, (0,), (0,)), rank(1, (1,), (1,))])
+    assert found[0].id == "threads-stacked"
+    assert "srun --cpus-per-task=2" in found[0].fix
+    assert found[1].id == "idle-cores"
+
+
+def test_threads_nailed_to_one_core_of_several_are_named():
+    ranks = (rank(0, (0,), (0,), (1,), places="{0},{0},{1}"),)
+    assert ids(NODE, *ranks)[0] == "threads-on-one-core"
+
+
+def test_ranks_that_inherited_one_mask_are_told_where_it_comes_from():
+    found = judge(NODE, [rank(0, (0,)), rank(1, (0,))])
+    assert found[0].id == "ranks-overlap"
+    assert "inherited" in found[0].fix
+
+
+def test_wide_ranks_mapped_core_by_core_are_told_to_map_by_width():
+    found = judge(NODE, [rank(0, (0, 1), (0, 1)), rank(1, (1, 2), (1, 2))])
+    assert found[0].id == "ranks-overlap"
+    assert "-map-by core:T" in found[0].fix
+
+
+def test_two_jobs_on_the_same_cores_are_named():
+    ranks = [rank(0, (0,)), rank(1, (1,)), rank(2, (0,), job="launcher 2"), rank(3, (1,), job="launcher 2")]
+    found = judge(NODE, ranks)
+    assert [finding.id for finding in found] == ["jobs-overlap"]
+    assert "launcher 2" in found[0].evidence
+
+
+def test_two_jobs_on_cores_of_their_own_are_fine():
+    assert ids(NODE, rank(0, (0,)), rank(0, (1,), job="launcher 2")) == []
+
+
+def test_a_control_group_smaller_than_the_request_is_named():
+    ranks = [rank(i, (0, 1), cgroup_cpus=(0, 1)) for i in range(4)]
+    assert ids(NODE, *ranks)[0] == "cgroup-too-small"
+
+
+def test_a_quota_smaller_than_the_request_is_named():
+    assert ids(Node(FOUR, ALL, quota=1.0), rank(0, (0,)), rank(1, (1,)))[0] == "cgroup-too-small"
+
+
+def test_more_ranks_than_cores_are_oversubscribed():
+    assert ids(NODE, *(rank(i, ALL) for i in range(6)))[0] == "oversubscribed"
+
+
+def test_ranks_as_planned_are_fine():
+    made = placed(FOUR, 2, threads=2, policy="compact")
+    assert ids(NODE, rank(0, (0, 1), (0, 1)), rank(1, (2, 3), (2, 3)), plan=made) == []
+    assert ids(NODE, rank(0, (0,), (1,)), rank(1, (2,), (3,)), plan=made) == []
+
+
+def test_ranks_elsewhere_than_planned_are_named_with_both_places():
+    made = placed(FOUR, 2, policy="compact")
+    found = judge(NODE, [rank(0, (1,)), rank(1, (0,))], made)
+    assert found[0].id == "not-as-planned"
+    assert "may run on 1, planned is 0" in found[0].evidence
+
+
+def test_a_planned_core_that_nothing_reaches_is_idle():
+    made = placed(FOUR, 2, threads=2, policy="compact")
+    ranks = [rank(0, (0,), (0,)), rank(1, (2, 3), (2, 3))]
+    idle = [finding for finding in judge(NODE, ranks, made) if finding.id == "idle-cores"]
+    assert "core 1 " in idle[0].evidence
+
+
+def test_memory_on_another_numa_node_is_named():
+    two = made_up(2, 2)
+    node = Node(two, two.pus)
+    assert ids(node, rank(0, (0,), memory_pages={0: 1000, 1: 90000}), rank(1, (1,))) == ["far-memory"]
+    assert ids(node, rank(0, (0,), memory_pages={0: 90000, 1: 1000}), rank(1, (1,))) == []
+
+
+def test_memory_placed_by_one_thread_for_others_is_named():
+    two = made_up(2, 2)
+    ranks = (rank(0, (0,), (1,), (2,), (3,), memory_pages={0: 90000}),)
+    assert ids(Node(two, two.pus), *ranks) == ["first-touch"]
+
+
+def test_every_job_is_judged_that_is_asked_about():
+    ranks = [rank(0, ALL), rank(1, ALL), rank(2, ALL, job="b"), rank(3, ALL, job="b")]
+    found = judge(NODE, ranks, about={p.pid for p in ranks})
+    assert [finding.id for finding in found] == ["unbound-ranks"] * 2
+
+
+def test_nothing_is_wrong_where_nothing_runs():
+    assert judge(NODE, []) == ()

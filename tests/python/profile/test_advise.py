@@ -1,0 +1,73 @@
+"""Rules of advice: each can be quoted, names numbers and knobs that exist, and holds only when it should."""
+
+import re
+
+import pytest
+
+from mpiric import knobs
+from mpiric.model.record import ReceiveTiming
+from mpiric.profile.advise import rules
+from mpiric.profile.analyse import analyse
+
+from .records import cell, rank, record
+
+NUMBERS = analyse(record(rank(0, 1.0, cell("MPI_Send", 1, 8, 0.1)), rank(1, 1.0))).numbers
+KINDS = {"poll_share"}  # of a class of functions that this record does not call
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
+def test_a_rule_looks_at_numbers_that_exist(rule):
+    quoted = re.findall(r"{(\w+):", rule.says + rule.evidence + rule.fix)
+    named = (
+        {condition.number for condition in rule.when} | set(quoted) | ({rule.gain} if rule.gain else set())
+    )
+    assert named - KINDS <= set(NUMBERS)
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
+def test_a_rule_names_knobs_that_exist_and_its_source(rule):
+    assert set(rule.knobs) <= set(knobs.all_knobs())
+    assert rule.source
+    assert rule.fix
+
+
+def test_rules_have_names_of_their_own():
+    assert len({rule.id for rule in rules()}) == len(rules())
+
+
+def advice_of(*ranks):
+    return {advice.finding.id: advice for advice in analyse(record(*ranks)).advice}
+
+
+def test_even_ranks_that_compute_are_left_in_peace():
+    busy = {"host": "n1", "time.user_us": "9900000"}
+    ranks = (
+        rank(n, 10.0, cell("MPI_Allreduce", 9, 72, 0.1), facts={**busy, "affinity": str(n)}) for n in range(2)
+    )
+    assert advice_of(*ranks) == {}
+
+
+def test_uneven_work_is_told_with_the_busiest_rank():
+    given = advice_of(
+        rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0)),
+        rank(1, 10.0, cell("MPI_Allreduce", 1, 8, 1.0)),
+    )
+    assert "rank 1 works 1.50 times as long as the mean" in given["load-imbalance"].finding.evidence
+    assert given["load-imbalance"].gain_share == pytest.approx(0.3)
+
+
+def test_late_receives_are_told_with_their_counts():
+    late = ReceiveTiming(100, 60, 1 << 20, 4096)
+    given = advice_of(rank(0, 10.0, cell("MPI_Recv", 100, 1 << 20, 2.0, size_bin=14), receives=late))
+    assert "60 % of 100 receives" in given["late-receives"].finding.evidence
+    assert "1 MiB" in given["late-receives"].finding.evidence
+
+
+def test_the_most_promising_advice_comes_first():
+    given = analyse(
+        record(
+            rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0)), rank(1, 10.0, cell("MPI_Allreduce", 1, 8, 1.0))
+        )
+    ).advice
+    gains = [advice.gain_share for advice in given]
+    assert gains == sorted(gains, reverse=True)

@@ -1,0 +1,137 @@
+"""Derived numbers of records whose numbers are known."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric.model.record import CommunicatorRow, RankState, TrafficKind
+from mpiric.profile.analyse import analyse
+
+from .records import WORLD, cell, file, rank, record, sent
+
+
+def uneven():
+    """Rank 0 works 8 of 10 s, rank 1 works 4 and waits for it in the collective."""
+    return record(
+        rank(0, 10.0, cell("MPI_Init", 1, 0, 3.0), cell("MPI_Allreduce", 4, 400, 2.0, size_bin=7)),
+        rank(1, 10.0, cell("MPI_Init", 1, 0, 3.0), cell("MPI_Allreduce", 4, 400, 6.0, size_bin=7)),
+    )
+
+
+def test_start_up_is_not_part_of_the_share_of_mpi():
+    assert analyse(uneven()).mpi_share == pytest.approx(8.0 / 20.0)
+
+
+def test_calls_and_bytes_are_summed_over_ranks():
+    use = next(use for use in analyse(uneven()).functions if use.name == "MPI_Allreduce")
+    assert (use.calls, use.bytes, use.time_s, use.ranks, use.slowest_rank) == (8, 800, 8.0, 2, 1)
+
+
+def test_load_balance_is_mean_over_longest_useful_time():
+    assert analyse(uneven()).efficiencies.load_balance == pytest.approx(6.0 / 8.0)
+
+
+def test_parallel_efficiency_is_the_product_of_its_parts():
+    e = analyse(uneven()).efficiencies
+    assert e.parallel == pytest.approx(0.6)
+    assert e.parallel == pytest.approx(e.load_balance * e.serialisation * e.transfer)
+
+
+def test_the_quickest_rank_of_a_collective_waits_for_nobody():
+    (use,) = analyse(uneven()).collectives
+    assert use.waited_s == pytest.approx(4.0)
+
+
+def test_a_measured_barrier_counts_as_waiting_and_as_mpi():
+    profile = analyse(
+        record(*(rank(n, 10.0, cell("MPI_Allreduce", 1, 8, 1.0, waited_s=2.0)) for n in range(2)))
+    )
+    assert profile.mpi_share == pytest.approx(0.3)
+    assert profile.collectives[0].waited_s == pytest.approx(4.0)
+    assert "measured" in profile.efficiencies.method
+
+
+def test_sizes_have_the_bounds_of_their_powers_of_two():
+    (use,) = analyse(uneven()).sizes
+    assert (use.low_bytes, use.high_bytes, use.calls, use.bytes) == (64, 127, 8, 800)
+
+
+def test_messages_are_kept_by_direction_and_what_is_got_flows_back():
+    profile = analyse(
+        record(
+            rank(0, 1.0, peers=(sent(1, 3, 30), sent(1, 2, 16, TrafficKind.GET), sent(None, 1, 5))),
+            rank(1, 1.0, peers=(sent(0, 1, 7),)),
+        )
+    )
+    assert [(m.source, m.destination, m.messages, m.bytes) for m in profile.p2p] == [
+        (0, 1, 3, 30),
+        (1, 0, 1, 7),
+    ]
+    assert [(m.source, m.destination, m.bytes) for m in profile.one_sided] == [(1, 0, 16)]
+    assert profile.numbers["outside_world_bytes"] == 5
+
+
+def test_node_traffic_is_that_of_the_ranks_on_them():
+    ranks = [rank(n, 1.0, facts={"host": f"n{n // 2}"}, peers=(sent((n + 1) % 4, 1, 10),)) for n in range(4)]
+    profile = analyse(record(*ranks))
+    assert profile.nodes == ("n0", "n1")
+    assert [(m.source, m.destination, m.bytes) for m in profile.node_traffic] == [
+        (0, 0, 10),
+        (0, 1, 10),
+        (1, 0, 10),
+        (1, 1, 10),
+    ]
+    assert profile.numbers["off_node_share"] == 0.5
+
+
+def test_one_communicator_is_one_on_all_its_ranks_and_those_of_single_ranks_stand_together():
+    alone = [CommunicatorRow(n, 0, 1, 0, 0, False, False, False, "MPI_COMM_SELF") for n in range(2)]
+    ranks = [
+        rank(
+            n,
+            1.0,
+            cell("MPI_Allreduce", 1, 8, 0.1),
+            replace(cell("MPI_Allreduce", 2, 8, 0.1), communicator=1),
+            communicators=(WORLD, alone[n]),
+        )
+        for n in range(2)
+    ]
+    uses = {use.label: use for use in analyse(record(*ranks)).communicators}
+    assert {label: (use.size, use.ranks, use.calls) for label, use in uses.items()} == {
+        "MPI_COMM_WORLD": (2, (0, 1), 2),
+        "MPI_COMM_SELF": (1, (0, 1), 4),
+    }
+
+
+def test_communicators_of_one_name_are_numbered():
+    rows = [CommunicatorRow(m, 0, 2, 0, 0, False, False, False, "row") for m in (5, 6)]
+    ranks = [rank(n, 1.0, cell("MPI_Allreduce", 1, 8, 0.1), communicators=(rows[n],)) for n in range(2)]
+    assert {use.label for use in analyse(record(*ranks)).communicators} == {"row #1", "row #2"}
+
+
+def test_files_are_summed_over_the_ranks_that_share_them():
+    ranks = [
+        rank(n, 1.0, files=(file("/d/out", writes=10, bytes_written=100, small=10, write_s=0.1),))
+        for n in (0, 1)
+    ]
+    profile = analyse(record(*ranks))
+    assert (profile.files[0].ranks, profile.files[0].writes, profile.files[0].bytes_written) == (2, 20, 200)
+    assert profile.numbers["io_share"] == pytest.approx(0.1)
+    assert profile.numbers["one_rank_write_share"] == 0
+
+
+def test_ranks_that_died_or_left_nothing_are_named():
+    notes = analyse(record(rank(0, 1.0), rank(2, 1.0, state=RankState.RUNNING), world_size=3)).notes
+    assert any("1 of 3 ranks left no data: 1" in note for note in notes)
+    assert any(note.endswith("here: 2") for note in notes)
+
+
+def test_a_record_of_ranks_that_died_at_once_can_be_read():
+    profile = analyse(record(rank(0, 0.0, cell("MPI_Send", 1, 8, 0.0), state=RankState.RUNNING)))
+    assert profile.mpi_share == 0.0
+    assert profile.functions[0].calls == 1
+
+
+def test_two_ranks_on_one_cpu_are_a_crowd():
+    ranks = [rank(n, 1.0, facts={"host": "n1", "affinity": "0"}) for n in range(2)]
+    assert analyse(record(*ranks)).numbers["ranks_per_cpu"] == 2.0

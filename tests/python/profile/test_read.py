@@ -1,0 +1,168 @@
+"""Reading records: the sample of each version, and files that are damaged, cut, or made to hurt."""
+
+import contextlib
+import lzma
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.record import RankState, TrafficKind
+from mpiric.profile import layout
+from mpiric.profile.read import RecordError, read_record
+
+DATA = Path(__file__).parents[2] / "data/record"
+SAMPLE = (
+    DATA / "v1/record.mpiric"
+)  # 4 ranks of a ring: 100 messages of 4 bytes to the next rank, 100 Allreduce of 8
+KILLED = DATA / "v1/killed.part.xz"  # one rank that was killed after 50 rounds
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory):
+    path = tmp_path_factory.mktemp("part") / "killed.part"
+    path.write_bytes(lzma.decompress(KILLED.read_bytes()))
+    return path
+
+
+@pytest.fixture(scope="module", params=["merged", "part"])
+def source(request, part):
+    return SAMPLE if request.param == "merged" else part
+
+
+@pytest.fixture(scope="module")
+def record():
+    return read_record(SAMPLE)
+
+
+def test_all_ranks_are_there_in_order(record):
+    assert [one.rank for one in record.ranks] == [0, 1, 2, 3]
+    assert record.missing == ()
+
+
+def test_messages_to_the_next_rank_are_exact(record):
+    for one in record.ranks:
+        to_next = [p for p in one.peers if p.world_rank == (one.rank + 1) % 4]
+        assert [(p.kind, p.messages, p.bytes) for p in to_next] == [(TrafficKind.MESSAGE, 100, 400)]
+
+
+def test_ranks_of_a_half_are_given_in_the_world(record):
+    sender = record.ranks[0]  # rank 0 of the even half sends 500 bytes to rank 1 of it, which is rank 2
+    assert [(p.messages, p.bytes) for p in sender.peers if p.world_rank == 2] == [(1, 500)]
+
+
+def test_collective_volume_is_apart_from_messages(record):
+    for one in record.ranks:
+        cells = [cell for cell in one.cells if cell.function == "MPI_Allreduce"]
+        assert [(cell.calls, cell.bytes, cell.size_bin) for cell in cells] == [(100, 800, 4)]
+
+
+def test_a_communicator_has_one_identity_on_all_its_ranks(record):
+    halves = [next(row for row in one.communicators if row.name == "half") for one in record.ranks]
+    assert halves[0].members == halves[2].members != halves[1].members == halves[3].members
+    assert {row.ordinal for row in halves} == {0}
+
+
+def test_each_function_has_a_class(record):
+    assert record.function_classes["MPI_Send"] == "send"
+    assert record.function_classes["MPI_Allreduce"] == "collective"
+
+
+def test_facts_name_the_library_and_the_place(record):
+    facts = record.ranks[0].facts
+    assert facts["mpi.family"] == "mpich"
+    assert facts["affinity"]
+    assert int(facts["memory.peak_kib"]) > 0
+
+
+def test_the_part_of_a_killed_rank_can_be_read(part):
+    (rank,) = read_record(part).ranks
+    assert rank.state is RankState.RUNNING
+    assert sum(cell.calls for cell in rank.cells if cell.function == "MPI_Allreduce") == 50
+
+
+def test_a_directory_of_parts_is_one_record(part, tmp_path):
+    shutil.copy(part, tmp_path / "rank-0.host.1.part")
+    found = read_record(tmp_path)
+    assert len(found.ranks) == 1
+    assert found.world_size == 1
+
+
+def test_an_empty_directory_is_no_record(tmp_path):
+    with pytest.raises(MpiricError, match="no record"):
+        read_record(tmp_path)
+
+
+def attempt(tmp_path: Path, data: bytes) -> None:
+    """Reading either works or fails with our own error."""
+    path = tmp_path / "record.mpiric"
+    path.write_bytes(data)
+    with contextlib.suppress(RecordError):
+        read_record(path)
+
+
+def test_every_cut_gives_an_error_or_less(tmp_path, source):
+    data = source.read_bytes()
+    for length in [*range(400), *range(400, len(data), len(data) // 40)]:
+        attempt(tmp_path, data[:length])
+
+
+def test_a_merged_record_that_is_cut_is_refused(tmp_path):
+    path = tmp_path / "record.mpiric"
+    path.write_bytes(SAMPLE.read_bytes()[:-1])
+    with pytest.raises(RecordError):
+        read_record(path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_flipped_bits_never_escape(tmp_path_factory, source, data):
+    raw = bytearray(source.read_bytes())
+    for _ in range(data.draw(st.integers(1, 8))):
+        raw[data.draw(st.integers(0, min(len(raw), 2000) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    attempt(tmp_path_factory.mktemp("flipped"), bytes(raw))
+
+
+def test_a_flipped_bit_in_a_rank_is_noticed(tmp_path):
+    raw = bytearray(SAMPLE.read_bytes())
+    raw[layout.MERGED.size + layout.IMAGE.size + 300] ^= 1
+    path = tmp_path / "record.mpiric"
+    path.write_bytes(bytes(raw))
+    with pytest.raises(RecordError, match="changed"):
+        read_record(path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(numbers=st.lists(st.integers(0, 2**64 - 1), min_size=24, max_size=24))
+def test_hostile_sizes_do_not_become_memory(tmp_path_factory, part, numbers):
+    """Every offset, stride and count of the head replaced by anything."""
+    raw = bytearray(part.read_bytes()[:200_000])
+    for position, number in enumerate(numbers):
+        at = layout.IMAGE.size + position * 8
+        raw[at : at + 8] = number.to_bytes(8, "little")
+    attempt(tmp_path_factory.mktemp("hostile"), bytes(raw))
+
+
+def test_another_version_is_named(tmp_path):
+    raw = bytearray(SAMPLE.read_bytes())
+    raw[8] = 99
+    path = tmp_path / "record.mpiric"
+    path.write_bytes(bytes(raw))
+    with pytest.raises(RecordError, match="version 99"):
+        read_record(path)
+
+
+def test_structs_have_the_documented_sizes():
+    assert layout.STRIDES == {
+        "cells": 192,
+        "communicators": 64,
+        "peers": 24,
+        "regions": 64,
+        "files": 248,
+        "sites": 48,
+        "names": 1,
+        "facts": 1,
+    }

@@ -1,0 +1,174 @@
+"""The report on a record: text, JSON, and the page in a real browser."""
+
+import io
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.python.profile.records import cell, file, rank, record, sent
+
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Message
+from mpiric.profile.analyse import analyse
+from mpiric.profile.compare import compare
+from mpiric.report.comparison_html import comparison_html
+from mpiric.report.profile_html import charts_library, in_script, profile_html
+from mpiric.report.profile_json import profile_json
+from mpiric.report.profile_text import print_profile
+from mpiric.report.sections import ORDER
+from mpiric.report.sections.traffic import packed
+
+ROOT = Path(__file__).parents[3]
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--v=0"),
+)
+
+
+def profile_of(ranks: int = 4, neighbours: int = 1):
+    return analyse(
+        record(
+            *(
+                rank(
+                    number,
+                    10.0,
+                    cell("MPI_Send", 5, 5000, 1.0, size_bin=10),
+                    cell("MPI_Allreduce", 4, 32, 1.0 + number / ranks, size_bin=4),
+                    peers=tuple(sent((number + step) % ranks, 5, 5000) for step in range(1, neighbours + 1)),
+                    files=(file("/data/</script><b>", writes=1, bytes_written=9, write_s=0.1),),
+                )
+                for number in range(ranks)
+            )
+        ),
+        "mpirun -n 4 ./app '<x>'",
+    )
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag == "section":
+            self.sections.append(found["id"])
+        self.addresses += [found[name] for name in ("src", "href") if name in found]
+
+
+def test_every_section_has_a_file_and_a_place_in_the_page():
+    modules = {path.stem for path in (ROOT / "src/mpiric/report/sections").glob("[!_]*.py")}
+    assert set(ORDER) == modules
+    assert Page(profile_html(profile_of(), "1")).sections == list(ORDER)
+
+
+def test_the_page_asks_nothing_of_the_network():
+    page = Page(profile_html(profile_of(), "1"))
+    assert [address for address in page.addresses if not address.startswith("#")] == []
+
+
+def test_names_from_the_run_cannot_become_markup():
+    text = profile_html(profile_of(), "1")
+    assert "</script><b>" not in text
+    assert "&#39;&lt;x&gt;&#39;" in text
+
+
+def test_text_in_a_script_cannot_end_it():
+    assert "</script" not in in_script("a</script><!--b")
+    assert json.loads(in_script(json.dumps("</script>"))) == "</script>"
+
+
+def test_the_json_has_the_keys_scripts_rely_on():
+    data = json.loads(json.dumps(profile_json(profile_of())))
+    assert data["ranks"] == 4
+    assert data["p2p"] == [[0, 1, 5, 5000], [1, 2, 5, 5000], [2, 3, 5, 5000], [3, 0, 5, 5000]]
+    assert {"name": "MPI_Send", "calls": 20, "bytes": 20000}.items() <= next(
+        row for row in data["functions"] if row["name"] == "MPI_Send"
+    ).items()
+    assert data["collective"][0]["communicator"] == data["communicators"][0]["name"] == "MPI_COMM_WORLD"
+    assert set(data["findings"][0]) >= set(Finding.__dataclass_fields__)
+    assert set(data) >= {"wall_s", "mpi_share", "sizes", "io"}
+
+
+def test_the_letter_fits_one_screen():
+    page = io.StringIO()
+    print_profile(profile_of(), Console(file=page, width=100), "/x/report.html")
+    assert len(page.getvalue().splitlines()) <= 40
+    assert "/x/report.html" in page.getvalue()
+
+
+def test_a_matrix_too_large_for_a_page_joins_neighbouring_ranks(monkeypatch):
+    monkeypatch.setattr("mpiric.report.sections.traffic._MOST_ENTRIES", 4)
+    ring = [Message(at, (at + 1) % 8, 1, 10) for at in range(8)]
+    small = packed(ring, 8)
+    assert (small["per_entry"], small["size"]) == (4, 8)
+    assert small["count"] == 4
+
+
+def test_a_comparison_is_a_page_of_its_own():
+    both = compare(("a", profile_of()), ("b", profile_of(8)))
+    assert Page(comparison_html(both, "1")).sections == ["overview", "functions", "calls", "sizes", "advice"]
+
+
+def browse(page: str, tmp_path: Path) -> tuple[str, list[str]]:
+    """The page as the browser has it after its scripts ran, and what its console says."""
+    path = tmp_path / "report.html"
+    path.write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        [
+            shutil.which("chromium"),
+            *FLAGS,
+            f"--user-data-dir={tmp_path}/browser",
+            "--virtual-time-budget=3000",
+            "--dump-dom",
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.requires("chromium")
+def test_a_browser_draws_every_chart_without_complaint(tmp_path):
+    assert charts_library(), "run tools/setup/charts"
+    dom, said = browse(profile_html(profile_of(), "1"), tmp_path)
+    assert said == []
+    assert Page(dom).sections == list(ORDER)
+    assert re.search(r'data-charts="3"', dom)
+    assert dom.count("<canvas") >= 3
+
+
+@pytest.mark.requires("chromium")
+def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
+    """What is drawn are cells of the picture, however long the list of messages is."""
+    page = profile_html(profile_of(10_000, neighbours=6), "1")
+    counting = """<script>
+      for (let at = 0; at < 8; at += 1) { document.getElementById("matrix-in").click(); }
+      const shown = drawn.find(({ chart }) => chart.getDom().dataset.chart === "matrix");
+      shown.paint();
+      document.body.dataset.cells = String(shown.chart.getOption().series[0].data.length);
+      document.body.dataset.where = document.getElementById("matrix-where").textContent;
+    </script></body>"""
+    dom, said = browse(page.replace("</body>", counting), tmp_path)
+    assert said == []
+    assert 0 < int(re.search(r'data-cells="(\d+)"', dom)[1]) <= 96 * 96
+    first, last = map(int, re.search(r'data-where="(\d+)–(\d+)', dom).groups())
+    assert last - first + 1 == pytest.approx(10_000 / 2**8, abs=4)
+
+
+@pytest.mark.requires("chromium")
+def test_without_the_library_the_tables_are_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("mpiric.report.profile_html.charts_library", lambda: "")
+    dom, said = browse(profile_html(profile_of(), "1"), tmp_path)
+    assert said == []
+    assert "without-charts" in dom
+    assert "MPI_Allreduce" in dom

@@ -1,0 +1,37 @@
+"""What Slurm 22.05 said in the virtual cluster, and a host that says it again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.host.host import Completed
+
+DATA = Path(__file__).parents[2] / "data/schedulers"
+AWAY = Completed(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n")
+UNKNOWN = Completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
+
+
+def text(name: str) -> str:
+    return (DATA / name).read_text()
+
+
+def environment(name: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text(name).splitlines())
+
+
+@dataclass
+class SlurmHost:
+    """Answers each command with the next of its list; the last one stays."""
+
+    answers: Mapping[str, list[Completed]]
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def which(self, name: str) -> str | None:
+        return f"/usr/bin/{name}" if name in self.answers else None
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        self.asked.append(tuple(argv))
+        answers = self.answers.get(argv[0])
+        if not answers:
+            return Completed(127, "", "not found")
+        return answers.pop(0) if len(answers) > 1 else answers[0]

@@ -1,0 +1,60 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpiric.model.batch import NodeShape
+from mpiric.model.errors import MpiricError
+from mpiric.schedulers._layout import Wish, plan_layout
+
+BETZY = NodeShape(2, 64, 2)
+
+
+def test_pure_mpi_puts_a_rank_on_every_core():
+    layout = plan_layout(Wish(ranks=4096), BETZY)
+    assert (layout.nodes, layout.ranks_per_node) == (32, 128)
+
+
+def test_hybrid_fills_the_node_with_threads():
+    layout = plan_layout(Wish(nodes=1200, threads=16), BETZY)
+    assert (layout.ranks, layout.ranks_per_node, layout.kind) == (9600, 8, "hybrid")
+
+
+def test_bandwidth_bound_takes_every_second_core():
+    layout = plan_layout(Wish(nodes=1, bandwidth_bound=True), BETZY)
+    assert (layout.ranks_per_node, layout.cores_per_rank) == (64, 2)
+
+
+def test_ranks_are_spread_evenly_over_the_nodes_asked_for():
+    assert plan_layout(Wish(nodes=3, ranks=10), BETZY).ranks_per_node == 4
+
+
+def test_ranks_that_do_not_fit_are_an_error_that_says_how_many_nodes_would_do():
+    with pytest.raises(MpiricError) as caught:
+        plan_layout(Wish(nodes=2, ranks=300), BETZY)
+    assert caught.value.hint == "they need 3 nodes"
+
+
+def test_more_threads_than_cores_are_an_error():
+    with pytest.raises(MpiricError, match="129 threads do not fit"):
+        plan_layout(Wish(threads=129), BETZY)
+
+
+@given(
+    st.builds(
+        Wish,
+        nodes=st.integers(0, 50),
+        ranks=st.integers(0, 5000),
+        ranks_per_node=st.integers(0, 130),
+        threads=st.integers(1, 130),
+        bandwidth_bound=st.booleans(),
+    ),
+    st.builds(NodeShape, st.integers(1, 4), st.integers(1, 64), st.integers(1, 2)),
+)
+def test_no_core_is_given_twice_and_every_rank_has_a_place(wish, shape):
+    try:
+        layout = plan_layout(wish, shape)
+    except MpiricError:
+        return
+    assert layout.ranks_per_node * layout.cores_per_rank <= shape.cores
+    assert 1 <= layout.ranks <= layout.nodes * layout.ranks_per_node
+    assert layout.threads_per_rank <= layout.cores_per_rank

@@ -1,0 +1,38 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpiric.model.errors import MpiricError
+from mpiric.schedulers._lists import counts_of, folded, hosts_of
+
+
+def test_ranges_and_single_names_are_expanded():
+    assert hosts_of("n[1-3,7],login") == ("n1", "n2", "n3", "n7", "login")
+
+
+def test_leading_zeros_are_kept():
+    assert hosts_of("kp[008-010]") == ("kp008", "kp009", "kp010")
+
+
+def test_names_stay_in_the_order_written():
+    assert hosts_of("b1,a[1-2]") == ("b1", "a1", "a2")
+
+
+def test_a_list_that_cannot_be_read_is_an_error_that_names_it():
+    with pytest.raises(MpiricError, match=r"n\[1-"):
+        hosts_of("n[1-")
+
+
+def test_repeated_counts_are_expanded():
+    assert counts_of("2(x3),1") == (2, 2, 2, 1)
+
+
+def test_counts_that_cannot_be_read_are_an_error():
+    with pytest.raises(MpiricError):
+        counts_of("2(x")
+
+
+@given(st.sets(st.integers(1, 2000), min_size=1, max_size=50))
+def test_folding_and_expanding_give_the_hosts_back(numbers):
+    names = [f"n{number}" for number in sorted(numbers)]
+    assert list(hosts_of(folded(names))) == names

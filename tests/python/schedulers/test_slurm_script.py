@@ -1,0 +1,86 @@
+import os
+import subprocess
+import sys
+from shutil import which
+
+import pytest
+
+from mpiric.model.batch import NodeShape
+from mpiric.model.errors import MpiricError
+from mpiric.schedulers._layout import Wish, plan_layout
+from mpiric.schedulers._script_languages import language_of
+from mpiric.schedulers._slurm_script import Wording, script_lines, srun_words, text_of
+
+BETZY, PLAIN = NodeShape(2, 64, 2), NodeShape(2, 8)
+
+
+def written(wish, shape=BETZY, launch=("srun", "./app"), **wording):
+    return text_of(script_lines(plan_layout(wish, shape), shape, Wording(**wording), launch))
+
+
+def test_the_first_line_is_the_shebang():
+    assert written(Wish(), shebang="#!/bin/bash -l").startswith("#!/bin/bash -l\n")
+
+
+def test_every_directive_comes_before_the_first_command():
+    lines = written(Wish(threads=4), setup=("module load x",)).splitlines()
+    commands = [at for at, line in enumerate(lines) if line and not line.startswith("#")]
+    assert max(at for at, line in enumerate(lines) if line.startswith("#SBATCH")) < min(commands)
+
+
+def test_half_of_the_cores_are_explained():
+    assert "half of the 128 cores saturate the memory" in written(Wish(bandwidth_bound=True))
+
+
+def test_one_hardware_thread_of_each_core_is_asked_for_where_cores_have_several():
+    assert "--hint=nomultithread" in written(Wish())
+    assert "nomultithread" not in written(Wish(), PLAIN)
+
+
+def test_srun_is_told_the_cores_of_a_rank_again():
+    words = srun_words(plan_layout(Wish(threads=4), PLAIN), PLAIN, "pmix")
+    assert {"--cpus-per-task=4", "--cpu-bind=cores", "--mpi=pmix"} <= set(words)
+
+
+def test_a_users_own_srun_gets_them_from_the_environment():
+    assert "export SRUN_CPUS_PER_TASK=4" in written(Wish(threads=4), PLAIN)
+
+
+def test_threads_are_spread_when_every_second_core_works():
+    assert "export OMP_PROC_BIND=spread" in written(Wish(threads=2, bandwidth_bound=True))
+
+
+def test_shell_lines_in_a_python_script_are_an_error():
+    with pytest.raises(MpiricError, match="lines of a shell"):
+        written(Wish(), shebang="#!/usr/bin/env python3", setup=("module load x",))
+
+
+def test_a_language_that_is_not_known_is_an_error_that_lists_those_known():
+    with pytest.raises(MpiricError) as caught:
+        language_of("#!/usr/bin/perl")
+    assert "bash" in caught.value.hint
+
+
+def test_options_of_env_are_not_taken_for_the_language():
+    assert "zsh" in language_of("#!/usr/bin/env -S zsh -l").names
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "sh",
+        "bash",
+        "python3",
+        *(pytest.param(name, marks=pytest.mark.requires(name)) for name in ("dash", "zsh", "fish", "tcsh")),
+    ],
+)
+def test_the_script_hands_variables_and_arguments_over_unchanged(shell, tmp_path):
+    path = which(shell) or sys.executable
+    show = "import os, sys; print([os.environ['STRANGE'], *sys.argv[1:]])"
+    strange = "two words, a 'quote', $HOME"
+    launch = (sys.executable, "-c", show, strange)
+    script = tmp_path / "job"
+    script.write_text(written(Wish(), launch=launch, shebang=f"#!{path}", environment={"STRANGE": strange}))
+    script.chmod(0o755)
+    done = subprocess.run([script], capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)})
+    assert done.stdout.strip() == str([strange, strange])

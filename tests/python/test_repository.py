@@ -1,0 +1,53 @@
+"""What holds for the repository as a whole."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CEILING = 400  # lines of a hand-written file
+ROOMS = sorted(path.parent.name for path in (ROOT / "src/mpiric").glob("*/__init__.py"))
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = [ROOT / name for name in done.stdout.split("\0") if name.endswith(suffixes)]
+    return [path for path in paths if path.is_file() and "generated" not in path.parts]
+
+
+def test_no_hand_written_source_is_longer_than_the_ceiling():
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in tracked(".py", ".cpp", ".hpp", ".c", ".h")
+        if (count := path.read_text().count("\n")) > CEILING
+    }
+    assert long == {}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_says_what_it_is_for(room):
+    assert (ROOT / "src/mpiric" / room / "__init__.py").read_text().startswith('"""')
+
+
+def test_make_alone_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    declared = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())
+    listed = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"^  make (\S+)", listed, re.MULTILINE)) == declared
+
+
+def test_the_list_of_debian_packages_is_in_order_and_names_each_once():
+    lines = (ROOT / "packaging/apt-test.txt").read_text().splitlines()
+    packages = [line for line in lines if not line.startswith("#")]
+    assert packages == sorted(set(packages))
+
+
+def test_scripts_are_executable():
+    scripts = [path for path in tracked("") if path.read_bytes()[:2] == b"#!"]
+    assert [str(path) for path in scripts if not path.stat().st_mode & 0o100] == []
+
+
+def test_no_build_product_is_tracked():
+    assert tracked(".o", ".so", ".whl", ".pyc", ".a") == []

@@ -1,0 +1,52 @@
+from mpiric.model.recipe import Fingerprint
+from mpiric.tuning.fingerprint import Severity, differences, fits
+
+HERE = Fingerprint(
+    {"cpu": "icelake", "cores": "2"},
+    {"implementation": "openmpi", "version": "5.0.11", "abi": "openmpi"},
+    {"name": "lmp", "hash": "abc", "ranks": "2", "launcher": "openmpi5"},
+)
+
+
+def _changed(**changes: str) -> Fingerprint:
+    parts = {"machine": dict(HERE.machine), "mpi": dict(HERE.mpi), "program": dict(HERE.program)}
+    for name, value in changes.items():
+        part, field = name.split("__")
+        parts[part][field] = value
+    return Fingerprint(**parts)
+
+
+def test_the_same_place_has_no_differences() -> None:
+    assert differences(HERE, HERE) == ()
+    assert fits(HERE, HERE) == 0
+
+
+def test_another_machine_warns() -> None:
+    found = differences(_changed(machine__cpu="zen4"), HERE)
+    assert [(d.field, d.then, d.now, d.severity) for d in found] == [
+        ("machine.cpu", "zen4", "icelake", Severity.WARN)
+    ]
+
+
+def test_another_implementation_refuses() -> None:
+    then = _changed(mpi__implementation="mpich", machine__cpu="zen4")
+    assert [difference.severity for difference in differences(then, HERE)] == [Severity.REFUSE, Severity.WARN]
+    assert fits(then, HERE) is None
+
+
+def test_another_minor_version_warns_and_another_major_version_refuses() -> None:
+    assert differences(_changed(mpi__version="5.0.1"), HERE)[0].severity is Severity.WARN
+    assert differences(_changed(mpi__version="4.1.4"), HERE)[0].severity is Severity.REFUSE
+
+
+def test_a_field_that_is_only_on_one_side_is_a_difference() -> None:
+    found = differences(_changed(machine__nics="ib0"), HERE)
+    assert str(found[0]) == "machine.nics: ib0 when tuned, none now"
+
+
+def test_fewer_differences_fit_better() -> None:
+    one = fits(_changed(machine__cpu="zen4"), HERE)
+    two = fits(_changed(machine__cpu="zen4", machine__cores="64"), HERE)
+    assert one is not None
+    assert two is not None
+    assert one > two

@@ -1,0 +1,28 @@
+"""Processes of this node as they are read from /proc."""
+
+import os
+
+from mpiric.host.local import LocalHost
+from mpiric.workflows.seen import memory_pages, see_process
+
+NUMA_MAPS = """\
+55d0c0000000 default file=/usr/bin/app mapped=4 N0=4 kernelpagesize_kB=4
+55d0c1000000 default heap anon=300 dirty=300 N0=100 N1=200 kernelpagesize_kB=4
+7f0000000000 default anon=2 dirty=2 N1=2 kernelpagesize_kB=2048
+7ffc00000000 default stack anon=3 dirty=3 N0=3 kernelpagesize_kB=4
+"""
+
+
+def test_memory_is_counted_by_numa_node_in_small_pages_without_files():
+    assert memory_pages(NUMA_MAPS) == {0: 103, 1: 200 + 2 * 512}
+
+
+def test_a_process_is_seen_with_the_affinity_of_each_thread():
+    seen = see_process(LocalHost(), os.getpid())
+    assert set(seen.cpus_allowed) == os.sched_getaffinity(0)
+    assert seen.pid in [thread.thread for thread in seen.threads]
+    assert all(thread.cpu_now >= 0 for thread in seen.threads)
+
+
+def test_a_process_that_is_gone_is_not_seen():
+    assert see_process(LocalHost(), 2**22 + 1) is None

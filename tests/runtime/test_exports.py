@@ -1,0 +1,108 @@
+"""What the runtime exports is what the spec wraps and the library has, in both directions."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+GENERATED = ROOT / "src/runtime/wrap/generated"
+NATIVE = ROOT / "src/mpiric/_native"
+FAMILIES = {
+    "mpich": ("mpich", "mpi.h", "libmpi.so.12"),
+    "openmpi": ("openmpi", "mpi.h", "libmpi.so.40"),
+    "standard": ("mpich", "mpi_abi.h", "libmpi_abi.so.1"),
+}
+
+
+def wrapped() -> set[str]:
+    lines = (GENERATED / "ledger.tsv").read_text().splitlines()[2:]
+    return {line.split("\t")[0] for line in lines}
+
+
+def left_alone() -> set[str]:
+    ledger = tomllib.loads((ROOT / "spec/mpi/exceptions.toml").read_text())
+    return set(ledger["not_wrapped"])
+
+
+def exported(library: Path) -> set[str]:
+    with library.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym")
+        return {
+            symbol.name
+            for symbol in symbols.iter_symbols()
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] in ("STB_GLOBAL", "STB_WEAK")
+        }
+
+
+def declared(prefix: Path, header: str) -> set[str]:
+    """Functions of a header, asked of the preprocessor."""
+    done = subprocess.run(
+        ["g++", "-E", "-P", "-xc++", f"-I{prefix}/include", "-include", header, "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {f"MPI_{name}" for name in re.findall(r"\bPMPI_(\w+)\s*\(", done.stdout)}
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request, mpi_prefix):
+    prefix, header, library = FAMILIES[request.param]
+    runtime = NATIVE / request.param / "libmpiric.so"
+    if not runtime.is_file():
+        pytest.skip(f"not built: {runtime}")
+    return runtime, declared(mpi_prefix(prefix), header), mpi_prefix(prefix) / "lib" / library
+
+
+def test_generated_code_is_what_the_generator_writes():
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.generate.mpi", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_each_handwritten_function_is_in_its_file_and_no_other_is():
+    ledger = tomllib.loads((ROOT / "spec/mpi/exceptions.toml").read_text())["handwritten"]
+    for name, functions in ledger.items():
+        source = (ROOT / f"src/runtime/wrap/hw_{name}.cpp").read_text()
+        assert set(re.findall(r'extern "C" int w_(MPI_\w+)\(', source)) == set(functions)
+
+
+@pytest.mark.requires("g++")
+def test_every_function_of_the_header_is_wrapped_or_left_alone_with_a_reason(family):
+    _, functions, _ = family
+    assert functions - wrapped() - left_alone() == set()
+
+
+@pytest.mark.requires("g++")
+def test_exactly_the_wrapped_functions_of_the_header_are_exported(family):
+    runtime, functions, _ = family
+    expected = {prefix + name for name in functions & wrapped() for prefix in ("", "P")}
+    watched = set(re.findall(r"MPIRIC_POSIX\((\w+)\)", (ROOT / "src/runtime/wrap/posix.inc").read_text()))
+    assert exported(runtime) == expected | watched
+
+
+@pytest.mark.requires("g++")
+def test_the_library_has_every_function_that_the_runtime_exports(family):
+    runtime, _, library = family
+    ours = {name for name in exported(runtime) if re.match("P?MPI_", name)}
+    assert ours - exported(library) == set()
+
+
+@pytest.mark.requires("g++")
+def test_the_runtime_needs_libc_alone(family):
+    runtime, _, _ = family
+    with runtime.open("rb") as file:
+        dynamic = next(part for part in ELFFile(file).iter_sections() if isinstance(part, DynamicSection))
+        needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+    assert needed <= {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}

@@ -1,0 +1,48 @@
+// Handles come and go by the million; the map stays right and does not fill up.
+#include "check.hpp"
+#include "wrap/handle_map.hpp"
+
+#include <map>
+#include <random>
+
+namespace {
+
+void what_is_put_is_found_until_it_is_erased() {
+    static mpiric::wrap::HandleMap<int, 64> map;
+    std::map<uint64_t, int> expected;
+    std::mt19937_64 random(7);
+    for (int step = 0; step < 200'000; ++step) {
+        const uint64_t handle = random() % 60;
+        if (random() % 2) {
+            if (map.put(handle, step))
+                expected[handle] = step;
+        } else {
+            map.erase(handle);
+            expected.erase(handle);
+        }
+        const uint64_t asked = random() % 60;
+        int value = -1;
+        const bool found = map.get(asked, value);
+        CHECK(found == (expected.count(asked) == 1));
+        CHECK(!found || value == expected[asked]);
+        if (failures)
+            return;
+    }
+}
+
+void a_full_map_refuses() {
+    static mpiric::wrap::HandleMap<int, 16> map;
+    int taken = 0;
+    for (uint64_t handle = 1; handle <= 16; ++handle)
+        taken += map.put(handle, 0);
+    CHECK(taken == 12);
+    CHECK(map.put(1, 5));  // one that is there can still be changed
+}
+
+}  // namespace
+
+int main() {
+    what_is_put_is_found_until_it_is_erased();
+    a_full_map_refuses();
+    return failures != 0;
+}

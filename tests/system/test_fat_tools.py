@@ -1,0 +1,203 @@
+"""The tools around fat executables, as a user meets them."""
+
+# ruff: noqa: E501 — sources of other languages stand in it as they are
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.requires("gcc")
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PROGRAM = """
+#include <stdio.h>
+static double x[256], y[256];
+int main(void) {
+  double sum = 0;
+  for (int i = 0; i < 256; i++) { x[i] = i; y[i] = 256 - i; }
+  for (int i = 0; i < 256; i++) y[i] += 3 * x[i];
+  for (int i = 0; i < 256; i++) sum += y[i];
+  printf("sum %.1f\\n", sum);
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def fat(tmp_path: Path, run_mpiric: Run) -> Path:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    assert run_mpiric("cc", "-O3", "a.c", "-o", "fat").returncode == 0
+    return tmp_path / "fat"
+
+
+def test_inspect_tells_scripts_what_they_were_promised(fat: Path, run_mpiric: Run) -> None:
+    told = json.loads(run_mpiric("inspect", "--json", fat).stdout)
+    assert [v["target"] for v in told["variants"]] == ["x86_64_v4", "x86_64_v3", "x86_64_v2", "x86_64"]
+    assert all(
+        {"target", "bytes", "compiler", "flags"} <= set(v) and v["bytes"] > 0 for v in told["variants"]
+    )
+    assert told["baseline"] == "x86_64"
+    assert told["chosen_here"] in {v["target"] for v in told["variants"]}
+    assert "avx512" in told["instruction_sets"]
+    assert set(told["mpi"]) == {"abi", "soname", "runs_under"}
+
+
+def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: Run) -> None:
+    done = subprocess.run([fat], env={"MPIRIC_EXPLAIN": "1"}, capture_output=True, text=True)
+    chosen = json.loads(run_mpiric("inspect", "--json", fat).stdout)["chosen_here"]
+    assert done.stdout == "sum 65280.0\n" or done.stdout.startswith("sum ")
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"mpiric: {chosen} chosen")
+
+
+def test_a_plain_program_is_silent_about_us(fat: Path) -> None:
+    assert subprocess.run([fat], env={}, capture_output=True, text=True).stderr == ""
+
+
+@pytest.mark.requires("qemu-x86_64")
+def test_an_extracted_variant_runs_or_says_why_not(fat: Path, run_mpiric: Run) -> None:
+    assert run_mpiric("extract", fat, "--target", "v3", "-o", "only").returncode == 0
+    only = fat.with_name("only")
+    good = subprocess.run(["qemu-x86_64", "-cpu", "max", only], capture_output=True, text=True)
+    assert (good.returncode, good.stdout[:4]) == (0, "sum ")
+    bad = subprocess.run(["qemu-x86_64", "-cpu", "Nehalem", only], capture_output=True, text=True)
+    assert bad.returncode == 126
+    assert "holds only x86_64_v3" in bad.stderr
+
+
+@pytest.mark.requires("strip")
+def test_a_stripped_program_still_tells_what_it_holds(fat: Path, run_mpiric: Run) -> None:
+    subprocess.run(["strip", fat], check=True)
+    assert len(json.loads(run_mpiric("inspect", "--json", fat).stdout)["variants"]) == 4
+    assert subprocess.run([fat], capture_output=True, text=True).stdout.startswith("sum ")
+
+
+def test_a_program_of_others_is_looked_into_too(run_mpiric: Run) -> None:
+    told = json.loads(run_mpiric("inspect", "--json", "/bin/ls").stdout)
+    assert told["variants"] == []
+    assert "sse2" in told["instruction_sets"]
+
+
+def test_a_gap_between_targets_is_said(fat: Path, run_mpiric: Run) -> None:
+    assert run_mpiric("cc", "--targets=haswell", "-O3", "a.c", "-o", "gap").returncode == 0
+    assert "falls to x86_64" in run_mpiric("inspect", "gap").stderr
+
+
+def test_one_variant_for_unlike_machines_is_the_best_all_can_run(fat: Path, run_mpiric: Run) -> None:
+    told = run_mpiric("inspect", "--same-everywhere", "--on", "haswell,zen4,icelake", fat)
+    assert told.stdout == "x86_64_v3\n"
+    (fat.parent / "machines").write_text("n1: zen4\nn2 sandybridge\n")
+    told = run_mpiric("inspect", "--same-everywhere", fat, env={"MPIRIC_MACHINES": "machines"})
+    assert told.stdout == "x86_64_v2\n"
+
+
+def test_cpu_words_are_said_once_and_do_not_reach_the_baseline(fat: Path, run_mpiric: Run) -> None:
+    done = run_mpiric("cc", "-O3", "-march=native", "-c", "a.c")
+    assert done.stderr.count("-march=native") == 1
+    objdump = subprocess.run(["objdump", "-d", fat.with_name("a.o")], capture_output=True, text=True)
+    assert "%ymm" not in objdump.stdout
+
+
+def test_the_compiler_answers_questions_itself(run_mpiric: Run) -> None:
+    for words in (["--version"], ["-dumpversion"], ["-print-prog-name=ld"], ["-E", "-x", "c", "/dev/null"]):
+        ours = run_mpiric("cc", "gcc", *words)
+        theirs = subprocess.run(["gcc", *words], capture_output=True, text=True)
+        assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout)
+
+
+def test_an_error_is_the_compilers_own(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "bad.c").write_text("int main(void) { return x; }\n")
+    ours = run_mpiric("cc", "gcc", "-c", "bad.c")
+    theirs = subprocess.run(["gcc", "-c", "bad.c"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
+    assert not (tmp_path / "bad.o").exists()
+
+
+def test_a_link_error_is_the_linkers_own(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "bad.c").write_text("int f(void);\nint main(void) { return f(); }\n")
+    done = run_mpiric("cc", "gcc", "bad.c")
+    assert done.returncode == 1
+    assert "undefined reference to `f'" in done.stderr
+    assert not (tmp_path / "a.out").exists()
+
+
+def test_dependencies_are_written_for_the_object_that_was_asked_for(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    assert run_mpiric("cc", "-MD", "-MF", "a.d", "-c", "a.c", "-o", "sub.o").returncode == 0
+    assert (tmp_path / "a.d").read_text().startswith("sub.o: a.c")
+    (tmp_path / "d").mkdir()
+    assert run_mpiric("cc", "-MMD", "-c", "a.c", "-o", "d/sub.o").returncode == 0
+    assert (tmp_path / "d/sub.d").read_text() == "d/sub.o: a.c\n"
+
+
+@pytest.mark.requires("ccache")
+def test_a_compiler_cache_below_serves_every_variant(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    cache = {"CCACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        assert run_mpiric("cc", "ccache", "gcc", "-O3", "-c", "a.c", env=cache).returncode == 0
+    told = subprocess.run(
+        ["ccache", "--print-stats"],
+        capture_output=True,
+        text=True,
+        env={**cache, "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+    )
+    hits = sum(
+        int(line.split()[1])
+        for line in told.stdout.splitlines()
+        if line.startswith(("direct_cache_hit", "preprocessed_cache_hit"))
+    )
+    assert hits >= 4
+
+
+def test_vectorisation_is_explained_per_variant(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    done = run_mpiric("cc", "gcc", "--explain-vectorisation", "-O3", "-c", "a.c")
+    assert "x86_64_v3: " in done.stderr
+    assert "using 32 byte vectors" in done.stderr
+
+
+def test_without_fma_variants_agree_in_every_bit(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    assert run_mpiric("cc", "gcc", "--no-fma", "-O3", "a.c", "-o", "fat").returncode == 0
+    assert "fma" not in json.loads(run_mpiric("inspect", "--json", "fat").stdout)["instruction_sets"]
+
+
+@pytest.mark.requires("debian-mpich", "qemu-x86_64")
+def test_verify_prints_a_matrix_of_right_answers(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "m.c").write_text(
+        "#include <mpi.h>\n#include <stdio.h>\nint main(int n, char **v) {\n  int r, s, one = 1, all;\n  MPI_Init(&n, &v);\n"
+        "  MPI_Comm_rank(MPI_COMM_WORLD, &r);\n  MPI_Comm_size(MPI_COMM_WORLD, &s);\n"
+        "  MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n"
+        '  if (!r) printf("%d of %d\\n", all, s);\n  MPI_Finalize();\n  return 0;\n}\n'
+    )
+    assert run_mpiric("cc", "mpicc.mpich", "-O2", "m.c", "-o", "m").returncode == 0
+    told = json.loads(
+        run_mpiric(
+            "verify", "--json", "--cpu", "Haswell", "--mpi", "mpich-4.0.2", "--timeout", "60", "m"
+        ).stdout
+    )
+    native = [run for run in told["runs"] if run["cpu"] == "this machine"]
+    assert native
+    assert all(run["green"] for run in native)
+    haswell = [
+        run
+        for run in told["runs"]
+        if run["cpu"] == "Haswell" and run["mpi"] == "mpich-4.0.2" and run["network"] == "shared memory"
+    ]
+    assert [(run["path"], run["green"]) for run in haswell] == [("x86_64_v3", True)]
+
+
+def test_every_compiler_is_tried_and_one_is_recommended(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
+    done = run_mpiric("build", "--try-compilers", "--json", "--repeats", "2", "--run", "./a", "--", "make")
+    told = json.loads(done.stdout)
+    assert {"gcc default", "gcc strict"} <= {
+        attempt["label"] for attempt in told["attempts"] if attempt["agrees"]
+    }
+    assert told["best"]
+    assert not (tmp_path / "a").exists()

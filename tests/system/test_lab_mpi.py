@@ -1,0 +1,68 @@
+"""Every MPI on four hosts of the virtual cluster, started the way its users do."""
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.plan import Plan, host_names
+from tests.lab.programs import mpi_environment, ranks_program, said
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc"),
+    pytest.mark.requires("mpi:mpich", "mpi:openmpi", "mpi:intelmpi"),
+]
+HOSTS = host_names("4")
+EVERY_HOST = {(rank, 4, host) for rank, host in enumerate(HOSTS)}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("lab") / "state"
+    cluster.up(directory, Plan(HOSTS))
+    yield directory
+    cluster.down(directory)
+
+
+@pytest.fixture
+def ranks(lab, mpi_prefix):
+    """`ranks("mpich", "mpiexec", …)` runs a launch line on n1 and gives rank, size and host of each rank."""
+
+    def run(name, *launch, **more):
+        program = ranks_program(name, mpi_prefix, lab)
+        environment = mpi_environment(name, mpi_prefix(name), {**clean_environment(), **more})
+        done = cluster.run(lab, "n1", [*launch, str(program)], environment, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return set(said(done.stdout))
+
+    return run
+
+
+def test_mpich_by_its_agent(ranks, lab):
+    agent = ("-launcher", "ssh", "-launcher-exec", str(lab / "bin/ssh"))
+    assert ranks("mpich", "mpiexec", *agent, "-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4") == EVERY_HOST
+
+
+def test_mpich_finds_the_agent_as_ssh(ranks):
+    assert ranks("mpich", "mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4") == EVERY_HOST
+
+
+def test_openmpi_by_its_agent(ranks, lab):
+    agent = ("--prtemca", "plm_ssh_agent", str(lab / "bin/ssh"))
+    found = ranks(
+        "openmpi", "mpirun", *agent, "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none"
+    )
+    assert found == {(rank, 8, HOSTS[rank // 2]) for rank in range(8)}
+
+
+def test_openmpi_finds_the_agent_as_ssh(ranks):
+    assert ranks("openmpi", "mpirun", "--host", ",".join(HOSTS), "--bind-to", "none") == EVERY_HOST
+
+
+def test_intel_mpi_by_its_agent(ranks, lab):
+    agent = ("-bootstrap", "ssh", "-bootstrap-exec", str(lab / "bin/ssh"))
+    words = ("-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4")
+    assert ranks("intelmpi", "mpiexec", *agent, *words) == EVERY_HOST
+
+
+def test_mpich_over_the_network_named_by_its_hosts(ranks):
+    hosts = ",".join(f"{host}-fast0" for host in HOSTS)
+    assert ranks("mpich", "mpiexec", "-hosts", hosts, "-ppn", "1", "-n", "4") == EVERY_HOST

@@ -1,0 +1,304 @@
+"""Real Slurm on the virtual cluster: jobs of every MPI, and mpiric's own dealings with it."""
+
+import json
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.host import LabHost
+from tests.lab.plan import Plan, host_names
+from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import Phantoms, SlurmPlan
+
+from mpiric.model.allocation import Stage
+from mpiric.schedulers import _slurm_jobs as jobs
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires("mpi:mpich", "mpi:openmpi", "mpi:intelmpi", "libpmi2.so.0"),
+]
+HOSTS = host_names("4")
+EVERY_HOST = {(rank, 4, host) for rank, host in enumerate(HOSTS)}
+BETZY = Phantoms("betzy", 1344, "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=245000")
+MPIRIC = str(Path(sys.executable).parent / "mpiric")
+PATIENCE = jobs.Patience(first_s=0.2, longest_s=1.0, controller_s=120)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    place = tmp_path_factory.mktemp("lab")
+    cluster.up(place / "state", Plan(HOSTS, shares=(str(place),)))
+    daemons.up(place / "state", SlurmPlan(phantoms=(BETZY,)))
+    yield place / "state"
+    cluster.down(place / "state")
+
+
+@pytest.fixture
+def host(lab):
+    daemons.up(lab)  # whatever an earlier test has stopped or crashed
+    return LabHost(lab, "n1")
+
+
+@pytest.fixture
+def ranks(lab, mpi_prefix):
+    """`ranks("mpich", "srun", …)` runs a launch line on n1 and gives rank, size and host of each rank."""
+
+    def run(name, *launch, **more):
+        daemons.up(lab)
+        program = ranks_program(name, mpi_prefix, lab)
+        environment = mpi_environment(name, mpi_prefix(name), {**clean_environment(), **more})
+        done = cluster.run(lab, "n1", [*launch, str(program)], environment, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return set(said(done.stdout))
+
+    return run
+
+
+@pytest.fixture
+def batch(lab):
+    """Writes a job script where every host sees it, and gives its path."""
+
+    def write(*lines, shebang="#!/bin/sh"):
+        path = lab.parent / f"{uuid.uuid4().hex}.sh"
+        directives = [f"#SBATCH --output={path.with_suffix('.out')}", f"#SBATCH --chdir={lab.parent}"]
+        path.write_text("\n".join([shebang, *directives, *lines, ""]))
+        return path
+
+    return write
+
+
+def await_stage(host, job, stage):
+    return next(seen for seen in jobs.follow(host, [job], PATIENCE) if seen.stage is stage)
+
+
+def test_srun_starts_mpich_by_pmi2(ranks):
+    assert ranks("mpich", "srun", "--nodes=4", "--mpi=pmi2") == EVERY_HOST
+
+
+def test_srun_starts_openmpi_by_pmix(ranks):
+    assert ranks("openmpi", "srun", "--nodes=4", "--mpi=pmix") == EVERY_HOST
+
+
+def test_srun_starts_intel_mpi_by_slurms_own_pmi_library(ranks):
+    library = "/usr/lib/x86_64-linux-gnu/libpmi2.so.0"
+    assert ranks("intelmpi", "srun", "--nodes=4", "--mpi=pmi2", I_MPI_PMI_LIBRARY=library) == EVERY_HOST
+
+
+@pytest.mark.parametrize(
+    ("name", "launcher"),
+    [("mpich", ["mpiexec"]), ("openmpi", ["mpirun"]), ("intelmpi", ["mpiexec", "-ppn", "1", "-n", "4"])],
+)
+def test_within_salloc_the_librarys_own_launcher_finds_the_hosts(ranks, name, launcher):
+    assert ranks(name, "salloc", "--quiet", "--nodes=4", "--ntasks-per-node=1", *launcher) == EVERY_HOST
+
+
+def test_mpiric_finds_the_allocation_it_is_in(lab, host):
+    ask = "from mpiric.schedulers import find_allocation; from mpiric.host.local import LocalHost; "
+    ask += "found = find_allocation(LocalHost()); "
+    ask += "print(found.scheduler, *(f'{host.name}:{host.slots}' for host in found.hosts))"
+    words = ["salloc", "--quiet", "--nodes=3", "--ntasks=5", sys.executable, "-c", ask]
+    assert cluster.run(lab, "n1", words).stdout.split() == ["slurm", "n1:2", "n2:2", "n3:1"]
+
+
+def test_a_submitted_job_is_followed_to_its_end(host, batch):
+    script = batch("srun hostname")
+    job = jobs.submit(host, str(script), ["--nodes=4"], PATIENCE)
+    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    assert last.succeeded
+    assert sorted(script.with_suffix(".out").read_text().split()) == list(HOSTS)
+
+
+def test_the_status_of_a_failed_job_is_its_scripts(host, batch):
+    job = jobs.submit(host, str(batch("exit 3")), [], PATIENCE)
+    assert list(jobs.follow(host, [job], PATIENCE))[-1].exit_status == 3
+
+
+def test_every_element_of_an_array_is_followed_by_itself(host, batch):
+    job = jobs.submit(host, str(batch("exit $SLURM_ARRAY_TASK_ID")), ["--array=0-2"], PATIENCE)
+    ended = [seen for seen in jobs.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE) if seen.is_over]
+    assert {seen.job: seen.exit_status for seen in ended} == {f"{job}_{i}": i for i in range(3)}
+
+
+def test_a_cancelled_job_ends_without_success(host, batch):
+    job = jobs.submit(host, str(batch("sleep 300")), [], PATIENCE)
+    await_stage(host, job, Stage.RUNNING)
+    jobs.cancel(host, [job])
+    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    assert (last.word, last.succeeded) == ("CANCELLED", False)
+
+
+def test_a_job_is_followed_through_a_restart_of_the_controller(lab, host, batch):
+    script = batch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done")
+    job = jobs.submit(host, str(script), ["--nodes=2"], PATIENCE)
+    following = jobs.follow(host, [job], PATIENCE)
+    assert any(seen.stage is Stage.RUNNING for seen in following)
+    daemons.stop(lab, "n1", ["slurmctld"])
+    (lab.parent / f"go-{job}").touch()
+    daemons.up(lab)
+    assert list(jobs.follow(host, [job], PATIENCE))[-1].succeeded
+
+
+def test_a_submission_waits_for_the_controller(lab, host, batch):
+    script = batch("true")
+    daemons.stop(lab, "n1", ["slurmctld"])
+    asked = []
+
+    def restart_then_wait(seconds):
+        asked.append(seconds)
+        daemons.up(lab)
+
+    patient = jobs.Patience(sleep=restart_then_wait, controller_s=120)
+    assert jobs.submit(host, str(script), [], patient).isdigit()
+    assert asked
+
+
+def test_a_job_whose_host_crashes_begins_again_and_is_followed(lab, host, batch):
+    script = batch('[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 600')
+    job = jobs.submit(host, str(script), ["--nodes=4", "--requeue"], PATIENCE)
+    await_stage(host, job, Stage.RUNNING)
+    cluster.crash(lab, "n3")
+    # Slurm notices by itself after SlurmdTimeout; an administrator is quicker.
+    host.run(["scontrol", "update", "NodeName=n3", "State=DOWN", "Reason=crashed"])
+    again = await_stage(host, job, Stage.WAITING)
+    assert again.restarts == 1
+    cluster.boot(lab, "n3")
+    daemons.up(lab)
+    host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
+    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    assert (last.succeeded, last.restarts) == (True, 1)
+
+
+@pytest.mark.sweep
+def test_slurm_notices_a_crashed_host_by_itself(lab, host, batch):
+    job = jobs.submit(host, str(batch("sleep 600")), ["--nodelist=n3", "--no-requeue"], PATIENCE)
+    await_stage(host, job, Stage.RUNNING)
+    cluster.crash(lab, "n3")
+    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    cluster.boot(lab, "n3")
+    assert (last.word, last.succeeded) == ("NODE_FAIL", False)
+
+
+def test_the_nodes_of_a_partition_are_read_from_slurm(host):
+    assert jobs.read_node_shapes(host, "betzy")[0].cores == 128
+
+
+def script_of(lab, *options):
+    words = [MPIRIC, "script", "--json", "--partition", "betzy", "--time", "1-0", *options, "--", "./app"]
+    done = cluster.run(lab, "n1", words, {**clean_environment(), "HOME": str(lab.parent)})
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes", "ranks_per_node", "threads"),
+    [
+        (["--ranks", "4096"], 32, 128, 1),
+        (["--nodes", "1200", "--threads", "16"], 1200, 8, 16),
+        (["--nodes", "8", "--bandwidth-bound"], 8, 64, 1),
+    ],
+    ids=["pure MPI", "hybrid", "bandwidth-bound"],
+)
+def test_slurm_would_take_the_scripts_for_betzy(lab, host, options, nodes, ranks_per_node, threads):
+    written = script_of(lab, *options)
+    layout = written["layout"]
+    assert written["check"]["accepted"], written["check"]
+    assert (layout["nodes"], layout["ranks_per_node"], layout["threads_per_rank"]) == (
+        nodes,
+        ranks_per_node,
+        threads,
+    )
+
+
+def test_slurm_would_take_whole_nodes(lab, host):
+    assert (
+        f"using {1200 * 256} processors"
+        in script_of(lab, "--nodes", "1200", "--threads", "16")["check"]["words"]
+    )
+
+
+def test_a_script_for_more_nodes_than_there_are_is_refused_in_slurms_words(lab, host):
+    checked = script_of(lab, "--nodes", "1345")["check"]
+    assert not checked["accepted"]
+    assert "node configuration is not available" in checked["words"]
+
+
+RECIPE = """
+mpiric_recipe = 1
+name = "ranks"
+created = "2026-11-21T08:00:00Z"
+mpiric_version = "0.1.0"
+command = ["srun", "ranks-mpich"]
+checked_output = "learned"
+[configuration]
+binding = "core"
+malloc = "keep-memory"
+[fingerprint.machine]
+cores = "2"
+[fingerprint.mpi]
+implementation = "mpich"
+version = "5.0.2"
+abi = "mpich standard"
+[fingerprint.program]
+name = "ranks-mpich"
+launcher = "srun"
+"""
+
+
+def test_a_script_with_a_recipe_runs_with_its_settings(lab, host, mpi_prefix):
+    program = ranks_program("mpich", mpi_prefix, lab)
+    (lab.parent / "r.toml").write_text(RECIPE)
+    script = lab.parent / "recipe.sh"
+    environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
+    wanted = ["--recipe", str(lab.parent / "r.toml"), "--nodes", "2", "--mpi", "pmi2", "-o", str(script)]
+    done = cluster.run(lab, "n1", [MPIRIC, "script", *wanted, "--", str(program)], environment)
+    assert done.returncode == 0, done.stderr
+    assert "malloc, from the recipe" in script.read_text()
+    output = lab.parent / "recipe.out"
+    job = ["sbatch", "--wait", f"--output={output}", f"--chdir={lab.parent}", str(script)]
+    assert cluster.run(lab, "n1", job, environment, timeout=120).returncode == 0
+    assert [host for _, _, host in said(output.read_text())] == ["n1", "n1", "n2", "n2"]
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """Two nodes that Slurm takes for Betzy's."""
+    place = tmp_path_factory.mktemp("big")
+    cluster.up(place / "state", Plan(("b1", "b2"), shares=(str(place),)))
+    geometry = f"CPUs=256 {BETZY.geometry}".replace("245000", "2000")
+    daemons.up(place / "state", SlurmPlan(geometry=geometry, topology="pack:2 core:64 pu:2"))
+    yield place / "state"
+    cluster.down(place / "state")
+
+
+def masks(big, *options):
+    """CPU masks of the ranks of each node, as srun gave them, from a job by `mpiric script`."""
+    place = big.parent
+    words = [MPIRIC, "script", "-o", str(place / "job.sh"), *options, "--", "printenv", "SLURM_CPU_BIND_LIST"]
+    done = cluster.run(big, "b1", words, {**clean_environment(), "HOME": str(place)})
+    assert done.returncode == 0, done.stderr
+    submitted = ["sbatch", "--wait", f"--output={place}/job.out", f"--chdir={place}", str(place / "job.sh")]
+    assert cluster.run(big, "b1", submitted, timeout=120).returncode == 0
+    lines = set((place / "job.out").read_text().split())
+    return [[int(word, 16) for word in line.split(",")] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("options", "ranks", "cores"),
+    [
+        (["--nodes", "2", "--threads", "16"], 8, 16),
+        (["--nodes", "2", "--threads", "8", "--bandwidth-bound"], 8, 16),
+    ],
+    ids=["hybrid", "bandwidth-bound"],
+)
+def test_ranks_of_a_script_have_cores_of_their_own(big, options, ranks, cores):
+    for node in masks(big, *options):
+        assert [bin(mask).count("1") for mask in node] == [cores] * ranks
+        assert bin(sum(node)).count("1") == ranks * cores  # no CPU twice
+
+
+def test_ranks_of_a_script_use_one_hardware_thread_of_each_core(big):
+    second_threads = int("a" * 64, 16)  # as the synthetic topology numbers them
+    assert all(mask & second_threads == 0 for node in masks(big, "--nodes", "2", "-t", "16") for mask in node)

@@ -1,0 +1,91 @@
+"""`mpiric place` as scripts and people call it."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parents[1] / "data"
+BETZY = DATA / "machines/betzy.xml"
+
+
+@pytest.fixture
+def answer(run_mpiric):
+    def asked(*words: object) -> dict:
+        done = run_mpiric("place", *words, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return asked
+
+
+def test_the_json_names_rank_node_threads_and_numa_node(answer):
+    plan = answer("--topology", BETZY, "--ranks", 4, "--threads", 2)
+    assert plan["ranks"][0] == {"rank": 0, "node": 0, "threads": [[0, 128], [2, 130]], "numa": 0}
+    assert [place["rank"] for place in plan["ranks"]] == [0, 1, 2, 3]
+
+
+def test_the_json_holds_words_for_every_launcher(answer):
+    plan = answer("--topology", "numa:2 core:4 pu:1", "--ranks", 2, "--threads", 2)
+    names = {"openmpi4", "openmpi5", "hydra", "intelmpi", "srun", "aprun", "pals"}
+    assert set(plan["launchers"]) == names
+    for words in plan["launchers"].values():
+        assert all(isinstance(word, str) for word in words["argv"])
+        assert words["env"]["OMP_NUM_THREADS"] == "2"
+
+
+def test_a_recorded_measurement_decides_about_the_half_core(answer):
+    table = DATA / "bandwidth/betzy.json"
+    plan = answer("--topology", BETZY, "--ranks", 8, "--threads", 8, "--bandwidth", table)
+    assert [thread[0] for thread in plan["ranks"][0]["threads"]] == [0, 2, 4, 6, 8, 10, 12, 14]
+    assert plan["saturation"]["cores"] == 8
+    assert plan["saturation"]["spacing"] == 2
+
+
+def test_this_machine_is_planned_without_a_description(answer):
+    assert answer("--ranks", 1)["nodes"] == 1
+
+
+def test_rankfiles_and_a_picture_are_written(run_mpiric, tmp_path):
+    done = run_mpiric(
+        *("place", "--topology", BETZY, "--ranks", 64, "--bandwidth-bound"),
+        *("--write", tmp_path / "out", "--svg", tmp_path / "plan.svg"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out/openmpi4.rankfile").read_text().splitlines()) == 64
+    drawn = ElementTree.fromstring((tmp_path / "plan.svg").read_text())
+    boxes = [box for box in drawn.iter("{http://www.w3.org/2000/svg}rect") if box.get("rx")]
+    assert len(boxes) == 128
+
+
+def test_one_launcher_can_be_asked_for(run_mpiric):
+    done = run_mpiric("place", "--topology", "core:4 pu:1", "--ranks", 4, "--launcher", "hydra")
+    assert done.stdout.splitlines()[-1].endswith("mpiexec -n 4 -bind-to core -map-by core")
+    assert "srun" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((), "--ranks 8"),
+        (("--ranks", 1, "--", "true"), "--verify"),
+        (("--ranks", 9, "--nodes", 1, "--topology", "core:4 pu:1"), "--nodes 3"),
+        (("--ranks", 1, "--launcher", "x"), "hydra"),
+        (("--ranks", 1, "--bandwidth", BETZY), "--measure"),
+        (("--ranks", 1, "--measure", "--topology", "core:4 pu:1"), "--topology"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence_with_a_hint(run_mpiric, words, hint):
+    done = run_mpiric("place", *words)
+    assert done.returncode == 120
+    assert "Traceback" not in done.stderr
+    assert hint in done.stderr.splitlines()[-1]
+
+
+def test_the_bandwidth_of_this_machine_is_measured_and_decides(answer):
+    plan = answer("--measure", "--ranks", 1)
+    rows = plan["bandwidth"]
+    assert {row["domain"] for row in rows} >= {"numa"}
+    assert all(row["mb_s"] > 0 for row in rows)
+    assert plan["saturation"]["cores"] in {row["cores"] for row in rows}

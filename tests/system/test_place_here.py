@@ -1,0 +1,53 @@
+"""Plans for this machine, launched with the words mpiric writes under every MPI library of the machine."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.local import LocalHost
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.placement import PlacementRequest
+from mpiric.placement import emit, plan
+from mpiric.workflows.place import place
+
+SHOW = """#!/bin/sh
+for rank in "$OMPI_COMM_WORLD_RANK" "$PMI_RANK"; do [ -n "$rank" ] && break; done
+echo "$rank $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+"""
+SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+
+
+def _launched(mpi: MpiLibrary, argv: tuple[str, ...], env: dict[str, str], place_: Path) -> dict[int, str]:
+    show = place_ / "show"
+    show.write_text(SHOW)
+    show.chmod(0o755)
+    done = subprocess.run(
+        [mpi.launcher, *argv[1:], str(show)],
+        env=env,
+        cwd=place_,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return {int(rank): cpus for rank, cpus in (line.split() for line in done.stdout.splitlines())}
+
+
+@SEVERAL_CORES
+@pytest.mark.parametrize("order", ["levels", "lists"])
+def test_ranks_sit_where_they_were_planned(mpi, order, environment, tmp_path):
+    here = place(LocalHost(), PlacementRequest(2, policy="compact"), "", str(tmp_path)).plan
+    if order == "lists":  # one core is withheld from the plan, so that no level says it
+        here = plan(here.topology, PlacementRequest(1, policy="compact"), here.usable[1:])
+    emission = emit(here, mpi.dialect)
+    for name, text in emission.files.items():
+        (tmp_path / name).write_text(text)
+    paths = {
+        "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+        "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
+    }
+    env = {**environment, **mpi.environment, **paths, **emission.env}
+    seen = _launched(mpi, emission.argv, env, tmp_path)
+    assert seen == {rank: str(seat.pus[0]) for rank, seat in enumerate(here.seats)}

@@ -1,0 +1,178 @@
+"""The words mpiric writes, given to the launchers themselves on machines that are not here."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.local import LocalHost
+from mpiric.machine import read_topology
+from mpiric.model.machine import Topology
+from mpiric.model.placement import Emission, HardwareThreads, PlacementRequest, Plan
+from mpiric.placement import emit, plan
+
+MACHINES = {
+    "betzy": "pack:2 numa:4(memory=34359738368) l3:4(size=16777216) l2:4(size=524288) l1d:1(size=32768) "
+    "core:1 pu:2(indexes=2*128:128*1)",
+    "two-socket-intel": "pack:2 numa:1(memory=206158430208) l3:1(size=62914560) l2:40(size=1310720) "
+    "core:1 pu:2(indexes=2*80:80*1)",
+    "grace-like": "pack:1 numa:1(memory=515396075520) l3:1(size=119537664) l2:72(size=1048576) core:1 pu:1",
+    "laptop": Path(__file__).parents[1] / "data/machines/laptop.xml",
+    "gpu-node": Path(__file__).parents[1] / "data/machines/gpu_node.xml",
+}
+REQUESTS = {
+    "whole-node": {"ranks": 2, "policy": "whole-node"},
+    "compact-wide": {"ranks": 4, "threads": 3, "policy": "compact"},
+    "spread": {"ranks": 5},
+    "bandwidth": {"ranks": 6, "bandwidth_bound": True},
+    "bandwidth-wide": {"ranks": 2, "threads": 3, "bandwidth_bound": True},
+    "per-numa": {"ranks": 4, "policy": "per-numa"},
+    "one-hardware-thread": {"ranks": 3, "threads": 2, "hardware_threads": HardwareThreads.ONE},
+}
+
+DRY = ("--display", "map", "--rtos", "donotlaunch", "hostname")
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A machine that is not here: its topology, and a file of it for launchers to believe in."""
+
+    topology: Topology
+    file: Path
+
+    def plan(self, **wishes) -> Plan:
+        return plan(self.topology, PlacementRequest(**wishes))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Callable[[str], Elsewhere]:
+    def made(name: str) -> Elsewhere:
+        source = MACHINES[name]
+        xml = LocalHost().topology_xml(source.read_text() if isinstance(source, Path) else source)
+        assert xml
+        file = tmp_path / "topology.xml"
+        file.write_text(xml)
+        return Elsewhere(read_topology(xml), file)
+
+    return made
+
+
+def _ranges(text: str) -> list[int]:
+    found: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        found += range(int(low), int(high or low) + 1)
+    return found
+
+
+def _prrte_binding(text: str, topology: Topology) -> set[int]:
+    """PRRTE prints cores by hwloc's numbers and, whatever its letter says, ``hwt`` by the kernel's."""
+    pus: set[int] = set()
+    for kind, numbers in re.findall(r"\[(core|hwt):L([\d,-]+)\]", text):
+        pus |= {
+            pu
+            for number in _ranges(numbers)
+            for pu in (topology.cores[number].pus if kind == "core" else (number,))
+        }
+    return pus
+
+
+def _write(emission: Emission, place: Path) -> None:
+    for name, text in emission.files.items():
+        (place / name).write_text(text)
+
+
+@pytest.mark.requires("mpi:openmpi")
+@pytest.mark.parametrize("request_name", REQUESTS)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_prrte_binds_as_planned(machine, request_name, elsewhere, mpi_prefix, environment, tmp_path):
+    there, prefix = elsewhere(machine), mpi_prefix("openmpi")
+    made = there.plan(nodes=1, **REQUESTS[request_name])
+    emission = emit(made, "openmpi5")
+    _write(emission, tmp_path)
+    slots = [
+        "--prtemca",
+        "hwloc_use_topo_file",
+        str(there.file),
+        "--host",
+        f"localhost:{len(there.topology.pus)}",
+    ]
+    done = subprocess.run(
+        [str(prefix / "bin/mpirun"), *slots, *emission.argv[1:], *DRY],
+        env={**environment, "LD_LIBRARY_PATH": f"{prefix}/lib:{prefix}/lib/openmpi"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    lines = re.findall(r"^\s*Binding: (.*)$", done.stdout, re.MULTILINE)
+    assert [_prrte_binding(line, there.topology) for line in lines] == [
+        set(seat.pus) for seat in made.seats
+    ], done.stdout + done.stderr
+
+
+def _hydra_masks(text: str) -> list[set[int]]:
+    found = dict(re.findall(r"process (\d+) binding: ([01]+)", text))
+    return [{pu for pu, bit in enumerate(found[rank]) if bit == "1"} for rank in sorted(found, key=int)]
+
+
+@pytest.mark.requires("mpi:mpich")
+@pytest.mark.parametrize("request_name", REQUESTS)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_hydra_binds_as_planned(machine, request_name, elsewhere, mpi_prefix, environment, tmp_path):
+    there, prefix = elsewhere(machine), mpi_prefix("mpich")
+    made = there.plan(nodes=1, **REQUESTS[request_name])
+    emission = emit(made, "hydra")
+    for _ in range(4):  # of a program that ends at once hydra now and then loses what its proxy printed
+        done = subprocess.run(
+            [str(prefix / "bin/mpiexec"), *emission.argv[1:], "/bin/true"],
+            env={**environment, **emission.env, "HWLOC_XMLFILE": str(there.file), "HYDRA_TOPO_DEBUG": "1"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        printed = done.stdout + done.stderr
+        if len(_hydra_masks(printed)) == len(made.seats):
+            break
+    assert _hydra_masks(printed) == [set(seat.pus) for seat in made.seats], printed
+
+
+NODES = {
+    "levels": {"ranks": 7, "threads": 2, "policy": "compact"},
+    "list": {"ranks": 7, "bandwidth_bound": True},
+    "rankfile": {"ranks": 7, "threads": 2, "bandwidth_bound": True},
+}
+
+
+@pytest.mark.requires("mpi:openmpi")
+@pytest.mark.parametrize("form", NODES)
+def test_prrte_fills_two_nodes_as_planned(form, elsewhere, mpi_prefix, environment, tmp_path):
+    there, prefix = elsewhere("betzy"), mpi_prefix("openmpi")
+    made = there.plan(nodes=2, **NODES[form])
+    emission = emit(made, "openmpi5")
+    _write(emission, tmp_path)
+    parameters = {"ras": "simulator", "ras_simulator_num_nodes": "2", "ras_simulator_slots": "128"}
+    parameters["hwloc_use_topo_file"] = str(there.file)
+    words = [word for name, value in parameters.items() for word in ("--prtemca", name, value)]
+    done = subprocess.run(
+        [str(prefix / "bin/mpirun"), *words, *emission.argv[1:], *DRY],
+        env={**environment, **emission.env, "LD_LIBRARY_PATH": f"{prefix}/lib:{prefix}/lib/openmpi"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    nodes = re.split(r"^\s*Data for node:", done.stdout, flags=re.MULTILINE)[1:]
+    bound = [
+        [
+            _prrte_binding(line, there.topology)
+            for line in re.findall(r"Binding: (package.*)$", node, re.MULTILINE)
+        ]
+        for node in nodes
+    ]
+    seats = [set(seat.pus) for seat in made.seats]
+    assert bound == [seats, seats[:3]], done.stdout + done.stderr

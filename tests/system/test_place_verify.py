@@ -1,0 +1,136 @@
+"""Jobs that sit badly are caught while they run, by `mpiric place --verify` and `mpiric ps`."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SPIN = """
+#include <stdlib.h>
+#include <time.h>
+int main(int argc, char **argv) {
+    const double seconds = argc > 1 ? atof(argv[1]) : 1.0;
+#pragma omp parallel
+    {
+        struct timespec begin, now;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        do {
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        } while (now.tv_sec - begin.tv_sec + (now.tv_nsec - begin.tv_nsec) * 1e-9 < seconds);
+    }
+    return 0;
+}
+"""
+SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+pytestmark = [pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich"), SEVERAL_CORES]
+
+
+@pytest.fixture
+def spin(tmp_path: Path) -> str:
+    """A program whose threads are busy for some seconds."""
+    (tmp_path / "spin.c").write_text(SPIN)
+    subprocess.run(["gcc", "-O1", "-fopenmp", "spin.c", "-o", "spin"], cwd=tmp_path, check=True)
+    return str(tmp_path / "spin")
+
+
+@pytest.fixture
+def verify(run_mpiric):
+    def found(*words: object, **env: str) -> list[str]:
+        done = run_mpiric("place", "--verify", "--json", *words, env=env)
+        answer = json.loads(done.stdout or "{}")
+        assert answer, done.stderr
+        assert done.returncode == (122 if answer["findings"] else 0)
+        return [finding["id"] for finding in answer["findings"]]
+
+    return found
+
+
+def test_bound_ranks_are_found_to_be_fine(verify, spin):
+    assert verify("--", "mpiexec.mpich", "-bind-to", "core", "-n", 2, spin, 1, OMP_NUM_THREADS="1") == []
+
+
+def test_bind_to_none_is_caught(verify, spin):
+    line = ("mpirun.openmpi", "--bind-to", "none", "-n", 2, spin, 1)
+    assert "unbound-ranks" in verify("--", *line, OMP_NUM_THREADS="1")
+
+
+def test_threads_stacked_on_the_core_of_their_rank_are_caught(verify, spin):
+    line = ("mpirun.openmpi", "--bind-to", "core", "-n", 1, spin, 1)
+    assert "threads-stacked" in verify("--", *line, OMP_NUM_THREADS="2")
+
+
+def test_openmp_places_on_one_core_are_caught(verify, spin):
+    first = min(os.sched_getaffinity(0))
+    line = ("mpirun.openmpi", "--bind-to", "none", "-n", 1, spin, 1)
+    wrong = {"OMP_NUM_THREADS": "2", "GOMP_CPU_AFFINITY": f"{first} {first}"}
+    assert {"threads-stacked", "threads-on-one-core"} & set(verify("--", *line, **wrong))
+
+
+def test_a_job_that_was_given_fewer_cores_than_it_has_ranks_is_caught(run_mpiric, spin):
+    first = min(os.sched_getaffinity(0))
+    line = ("place", "--verify", "--json", "--", "taskset", "-c", first, "mpiexec.mpich", "-n", 2, spin, 1)
+    done = run_mpiric(*line, env={"OMP_NUM_THREADS": "1"})
+    assert "ranks-overlap" in [finding["id"] for finding in json.loads(done.stdout)["findings"]], done.stderr
+
+
+def test_ranks_elsewhere_than_planned_are_caught(verify, spin):
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    crossed = ("mpiexec.mpich", "-bind-to", f"user:{second},{first}", "-n", 2, spin, 1)
+    found = verify("--ranks", 2, "--policy", "compact", "--", *crossed, OMP_NUM_THREADS="1")
+    assert found == ["not-as-planned"]
+
+
+def test_ps_shows_two_jobs_on_the_same_core(run_mpiric, spin, environment):
+    first = min(os.sched_getaffinity(0))
+    line = ["mpiexec.mpich", "-bind-to", f"user:{first}", "-n", "1", spin, "20"]
+    jobs = [subprocess.Popen(line, env={**environment, "OMP_NUM_THREADS": "1"}) for _ in range(2)]
+    try:
+        time.sleep(1.0)
+        answer = json.loads(run_mpiric("ps", jobs[0].pid, "--json").stdout)
+    finally:
+        for job in jobs:
+            job.terminate()
+        for job in jobs:
+            job.wait()
+    assert "jobs-overlap" in [finding["id"] for finding in answer["findings"]]
+    assert [process["cpus_allowed"] for process in answer["processes"]] == [[first]]
+
+
+def test_ps_says_when_a_process_is_not_there(run_mpiric):
+    done = run_mpiric("ps", 2**22 + 1)
+    assert done.returncode == 121
+    assert "mpiric ps shows all jobs" in done.stderr
+
+
+@pytest.fixture
+def small_group() -> Iterator[Path]:
+    """A control group with one core of this machine."""
+    root = Path("/sys/fs/cgroup/cpuset")
+    if os.geteuid() != 0 or not (root / "cpuset.cpus").exists():
+        pytest.skip("needs root and the cpuset controller of cgroup version 1")
+    group = root / f"mpiric-test-{os.getpid()}"
+    group.mkdir()
+    (group / "cpuset.cpus").write_text(str(min(os.sched_getaffinity(0))))
+    (group / "cpuset.mems").write_text((root / "cpuset.mems").read_text())
+    yield group
+    for _ in range(50):
+        if not (group / "tasks").read_text():
+            break
+        time.sleep(0.1)
+    group.rmdir()
+
+
+def test_ps_shows_a_control_group_smaller_than_the_job(run_mpiric, spin, environment, small_group):
+    script = f'echo $$ > {small_group}/tasks; exec mpiexec.mpich -n 2 "$0" 20'
+    job = subprocess.Popen(["sh", "-c", script, spin], env={**environment, "OMP_NUM_THREADS": "1"})
+    try:
+        time.sleep(1.0)
+        answer = json.loads(run_mpiric("ps", job.pid, "--json").stdout)
+    finally:
+        job.terminate()
+        job.wait()
+    assert answer["findings"][0]["id"] == "cgroup-too-small"

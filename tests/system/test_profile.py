@@ -1,0 +1,110 @@
+"""`mpiric profile`, `report` and `doctor` on a program whose traffic can be counted on paper."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).with_name("analytic.c")
+RANKS = 4
+STACKS = {
+    "mpich": ("mpicc.mpich", ("mpiexec.mpich", "-n", str(RANKS))),
+    "openmpi": ("mpicc.openmpi", ("mpirun.openmpi", "--oversubscribe", "-n", str(RANKS))),
+}
+STACK = pytest.mark.parametrize(
+    "stack",
+    [pytest.param(name, marks=pytest.mark.requires(f"debian-{name}")) for name in STACKS],
+)
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """`build(stack)` is the launch line of the program there."""
+
+    def built(stack: str) -> tuple[str, ...]:
+        compiler, launcher = STACKS[stack]
+        program = tmp_path_factory.getbasetemp() / f"analytic-{stack}"
+        if not program.exists():
+            subprocess.run([compiler, "-o", program, SOURCE], check=True)
+        return (*launcher, str(program))
+
+    return built
+
+
+def row(rows, **wanted):
+    (found,) = [each for each in rows if wanted.items() <= each.items()]
+    return found
+
+
+@STACK
+def test_counts_are_those_on_paper(run_mpiric, build, tmp_path, stack):
+    done = run_mpiric("profile", "--json", "-o", tmp_path / "p", "--", *build(stack))
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert "4 ranks" in done.stderr  # of the program
+    assert data["ranks"] == RANKS
+    ring = {(at, (at + 1) % RANKS): (10, 10_000) for at in range(RANKS)}
+    for to in range(1, RANKS):
+        messages, moved = ring.get((0, to), (0, 0))
+        ring[0, to] = (messages + 1, moved + 8)
+    assert {(s, d): (m, b) for s, d, m, b in data["p2p"]} == ring
+    calls = {use["name"]: (use["calls"], use["bytes"]) for use in data["functions"]}
+    assert calls["MPI_Sendrecv"] == (10 * RANKS, 10_000 * RANKS)
+    assert calls["MPI_Send"] == calls["MPI_Recv"] == (RANKS - 1, 8 * (RANKS - 1))
+    assert calls["MPI_Comm_split"][0] == calls["MPI_Init"][0] == RANKS
+    world = {"communicator": "MPI_COMM_WORLD"}
+    assert (
+        row(data["collective"], name="MPI_Allreduce", **world).items() >= {"calls": 20, "bytes": 640}.items()
+    )
+    assert row(data["collective"], name="MPI_Bcast", **world).items() >= {"calls": 8, "bytes": 800}.items()
+    halves = [use for use in data["communicators"] if use["name"].startswith("half")]
+    assert sorted((use["ranks"], use["calls"]) for use in halves if use["size"] == 2) == [
+        ([0, 2], 8),
+        ([1, 3], 8),
+    ]
+    assert row(data["sizes"], low_bytes=512)["bytes"] == 10_000 * RANKS
+    assert 0 < data["mpi_share"] <= 1
+    page = (tmp_path / "p/report.html").read_text()
+    assert "MPI_Allreduce" in page
+
+
+@STACK
+def test_output_and_status_are_the_programs_own(run_mpiric, build, tmp_path, stack):
+    done = run_mpiric("profile", "-o", tmp_path / "p", "--", *build(stack), "3")
+    assert done.returncode == 3
+    assert done.stdout == "4 ranks\n"
+
+
+@pytest.mark.requires("debian-mpich")
+def test_a_report_is_made_again_from_the_directory_and_compares_two(run_mpiric, build, tmp_path):
+    run_mpiric("profile", "-q", "-o", tmp_path / "a", "--", *build("mpich"))
+    first = json.loads((tmp_path / "a/report.json").read_text())
+    again = run_mpiric("report", "--json", "--csv", tmp_path / "tables", tmp_path / "a")
+    assert json.loads(again.stdout) == first
+    assert (tmp_path / "tables/traffic.csv").exists()
+    both = json.loads(run_mpiric("report", "--json", tmp_path / "a", tmp_path / "a/record.mpiric").stdout)
+    assert both["calls"] == []
+    assert row(both["headline"], name="wall time")["ratio"] == 1.0
+
+
+@pytest.mark.requires("debian-openmpi")
+def test_doctor_speaks_of_settings_and_leaves_nothing_behind(run_mpiric, build, tmp_path):
+    done = run_mpiric("doctor", "--json", "--", *build("openmpi"), "5", env={"OMPI_MCA_btl": "self,tcp"})
+    assert done.returncode == 5
+    data = json.loads(done.stdout)
+    assert data["recorded"]
+    assert data["exit_status"] == 5
+    assert "shared-memory-off" in {finding["id"] for finding in data["findings"]}
+    assert all(set(finding) >= {"id", "says", "evidence", "fix"} for finding in data["findings"])
+    assert not list(tmp_path.glob("mpiric-*"))
+
+
+@pytest.mark.requires("debian-mpich")
+def test_a_command_without_mpi_is_told_so(run_mpiric, tmp_path):
+    done = run_mpiric(
+        "profile", "-o", tmp_path / "p", "--", "mpiexec.mpich", "-n", "2", "true", stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 121
+    assert "no record" in done.stderr
+    assert "Traceback" not in done.stderr

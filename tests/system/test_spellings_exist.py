@@ -1,0 +1,167 @@
+"""What the knobs set is known to the real libraries, and programs still run and compute rightly with it."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mpiric import launchers
+from mpiric.host.local import LocalHost
+from mpiric.knobs import all_knobs
+from mpiric.machine import read_machine
+from mpiric.model.candidates import CANDIDATES
+from mpiric.model.configuration import Configuration
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
+from mpiric.workflows.spelling import render, spell
+
+HERE = Path(__file__).parent
+FAMILIES = ("collectives", "io", "oversubscription", "protocol", "transport")
+# Read by UCX, libfabric and the launchers, which have no list that can be asked here.
+ELSEWHERE = ("UCX_", "FI_", "HYDRA_", "PRTE_MCA_")
+NEEDS_ANOTHER_MACHINE = {
+    "ofi-provider",
+    "network-interface",
+    "bootstrap",
+    "launch-route",
+    "nodes",
+    "mpi",
+    "blas",
+}
+NEEDS_ANOTHER_BUILD = {("network-library", "psm2"), ("single-copy", "xpmem"), ("single-copy", "knem")}
+NEEDS_ANOTHER_NETWORK = {
+    ("network-library", "ofi"),
+    ("matching", "hardware"),
+    *(("ucx-transports", word) for word in ("rc", "dc", "ud")),
+}
+
+
+def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Situation:
+    words = [mpi.launcher, "-n", "2", program]
+    job = launchers.parse_command(words, lambda _: mpi.dialect, str(HERE), environment)
+    host = LocalHost()
+    seen = RankSeen(0, program, (0, 1), 1, 1.0, 0.0, 0, 0, 0, 0, 1 << 20, 0, ("/libc.so.6", "/libucp.so.0"))
+    return Situation(
+        machine=read_machine(host, str(HERE)),
+        job=job,
+        mpi=mpi,
+        observation=Observation(1.0, (seen, seen), 2),
+        allowed=Allowed(rounding=True),
+    )
+
+
+def words_of(knob: str, here: Situation) -> tuple[str, ...]:
+    """All words of a knob, or what it would try: not every CPU can execute every routine for copying."""
+    declared = all_knobs()[knob]
+    words: tuple[str, ...] = getattr(declared.domain, "words", ())
+    return words if words and knob != "memory-copy" else declared.values(here)
+
+
+def spoken(here: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Every word this library has for a knob of the families it spells: knob, value, environment."""
+    for name, knob in all_knobs().items():
+        for value in words_of(name, here) if knob.family in FAMILIES else ():
+            spelling = spell(knob, value, here)
+            if spelling is not None:
+                yield name, value, dict(spelling.environment)
+
+
+def variables_of(mpi: MpiLibrary, environment: dict[str, str]) -> frozenset[str]:
+    """Names of the environment variables a library says it reads."""
+    environment = {**environment, **mpi.environment, "LD_LIBRARY_PATH": ":".join(mpi.library_path)}
+    if mpi.implementation == "openmpi":
+        program = Path(mpi.launcher).with_name("ompi_info")
+        words = [str(program), "--all", "--parsable"]
+        text = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+        return frozenset(f"OMPI_MCA_{name}" for name in re.findall(r":param:([^:]+):", text))
+    words = [sys.executable, str(HERE / "control_variables.py"), mpi.library]
+    text = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+    names = [line.split("\t")[0] for line in text.splitlines()]
+    return frozenset([*names, *re.findall(r"@Alias:# (\w+)", text)])
+
+
+@pytest.fixture
+def program(mpi, tmp_path, environment):
+    """The test program, compiled by the library's own compiler."""
+    if "c" not in mpi.compilers:
+        pytest.skip(f"{mpi.label} has no compiler wrapper")
+    target = tmp_path / "right_results"
+    words = [mpi.compilers["c"], "-O1", str(HERE / "right_results.c"), "-o", str(target)]
+    subprocess.run(words, env={**environment, **mpi.environment}, check=True, capture_output=True)
+    return str(target)
+
+
+@pytest.fixture
+def known(mpi, environment):
+    return variables_of(mpi, environment)
+
+
+@pytest.fixture
+def here(mpi, environment):
+    return situation(mpi, "/bin/true", environment)
+
+
+def test_every_variable_the_knobs_set_is_known_to_the_library(known, here):
+    unknown = {
+        f"{knob}={value}: {name}"
+        for knob, value, environment in spoken(here)
+        for name in environment
+        if not name.startswith(ELSEWHERE) and name not in known
+    }
+    assert unknown == set()
+
+
+def test_every_candidate_names_a_control_variable_of_the_library(mpi, known):
+    version = tuple(int(part) for part in re.findall(r"\d+", mpi.version))
+    prefix = "OMPI_MCA_" if mpi.implementation == "openmpi" else ""
+    mine = [c for c in CANDIDATES if c.implementation == mpi.implementation and c.exists_in(version)]
+    assert mine
+    assert {c.variable for c in mine if prefix + c.variable not in known} == set()
+
+
+def trials(here: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
+    for name, knob in all_knobs().items():
+        if name in NEEDS_ANOTHER_MACHINE or (
+            knob.family not in FAMILIES and name not in ("binding", "malloc")
+        ):
+            continue
+        words = knob.values(here) if coarse else words_of(name, here)
+        speakable = [value for value in words if spell(knob, value, here) is not None]
+        for value in speakable[:1] if coarse else speakable:
+            if (name, value) not in NEEDS_ANOTHER_BUILD | NEEDS_ANOTHER_NETWORK:
+                yield name, value
+
+
+def failures(
+    here: Situation, values: Iterator[tuple[str, str]], environment: dict[str, str]
+) -> dict[str, str]:
+    """Knob values under which the program fails or computes wrongly, and what it said."""
+    mpi, found = here.mpi, {}
+    paths = {
+        "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+        "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
+    }
+    for knob, value in values:
+        launch = render(Configuration.of({knob: value}), here)
+        setting = {**environment, **mpi.environment, **paths, **launch.environment}
+        for name in launch.unset:
+            setting.pop(name, None)
+        done = subprocess.run(list(launch.argv), env=setting, capture_output=True, text=True, timeout=60)
+        if (done.returncode, done.stdout.strip()) != (0, "right"):
+            found[f"{knob}={value}"] = f"{done.returncode}: {done.stdout[-200:]} {done.stderr[-400:]}"
+    return found
+
+
+def test_a_program_computes_rightly_under_the_first_value_of_every_knob(mpi, program, environment):
+    here = situation(mpi, program, environment)
+    assert failures(here, trials(here, coarse=True), environment) == {}
+
+
+@pytest.mark.sweep
+@pytest.mark.timeout(1200)
+def test_a_program_computes_rightly_under_every_value_of_every_knob(mpi, program, environment):
+    here = situation(mpi, program, environment)
+    assert failures(here, trials(here, coarse=False), environment) == {}

@@ -1,0 +1,49 @@
+"""Several commands in turns: every round runs each once, in random order, so that drift hits all alike."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from mpiric.host.execution import Runner
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.launch import Launch
+from mpiric.model.trial import Outcome
+
+_LIMIT_S = 120.0  # of one run
+
+
+def launch(
+    argv: list[str], environment: Mapping[str, str] | None = None, unset: tuple[str, ...] = ()
+) -> Launch:
+    """A command with what is set on top of the environment."""
+    return Launch(tuple(argv), "", dict(environment or {}), unset)
+
+
+def in_turns(
+    launches: Mapping[str, Launch], environment: Mapping[str, str], rounds: int, seed: int = 0
+) -> dict[str, list[float]]:
+    """Name → wall times in seconds, one a round. A first round warms up and is not counted.
+
+    Raises ProgramFailedError for the first run that fails.
+    """
+    times: dict[str, list[float]] = {name: [] for name in launches}
+    random = Random(f"benchmarks {seed}")
+    with TemporaryDirectory(prefix="mpiric-bench-") as place, Runner() as runner:
+        for count in range(rounds + 1):
+            names = list(launches)
+            random.shuffle(names)
+            for name in names:
+                wall_s = _wall_s(runner, launches[name], environment, Path(place))
+                if count:
+                    times[name].append(wall_s)
+    return times
+
+
+def _wall_s(runner: Runner, one: Launch, environment: Mapping[str, str], place: Path) -> float:
+    out, err = place / "stdout", place / "stderr"
+    execution = runner.execute(one, environment, place, out, err, _LIMIT_S)
+    if execution.outcome is not Outcome.OK:
+        said = err.read_text(errors="replace").strip()[-300:]
+        raise ProgramFailedError(f"{one.shell_line()}: {execution.reason or execution.outcome.value}: {said}")
+    return execution.wall_s

@@ -1,0 +1,79 @@
+"""The programs benchmarks run, built for an MPI library, in the environment a user of it has."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._report import RESULTS
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import find_mpis
+
+_EXAMPLES = Path(__file__).parents[1] / "examples"
+# What tunes MPI programs, and must not be inherited from whoever starts the benchmark.
+_TUNING = (
+    *("MPIRIC_", "OMPI_", "PMIX_", "PRTE_", "MPICH_", "MPIR_", "I_MPI_", "HYDRA_", "FI_", "UCX_", "SLURM_"),
+    *("PMI_", "OMP_", "GOMP_", "KMP_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_LIBRARY_PATH"),
+)
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclass(frozen=True)
+class Bed:
+    """One MPI library, ready to run programs: launcher and the environment around it."""
+
+    mpi: MpiLibrary
+    environment: Mapping[str, str]
+
+    def program(self, name: str) -> str:
+        """Path of an example program, built with this library's compiler when it is older than its source."""
+        source = next(iter(sorted(_EXAMPLES.glob(f"**/{name}.c"))))
+        target = RESULTS / "programs" / self.mpi.label / name
+        if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
+            return str(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        words = [self.mpi.compilers["c"], "-std=gnu11", "-O2", str(source), "-o", str(target), "-lm"]
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise MpiricError(f"{words[0]} cannot build {source.name}: {done.stderr.strip()[-300:]}")
+        return str(target)
+
+    def line(self, ranks: int, program: str, *arguments: object, options: tuple[str, ...] = ()) -> list[str]:
+        """The launch line a user would write."""
+        return [self.mpi.launcher, *options, "-n", str(ranks), self.program(program), *map(str, arguments)]
+
+
+def beds() -> dict[str, Bed]:
+    """Implementation → its newest library here that can compile and launch."""
+    found: dict[str, Bed] = {}
+    usable = [mpi for mpi in find_mpis(LocalHost()) if mpi.launcher and "c" in mpi.compilers]
+    for mpi in sorted(
+        usable, key=lambda mpi: [int(part) for part in mpi.version.split(".") if part.isdigit()]
+    ):
+        found[mpi.implementation] = Bed(mpi, _environment(mpi))
+    return found
+
+
+def bed(implementation: str = "mpich") -> Bed:
+    """That library's newest version. Raises NotFoundError."""
+    found = beds()
+    if implementation not in found:
+        raise NotFoundError(
+            f"no {implementation} with a compiler wrapper is here",
+            hint=f"`make setup`, or: mpiric mpi install {implementation}",
+        )
+    return found[implementation]
+
+
+def _environment(mpi: MpiLibrary) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_TUNING)}
+    paths = {
+        "PATH": ":".join(
+            [str(Path(mpi.launcher).parent), *mpi.search_path, kept.get("PATH", "/usr/bin:/bin")]
+        ),
+        "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+    }
+    return {**kept, **(_AS_ROOT if os.geteuid() == 0 else {}), **mpi.environment, **paths}

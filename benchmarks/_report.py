@@ -1,0 +1,112 @@
+"""What every benchmark has in common at its two ends: options in, one table and one JSON file out."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from mpiric import __version__
+from mpiric.host.local import LocalHost
+from mpiric.machine import read_machine
+from mpiric.model.errors import MpiricError
+
+_WIDTH = 150  # of a table that goes to a file
+
+RESULTS = Path(__file__).parents[1] / "build" / "benchmarks"
+
+
+@dataclass(frozen=True)
+class Result:
+    """``rows`` are objects with the same keys; ``columns`` maps those to print to their headings."""
+
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+    summary: str  # one sentence under the table
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for the JSON alone
+
+
+def options(name: str, about: str) -> argparse.ArgumentParser:
+    """A parser with what all benchmarks take."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    parser.add_argument("--quick", action="store_true", help="small and short: shows that it works")
+    parser.add_argument("--json", action="store_true", help="print the JSON instead of the table")
+    parser.add_argument("--seed", type=int, default=0, help="of the orders in which things run")
+    return parser
+
+
+def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace], Result]) -> int:
+    """Do the work, print its table or JSON, write the JSON to build/benchmarks; exit status."""
+    begun, load = time.monotonic(), os.getloadavg()[0]
+    try:
+        result = work(given)
+    except MpiricError as error:
+        print(
+            f"{name}: {error.message}",
+            *([f"hint: {error.hint}"] * bool(error.hint)),
+            sep="\n",
+            file=sys.stderr,
+        )
+        return int(error.exit_code)
+    machine = read_machine(LocalHost(), str(Path.cwd()))
+    document = {
+        "benchmark": name,
+        "ended_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "elapsed_s": round(time.monotonic() - begun, 1),
+        "options": {key: value for key, value in vars(given).items() if key != "json"},
+        "mpiric": __version__,
+        "machine": f"{machine.usable_cpu_count} CPUs, {machine.cpu.model} ({machine.cpu.target})",
+        "load_before": load,
+        "summary": result.summary,
+        **result.facts,
+        "rows": list(result.rows),
+    }
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    path = RESULTS / f"{name}{'-quick' if given.quick else ''}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n", encoding="utf-8")
+    if given.json:
+        print(text)
+        return 0
+    _print(name, result, load)
+    print(f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}", file=sys.stderr)
+    return 0
+
+
+def tell(text: str) -> None:
+    """Progress, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def show(value: Any) -> str:
+    """A cell: numbers to three digits, intervals in brackets, nothing for None."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(show(item) for item in value)}]"
+    return str(value)
+
+
+def _print(name: str, result: Result, load: float) -> None:
+    table = Table(title=name, title_justify="left", title_style="bold")
+    for heading in result.columns.values():
+        table.add_column(heading, overflow="fold")
+    for row in result.rows:
+        table.add_row(*(show(row.get(key)) for key in result.columns))
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDTH)
+    console.print(table)
+    console.print(result.summary)
+    if load > 0.5:
+        console.print(f"The machine was not quiet: load {load:.1f} before the start.")

@@ -1,0 +1,58 @@
+"""The measuring path of `mpiric tune`, opened for benchmarks: the same runner, copies, trials and judge."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks._programs import Bed
+from mpiric.host.execution import Runner
+from mpiric.host.isolation import CopyPolicy, WorkingCopies
+from mpiric.host.local import LocalHost
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Allowed, Situation
+from mpiric.model.trial import Phase, Trial
+from mpiric.tuning.store import Store
+from mpiric.workflows.narrator import Silence
+from mpiric.workflows.objective import Objective
+from mpiric.workflows.observe import Observed, observe
+from mpiric.workflows.trials import Judge, Trials
+from mpiric.workflows.understand import understand
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """One observed program; its output has been learned, so a wrong answer is rejected as in a tune."""
+
+    trials: Trials
+    observed: Observed
+
+    @property
+    def situation(self) -> Situation:
+        """All that knobs may look at."""
+        return self.observed.situation
+
+    def run(
+        self, configuration: Configuration, phase: Phase, limit_s: float | None = None, pair: int = -1
+    ) -> Trial:
+        """One run."""
+        return self.trials.run(self.situation, configuration, phase, limit_s, pair).trial
+
+
+@contextmanager
+def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
+    """Observe the command as `tune` does; everything it writes is gone at the end."""
+    host = LocalHost()
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix="mpiric-bench-")))
+        work = place / "work"
+        work.mkdir()
+        understood = understand(argv, host, str(work), bed.environment)
+        tune = stack.enter_context(Store(place / "store").create("benchmark", "benchmark", tuple(argv)))
+        runner = stack.enter_context(Runner())
+        copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
+        trials = Trials(runner, copies, tune, Judge(Objective()))
+        observed = observe(trials, understood, host, Allowed(), Silence(), compare=True)
+        trials.watch_memory(observed.situation)
+        yield Workbench(trials, observed)

@@ -1,0 +1,238 @@
+"""Does `mpiric tune` find what is known to be best, in how many runs, with what gain: five small programs.
+
+Each case is a command as a user has it and the same command as an expert writes it, in the library's own
+words: no knob of mpiric is named here. `mpiric tune --json` gets the first, and what it prints as the command
+that needs no mpiric is run in turns with both.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks._interleaved import in_turns, launch
+from benchmarks._programs import Bed, beds
+from benchmarks._report import RESULTS, Result, options, run, tell
+from benchmarks._statistics import ratio
+from mpiric.host.local import LocalHost
+from mpiric.machine import read_machine
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.evidence import Verdict
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.betting import centre
+from mpiric.tuning.events import read_log
+from mpiric.tuning.store import EVENTS
+
+_CLOSE = 0.05  # found: at most this much slower than the expert's command
+_WORTH = 1.03  # an expert's gain below this says that there is nothing to find on this machine
+_NEAR = 1.10  # a run of the search within this of the proved time has arrived
+
+_FROM_MESSAGES = {
+    f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM": "mpir"
+    for collective in ("ALLREDUCE", "BARRIER", "REDUCE", "BCAST")
+}
+_OWN_SHARED_MEMORY = ("--mca", "pml", "ob1", "--mca", "btl", "self,sm")
+_SLEEP = ("--mca", "mpi_yield_when_idle", "1", "--mca", "threads_pthreads_yield_strategy", "nanosleep")
+_KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One known win: options of the launcher and environment, as given and as an expert has them."""
+
+    name: str
+    mpi: str  # implementation
+    program: str
+    ranks_per_cpu: int = 1
+    given: tuple[str, ...] = ()
+    given_environment: Mapping[str, str] = field(default_factory=dict)
+    best: tuple[str, ...] = ()
+    best_environment: Mapping[str, str] = field(default_factory=dict)
+
+
+CASES = (
+    Case("unbound latency", "mpich", "pingpong", best=("-bind-to", "core")),
+    Case("oversubscription", "mpich", "oversubscribed", 2, best_environment=_FROM_MESSAGES),
+    Case("malloc churn", "mpich", "malloc_churn", best_environment=_KEEP_MEMORY),
+    Case(
+        "random access",
+        "mpich",
+        "random_access",
+        best_environment={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
+    ),
+    Case(
+        "wrong transport",
+        "mpich",
+        "halo_bytes",
+        given_environment={"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp"},
+    ),
+    Case(
+        "wrong transport",
+        "openmpi",
+        "halo_bytes",
+        given=("--mca", "pml", "ob1", "--mca", "btl", "tcp,self"),
+        best=_OWN_SHARED_MEMORY,  # left alone, version 5 takes UCX here, which is slower still
+    ),
+    Case("wrong transport", "intelmpi", "halo_bytes", given_environment={"I_MPI_FABRICS": "ofi"}),
+    Case(
+        "oversubscription",
+        "openmpi",
+        "oversubscribed",
+        2,
+        given=("--oversubscribe",),
+        best=("--oversubscribe", "--bind-to", "none", *_SLEEP, *_OWN_SHARED_MEMORY),
+    ),
+    Case(
+        "oversubscription",
+        "intelmpi",
+        "oversubscribed",
+        2,
+        best_environment={"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
+    ),
+)
+_QUICK = ("mpich",)  # under which libraries the quick form runs
+
+COLUMNS = {
+    "case": "program",
+    "mpi": "MPI",
+    "found": "found",
+    "known_gain": "known gain",
+    "known_gain_ci95": "95 %",
+    "tuned_gain": "tuned gain",
+    "tuned_gain_ci95": "95 %",
+    "runs": "runs",
+    "arrived_after": "near it after",
+    "changes": "what tune changed",
+}
+
+
+def main() -> int:
+    """Run the cases that this machine has the libraries for."""
+    parser = options("known_wins", "Does tune find what is known to be best?")
+    parser.add_argument("--budget", help="of one tune (default 2m, quick 30s)")
+    parser.add_argument("--rounds", type=int, help="of original, known best and tuned (default 15, quick 5)")
+    parser.add_argument("--mpi", action="append", help="only under these implementations")
+    parser.add_argument("--only", action="append", help="only cases whose name contains this")
+    return run("known_wins", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """Every case: tune, then original, known best and tuned in turns."""
+    here = beds()
+    wanted = tuple(given.mpi or (_QUICK if given.quick else here))
+    chosen = [
+        case
+        for case in CASES
+        if case.mpi in here
+        and case.mpi in wanted
+        and (not given.only or any(word in case.name for word in given.only))
+    ]
+    if not chosen:
+        raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
+    rows = [_row(case, here[case.mpi], given) for case in chosen]
+    return Result(COLUMNS, rows, summary_of(rows))
+
+
+def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many of the wins that exist here were found."""
+    real = [row for row in rows if row["found"] is not None]
+    found = sum(row["found"] for row in real)
+    rest = len(rows) - len(real)
+    nothing = f"; in {rest} the expert's command gains less than {_WORTH - 1:.0%} here" if rest else ""
+    close = f"within {_CLOSE:.0%} of the expert's command"
+    return f"{found} of {len(real)} known wins found and proved ({close}){nothing}."
+
+
+def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
+    tell(f"{case.name} under {bed.mpi.label} …")
+    cpus = read_machine(LocalHost(), str(Path.cwd())).usable_cpu_count
+    ranks = 2 * case.ranks_per_cpu if case.ranks_per_cpu == 1 else max(2, cpus) * case.ranks_per_cpu
+    original = bed.line(ranks, case.program, options=case.given)
+    environment = {**bed.environment, **case.given_environment}
+    place = RESULTS / "known_wins" / f"{bed.mpi.label}-{case.name.replace(' ', '-')}"
+    tuned, trials = _tune(original, environment, place, given)
+    command = tuned["command"] or {"argv": original, "env": {}, "unset": []}
+    sides = {
+        "original": launch(original),
+        "known": launch(
+            bed.line(ranks, case.program, options=case.best),
+            case.best_environment,
+            tuple(case.given_environment),
+        ),
+        "tuned": launch(command["argv"], command["env"], tuple(command["unset"])),
+    }
+    times = in_turns(sides, environment, given.rounds or (5 if given.quick else 15), given.seed)
+    known, gain = ratio(times["original"], times["known"]), ratio(times["original"], times["tuned"])
+    behind = ratio(times["tuned"], times["known"])
+    return {
+        "case": case.name,
+        "mpi": bed.mpi.label,
+        "found": is_found(known.middle, behind.middle, tuned["verdict"]),
+        "known_gain": round(known.middle, 3),
+        "known_gain_ci95": known.interval,
+        "tuned_gain": round(gain.middle, 3),
+        "tuned_gain_ci95": gain.interval,
+        "tuned_over_known": round(behind.middle, 3),
+        "tuned_over_known_ci95": behind.interval,
+        "median_s": {name: round(centre(each), 4) for name, each in times.items()},
+        "verdict": tuned["verdict"],
+        "proved_ratio": tuned["ratio"],
+        "proved_ratio_ci95": tuned["ratio_ci95"],
+        "runs": tuned["runs"],
+        "runs_of_search": sum(trial.phase is Phase.SEARCH for trial in trials),
+        "arrived_after": arrived_after(trials, (tuned["tuned"] or {}).get("median_s")),
+        "elapsed_s": round(tuned["elapsed_s"], 1),
+        "changes": " ".join(f"{change['knob']}={change['value']}" for change in tuned["changes"])
+        or "nothing",
+        "command": command,
+        "times_s": times,
+    }
+
+
+def is_found(known_gain: float, tuned_over_known: float, verdict: str) -> bool | None:
+    """Whether tune proved something as good as the expert's command; None where that gains nothing."""
+    if known_gain < _WORTH:
+        return None
+    return verdict == Verdict.FASTER.value and tuned_over_known <= 1 + _CLOSE
+
+
+def arrived_after(trials: Sequence[Trial], proved_s: float | None) -> int | None:
+    """How many runs of tune it took until one was near the time that was proved in the end."""
+    if proved_s is None:
+        return None
+    for count, trial in enumerate(trials, start=1):
+        near = trial.outcome is Outcome.OK and trial.wall_s <= _NEAR * proved_s
+        if near and trial.configuration and trial.phase is Phase.SEARCH:
+            return count
+    return None
+
+
+def _tune(
+    argv: list[str], environment: Mapping[str, str], place: Path, given: Namespace
+) -> tuple[dict[str, Any], tuple[Trial, ...]]:
+    """What `mpiric tune --json` prints, and the trials in its store."""
+    shutil.rmtree(place, ignore_errors=True)
+    directory = place / "work"
+    directory.mkdir(parents=True)
+    budget = given.budget or ("30s" if given.quick else "2m")
+    words = ["tune", "--json", "--budget", budget, "--seed", str(given.seed), "--store", str(place / "store")]
+    done = subprocess.run(
+        [sys.executable, "-m", "mpiric", *words, "--", *argv],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise MpiricError(f"tune failed on {' '.join(argv)}: {done.stderr.strip()[-600:]}")
+    return json.loads(done.stdout), read_log(next((place / "store").glob(f"*/{EVENTS}"))).trials
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""How often the proof calls a difference between identical configurations, which is always wrong.
+
+Each comparison is a whole proof through the measuring path of `tune` (runner, working copies, judge, paired
+runs in random order, the stopping rule), with the original as its own candidate. Any verdict is wrong.
+"""
+
+import json
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks._programs import bed
+from benchmarks._report import RESULTS, Result, options, run, tell
+from benchmarks._statistics import upper_bound
+from benchmarks._workbench import Workbench, workbench
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Verdict
+from mpiric.model.trial import Phase, Trial
+from mpiric.tuning.budget import parse_duration
+from mpiric.tuning.proof import Rule, prove
+
+_GOAL = 0.01
+_WORKS = {"heat3d": (96, 10), "pingpong": (20000,), "malloc_churn": (6,)}  # sub-second, each noisy in its way
+
+COLUMNS = {
+    "program": "program",
+    "comparisons": "comparisons",
+    "wrong": "wrong verdicts",
+    "share": "share",
+    "upper95": "at most (95 %)",
+    "pairs": "pairs in all",
+    "pairs_median": "pairs each, median",
+    "run_s": "a run, s",
+    "spread": "spread of runs",
+}
+
+
+def main() -> int:
+    """Compare until the number asked for or the time limit is reached."""
+    parser = options("proof_aa", "How often does a proof call a difference between identical configurations?")
+    parser.add_argument("--comparisons", type=int, help="in all (default 300, quick 10)")
+    parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
+    parser.add_argument("--resume", action="store_true", help="go on where the last one stopped")
+    parser.add_argument("--mpi", default="mpich", help="implementation")
+    return run("proof_aa", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """The programs take turns, so each gets its share whenever it ends."""
+    wanted = given.comparisons or (10 if given.quick else 300)
+    until = time.monotonic() + parse_duration(given.time_limit)
+    here = bed(given.mpi)
+    log = RESULTS / f"proof_aa-{here.mpi.label}{'-quick' if given.quick else ''}.jsonl"
+    done = read_done(log) if given.resume else []
+    if not given.resume:
+        log.unlink(missing_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    for index, (program, arguments) in enumerate(_WORKS.items()):
+        share = wanted // len(_WORKS) + (index < wanted % len(_WORKS))
+        have = sum(one["program"] == program for one in done)
+        if have >= share or time.monotonic() >= until:
+            continue
+        part_s = (until - time.monotonic()) / (len(_WORKS) - index)
+        with workbench(here.line(2, program, *arguments), here) as bench:
+            done += _compare(bench, program, range(have, share), time.monotonic() + part_s, log)
+    rows = [row_of(program, [one for one in done if one["program"] == program]) for program in _WORKS]
+    rows = [row for row in (*rows, row_of("all", done)) if row["comparisons"]]
+    return Result(COLUMNS, rows, summary_of(rows[-1] if rows else row_of("all", [])), {"mpi": here.mpi.label})
+
+
+def _compare(bench: Workbench, program: str, numbers: range, until: float, log: Path) -> list[dict[str, Any]]:
+    """One proof after the other, each in the log before the next begins."""
+    made: list[dict[str, Any]] = []
+
+    def trial(configuration: Configuration, pair: int) -> Trial:
+        return bench.run(configuration, Phase.PROOF, pair=pair)
+
+    for number in numbers:
+        if time.monotonic() >= until:
+            break
+        proof = prove(trial, [Configuration()], Rule(), seed=hash_of(program, number))
+        evidence = proof.evidence[0]
+        one = {
+            "program": program,
+            "number": number,
+            "verdict": evidence.verdict.value,
+            "ratio": evidence.ratio,
+            "stopped_because": evidence.stopped_because,
+            "times_s": [list(pair) for pair in evidence.pairs],
+        }
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
+        made.append(one)
+        tell(f"{program} {number + 1}/{numbers.stop}: {evidence.verdict.value}, {len(evidence.pairs)} pairs")
+    return made
+
+
+def hash_of(program: str, number: int) -> int:
+    """A seed of its own for each comparison, the same in every process."""
+    return sum(map(ord, program)) * 1_000_003 + number
+
+
+def read_done(log: Path) -> list[dict[str, Any]]:
+    """Comparisons of an earlier run; a last line cut short is left out."""
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}\n")]
+
+
+def row_of(program: str, done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One line of the table."""
+    wrong = sum(one["verdict"] != Verdict.NO_DIFFERENCE.value for one in done)
+    pairs = [len(one["times_s"]) for one in done]
+    walls = sorted(wall for one in done for pair in one["times_s"] for wall in pair)
+    middle = median(walls) if walls else 0.0
+    quarter = len(walls) // 4
+    return {
+        "program": program,
+        "comparisons": len(done),
+        "wrong": wrong,
+        "share": wrong / len(done) if done else 0.0,
+        "upper95": round(upper_bound(wrong, len(done)), 4),
+        "pairs": sum(pairs),
+        "pairs_median": median(pairs) if pairs else 0,
+        "run_s": round(middle, 4),
+        "spread": f"±{(walls[-1 - quarter] - walls[quarter]) / 2 / middle:.1%}" if middle else "",
+    }
+
+
+def summary_of(everything: Mapping[str, Any]) -> str:
+    """The share against its goal."""
+    count, wrong = everything["comparisons"], everything["wrong"]
+    bound = everything["upper95"]
+    reached = "reached" if bound <= _GOAL else "not shown by so few" if wrong <= _GOAL * count else "missed"
+    return (
+        f"{wrong} false verdicts in {count} comparisons, at most {bound:.2%} with 95 % confidence "
+        f"(goal: at most {_GOAL:.0%}, {reached})."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""How much the search loses against an exhaustive sweep, with a tenth of its runs.
+
+One real program, up to 256 configurations made of knobs that apply to it. The sweep runs all of them several
+times, each pass in a new random order; between the passes the search runs with a tenth of one pass, and with
+a tenth of all passes. The best few of the sweep run off against each other, and the winner meets what the
+searches found and the original in fresh rounds.
+"""
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from itertools import product
+from random import Random
+from typing import Any
+
+from benchmarks._programs import bed
+from benchmarks._report import Result, options, run, tell
+from benchmarks._statistics import best_of, ratio
+from benchmarks._workbench import Workbench, workbench
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.betting import centre
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search import search
+from mpiric.tuning.space import Space
+from mpiric.workflows.choose import space_of
+from mpiric.workflows.spelling import can_be_written
+
+_GOAL = 0.02
+_TENTH = 0.1
+_RUN_OFF = 5  # of the sweep's best
+_PATIENCE = 4.0  # a run may take this many times as long as the original
+# In this order as long as the space stays within the limit: what matters to the program, and what does not.
+_KNOBS = (
+    *("malloc", "huge-pages", "binding", "collectives", "single-copy", "allocator"),
+    *("gpu-buffers", "eager-node", "allreduce-algorithm"),
+)
+_WORK, _QUICK_WORK = (96, 30), (64, 5)
+
+COLUMNS = {
+    "who": "who",
+    "runs": "runs",
+    "share": "of a pass",
+    "configuration": "configuration",
+    "median_s": "median s",
+    "gain": "original ÷ it",
+    "loss": "slower than the sweep's best",
+    "loss_ci95": "95 %",
+}
+
+
+def main() -> int:
+    """Sweep, search and compare."""
+    parser = options("search_vs_sweep", "How far is the search from the best of an exhaustive sweep?")
+    parser.add_argument("--most", type=int, help="configurations (default 256, quick 16)")
+    parser.add_argument("--passes", type=int, help="of the sweep (default 5, quick 2)")
+    parser.add_argument("--rounds", type=int, help="of the comparison at the end (default 30, quick 5)")
+    parser.add_argument("--mpi", default="mpich", help="implementation")
+    return run("search_vs_sweep", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """All of it on one program."""
+    passes = given.passes or (2 if given.quick else 5)
+    rounds = given.rounds or (5 if given.quick else 30)
+    here = bed(given.mpi)
+    with workbench(here.line(2, "heat3d", *(_QUICK_WORK if given.quick else _WORK)), here) as bench:
+        space = within(space_of(bench.situation), given.most or (16 if given.quick else 256))
+        tell(f"{space.size} configurations of {', '.join(d.knob for d in space.dimensions)}")
+        sweep = Sweep(bench, space, given.seed)
+        found: dict[str, Found] = {}
+        for number in range(passes):
+            sweep.one_pass()
+            tell(f"pass {number + 1} of {passes}: {sweep.runs} runs, {len(sweep.rejected)} rejected")
+            for name, runs in budgets(space.size, passes).items():
+                if name not in found and number == min(len(found), passes - 1):
+                    found[name] = _found(bench, space, runs, given.seed)
+        sides = {"original": Configuration(), "sweep": sweep.best(rounds)}
+        sides |= {name: one for name, (one, _) in found.items()}
+        times = _rounds(bench, sides, rounds, given.seed)
+    runs_of = {"sweep": sweep.runs, **{name: runs for name, (_, runs) in found.items()}}
+    rows = [row_of(name, sides[name], times, runs_of.get(name), space.size) for name in sides]
+    facts = {
+        "mpi": here.mpi.label,
+        "space": {dimension.knob: list(dimension.values) for dimension in space.dimensions},
+        "configurations": space.size,
+        "rejected": {str(one): why for one, why in sweep.rejected.items()},
+        "sweep_medians_s": {str(one): centre(each) for one, each in sweep.times.items()},
+        "times_s": times,
+    }
+    return Result(COLUMNS, rows, summary_of(rows, space.size), facts)
+
+
+Found = tuple[Configuration, int]  # and after how many runs
+
+
+def within(space: Space, most: int) -> Space:
+    """The space of those knobs, taken in their order, that keep it at ``most`` configurations."""
+    by_name = {dimension.knob: dimension for dimension in space.dimensions}
+    kept = Space()
+    for name in (name for name in _KNOBS if name in by_name):
+        larger = Space((*kept.dimensions, by_name[name]))
+        kept = larger if larger.size <= most else kept
+    if kept.size < 4:
+        raise MpiricError(f"only {kept.size} configurations apply here", hint="a larger --most")
+    return kept
+
+
+def budgets(size: int, passes: int) -> dict[str, int]:
+    """Name → runs of a search: a tenth of one pass, and of all of them where that is more."""
+    one = max(4, int(size * _TENTH))
+    every = max(4, int(size * passes * _TENTH))
+    return {"search": one} | ({"search, longer": every} if every > one else {})
+
+
+class Sweep:
+    """Every configuration of a space, several times."""
+
+    def __init__(self, bench: Workbench, space: Space, seed: int) -> None:
+        self._bench, self._random, self._seed = bench, Random(f"sweep {seed}"), seed
+        levels = [range(len(factor.levels) + 1) for factor in space.factors]
+        self._configurations = [space.configuration(point) for point in product(*levels)]
+        self.times: dict[Configuration, list[float]] = {one: [] for one in self._configurations}
+        self.rejected: dict[Configuration, str] = {}
+        self.runs = 0
+
+    def one_pass(self) -> None:
+        """Each once, in a new order; what failed is left out from then on."""
+        left = [one for one in self._configurations if one not in self.rejected]
+        for configuration in self._random.sample(left, len(left)):
+            self.runs += 1
+            trial = self._bench.run(configuration, Phase.SEARCH, limit_s(self._bench))
+            if trial.outcome is Outcome.OK and trial.objective is not None:
+                self.times[configuration].append(trial.objective)
+            else:
+                self.rejected[configuration] = trial.reason or trial.outcome.value
+
+    def best(self, rounds: int) -> Configuration:
+        """The winner of a run-off among the best few: the smallest of hundreds of medians is luck in part."""
+        whole = {one: times for one, times in self.times.items() if one not in self.rejected}
+        first = sorted(whole, key=lambda one: centre(whole[one]))[:_RUN_OFF]
+        sides = {str(number): one for number, one in enumerate(first)}
+        self.runs += rounds * len(sides)
+        return sides[best_of(_rounds(self._bench, sides, rounds, self._seed + 1))]
+
+
+def limit_s(bench: Workbench) -> float:
+    """What a run may take before it counts as too slow."""
+    return _PATIENCE * bench.observed.wall_s + 1.0
+
+
+def _found(bench: Workbench, space: Space, runs: int, seed: int) -> Found:
+    """The search's candidate, as `tune` would send it to the proof; observing the original counts."""
+    seen = bench.observed.originals
+    budget = Budget(runs=max(1, runs - len(seen)))
+
+    def try_out(configuration: Configuration, limit: float) -> Trial:
+        return bench.run(configuration, Phase.SEARCH, min(limit, limit_s(bench)))
+
+    found = search(
+        space,
+        try_out,
+        budget,
+        seen,
+        seed=seed,
+        feasible=lambda configuration: can_be_written(configuration, bench.situation),
+    )
+    best = found.candidates[0].configuration if found.candidates else Configuration()
+    tell(f"search with {runs} runs: {best}")
+    return best, len(seen) + budget.runs_done
+
+
+def _rounds(
+    bench: Workbench, sides: Mapping[str, Configuration], rounds: int, seed: int
+) -> dict[str, list[float]]:
+    """Name → times; every round runs each side once in random order. Raises MpiricError when one fails."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    random = Random(f"rounds {seed}")
+    for number in range(rounds):
+        for name in random.sample(list(sides), len(sides)):
+            trial = bench.run(sides[name], Phase.PROOF, limit_s(bench), number)
+            if trial.objective is None:
+                raise MpiricError(f"{sides[name]} failed in the comparison: {trial.reason}")
+            times[name].append(trial.objective)
+    return times
+
+
+def row_of(
+    name: str, configuration: Configuration, times: Mapping[str, Sequence[float]], runs: int | None, size: int
+) -> dict[str, Any]:
+    """One line of the table."""
+    loss = ratio(times[name], times["sweep"])
+    compared = name != "sweep"
+    return {
+        "who": name,
+        "runs": runs,
+        "share": f"{runs / size:.0%}" if runs else None,
+        "configuration": str(configuration),
+        "median_s": round(centre(times[name]), 4),
+        "gain": round(ratio(times["original"], times[name]).middle, 3),
+        "loss": round(loss.middle - 1, 4) if compared else None,
+        "loss_ci95": [round(end - 1, 4) for end in loss.interval] if compared and loss.interval else None,
+    }
+
+
+def summary_of(rows: Sequence[Mapping[str, Any]], size: int) -> str:
+    """Each search against the goal."""
+    said = [
+        f"{row['who']}: {row['loss']:+.1%} with {row['runs']} runs, {row['share']} of a pass "
+        f"({'within' if row['loss'] <= _GOAL else 'misses'} {_GOAL:.0%})"
+        for row in rows
+        if row["who"].startswith("search")
+    ]
+    return f"{size} configurations. {'; '.join(said)}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -45,6 +45,7 @@ class Budget:
     seconds: float | None = None
     runs: int | None = None
     clock: Callable[[], float] = time.monotonic
+    reserve_s: Callable[[], float] = lambda: 0.0  # of the seconds, what is kept for later at this moment
     runs_done: int = 0
     _started: float = field(init=False)
 
@@ -59,7 +60,9 @@ class Budget:
     @property
     def remaining_s(self) -> float:
         """Seconds left, never below 0; infinite without a limit."""
-        return float("inf") if self.seconds is None else max(0.0, self.seconds - self.elapsed_s)
+        if self.seconds is None:
+            return float("inf")
+        return max(0.0, self.seconds - self.elapsed_s - self.reserve_s())
 
     @property
     def remaining_runs(self) -> int | None:

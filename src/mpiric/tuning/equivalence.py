@@ -8,7 +8,7 @@ those may have been equal by chance.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from mpiric.model.errors import MpiricError
@@ -77,18 +77,28 @@ class Expectation:
         return not any(shape.low == shape.high for shape in self.shapes.values())
 
     def compare(
-        self, output: Source, *, rounding: bool = False, tolerance: float = 1e-9
+        self,
+        output: Source,
+        *,
+        rounding: bool = False,
+        tolerance: float = 1e-9,
+        settings: Collection[str] = (),
     ) -> Disagreement | None:
         """The first disagreement, or None.
 
         ``rounding`` allows numbers to differ by ``tolerance``, relative, or by one in the last digit printed.
+        ``settings`` are variables that this run was given and the original was not: lines that name one, such
+        as "OMP_NUM_THREADS is not set, using 1", may come, go and change.
         """
+        names = tuple(lines.take_apart(name).shape for name in settings)
         if contents_hash(output) in {run.contents for run in self.runs}:
             return None
         found = digest(output)
         new: list[tuple[int, str]] = []
         wrong: list[tuple[str, int | None]] = []
         for shape, entry in found.shapes.items():
+            if _names_one(names, shape):
+                continue
             expected = self.shapes.get(shape)
             if expected is None:
                 new.extend([(entry.first_line, shape)] * entry.count)
@@ -98,7 +108,7 @@ class Expectation:
             return min(
                 (self._name_value(output, shape, column) for shape, column in wrong), key=lambda d: d.line
             )
-        return self._new_lines(new) or self._counts(found)
+        return self._new_lines(new) or self._counts(found, names)
 
     def widened(self, output: Source) -> "Expectation":
         """Learn from one more run of the original, after it disagreed."""
@@ -132,8 +142,10 @@ class Expectation:
         number, shape = min(alarming or new)
         return Disagreement(f"line {number}: the original never prints '{lines.show(shape)}'", number)
 
-    def _counts(self, found: Digest) -> Disagreement | None:
+    def _counts(self, found: Digest, settings: tuple[str, ...]) -> Disagreement | None:
         for shape, expected in self.shapes.items():
+            if _names_one(settings, shape):
+                continue
             count = found.shapes[shape].count if shape in found.shapes else 0
             if expected.low == expected.high != count:
                 text = lines.show(shape)
@@ -143,6 +155,10 @@ class Expectation:
                     f"the line '{text}' comes {count} times, {expected.low} times in the original"
                 )
         return None
+
+
+def _names_one(settings: tuple[str, ...], shape: str) -> bool:
+    return any(name in shape for name in settings)
 
 
 def learn(outputs: Sequence[Source]) -> Expectation:

@@ -1,6 +1,6 @@
 """Which knobs a search may turn, what it may spend, and who goes to the proof."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mpiric import knobs
@@ -16,6 +16,7 @@ from mpiric.workflows.spelling import spell
 _ADVISED_SCORE = 0.9  # of a knob that a record's advice names: tried before what only looks promising
 _PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
+_MOST_FOR_PROOF = 0.65  # of the budget, however long they are
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -59,14 +60,22 @@ def withheld_for_rounding(situation: Situation) -> tuple[str, ...]:
     return tuple(name for name in knobs.applicable(freer) if name not in knobs.applicable(situation))
 
 
-def search_budget(budget: Budget, run_s: float, rule: Rule) -> Budget:
-    """What the search may spend, so that a proof still fits; at most half goes to the proof."""
+def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rule: Rule) -> Budget:
+    """What the search may spend, so that a proof still fits.
+
+    A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
+    """
     pairs = rule.fewest_pairs() * _PROOF_SLACK
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
-    proof_s = max(2 * pairs * run_s, _PROOF_SHARE * left_s)
+
+    def proof_s() -> float:
+        needed = pairs * (run_s + min(run_s, best_s()))
+        return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
+
     return Budget(
-        None if budget.seconds is None else max(left_s / 2, left_s - proof_s),
+        None if budget.seconds is None else left_s,
         None if left_runs is None else max(left_runs // 2, left_runs - int(2 * pairs)),
+        reserve_s=proof_s,
     )
 
 

@@ -1,6 +1,7 @@
 """How far a tune has come, so that whatever ends it can be told."""
 
 from dataclasses import dataclass, field
+from math import inf
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
@@ -37,6 +38,11 @@ class Course:
         """Smallest objective of the search so far: one run, so only a hint."""
         values = [trial.objective for trial in self.trials if trial.objective is not None]
         return min(values, default=None)
+
+    @property
+    def quickest_s(self) -> float:
+        """Wall time of the quickest run of the search that counts; infinite before there is one."""
+        return min((trial.wall_s for trial in self.trials if trial.outcome is Outcome.OK), default=inf)
 
     def recorded_pairs(self, candidate: Configuration) -> tuple[Trial, ...]:
         """Runs of this candidate's proof from before an interruption, and the original's of its pairs."""

@@ -1,5 +1,6 @@
 """Trials: runs configurations of one job, one at a time, and judges each run before its time counts."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -24,6 +25,7 @@ from mpiric.workflows.spelling import render
 _CHECK_LIMIT_S = 600
 _MOST_RERUNS = 3  # of the original, when a run is about to be rejected for its output
 _KEPT_BYTES = 512 << 20  # of an original's output files
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
 _MEMORY_FACTOR, _MEMORY_SLACK_BYTES = 1.5, 256 << 20  # what a knob may cost in memory before it is refused
 
 
@@ -101,10 +103,10 @@ class Trials:
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
         if ran.trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:
-            return self._doubted(ran, situation)
+            return self._doubted(ran, situation, _set_by(launch))
         return ran
 
-    def _doubted(self, ran: Ran, situation: Situation) -> Ran:
+    def _doubted(self, ran: Ran, situation: Situation, settings: tuple[str, ...]) -> Ran:
         """Before output counts against a configuration: see whether the original always prints the same."""
         self._reruns_left -= 1
         printed, output = self.judge.printed, Path(ran.trial.stdout)
@@ -115,7 +117,7 @@ class Trials:
             or self.judge.printed is None
         ):
             return ran
-        if self.judge.printed.compare(output, rounding=self.judge.rounding) is not None:
+        if self.judge.printed.compare(output, rounding=self.judge.rounding, settings=settings) is not None:
             return ran
         return self.run(situation, ran.trial.configuration, ran.trial.phase, pair=ran.trial.pair)
 
@@ -149,7 +151,7 @@ class Trials:
             return Ran(trial, execution.ranks)
         if trial.phase is Phase.OBSERVE:
             self._keep_files(trial, directory)
-        complaint = self._complaint(trial, directory, situation)
+        complaint = self._complaint(trial, directory, situation, _set_by(launch))
         if complaint is not None:
             outcome, reason = complaint
             return Ran(replace(trial, outcome=outcome, reason=reason), execution.ranks)
@@ -167,23 +169,27 @@ class Trials:
         return Ran(replace(trial, objective=objective), execution.ranks)
 
     def _complaint(
-        self, trial: Trial, directory: TrialDirectory, situation: Situation
+        self, trial: Trial, directory: TrialDirectory, situation: Situation, settings: tuple[str, ...]
     ) -> tuple[Outcome, str] | None:
         judge = self.judge
         if judge.rss_limit_bytes and trial.rss_peak_bytes > judge.rss_limit_bytes:
             grown, limit = trial.rss_peak_bytes >> 20, judge.rss_limit_bytes >> 20
             return Outcome.GREEDY, f"a process grew to {grown} MiB, more than the {limit} MiB allowed"
-        difference = self._difference(trial, directory)
+        difference = self._difference(trial, directory, settings)
         if difference is not None:
             return Outcome.DIFFERENT, str(difference)
         if judge.check_command:
             return self._checked(trial, directory, situation)
         return None
 
-    def _difference(self, trial: Trial, directory: TrialDirectory) -> Disagreement | None:
+    def _difference(
+        self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
+    ) -> Disagreement | None:
         """What differs from the original's output; a run of the original itself only teaches."""
         judge, printed = self.judge, Path(trial.stdout)
-        wrong = judge.printed.compare(printed, rounding=judge.rounding) if judge.printed else None
+        wrong = None
+        if judge.printed:
+            wrong = judge.printed.compare(printed, rounding=judge.rounding, settings=settings)
         if wrong is not None and judge.printed is not None and not trial.configuration:
             judge.printed, wrong = judge.printed.widened(printed), None
         if wrong is None and judge.written is not None and trial.configuration:
@@ -236,6 +242,12 @@ class Trials:
         words = (done.stderr or done.stdout).strip().splitlines()
         said = f": {words[-1]}" if words else ""
         return Outcome.DIFFERENT, f"the check {shlex.quote(command)} said no (status {done.returncode}){said}"
+
+
+def _set_by(launch: Launch) -> tuple[str, ...]:
+    """Environment variables that a launch sets, wherever it writes them."""
+    named = {*launch.environment, *launch.unset, *(setting.name for setting in launch.settings)}
+    return tuple(sorted(name for name in named if _VARIABLE.fullmatch(name)))
 
 
 def _stamps(directory: TrialDirectory) -> Stamps:

@@ -127,9 +127,13 @@ def _search(
         course.notes.append(f"not tried without --allow-rounding: {', '.join(withheld)}")
     trials.watch_memory(situation)
 
+    allowance = search_budget(budget, run_s, lambda: course.quickest_s, request.rule)
+
     def try_out(configuration: Configuration, limit_s: float) -> Trial:
+        before = trials.count
         limit = limit_s if isfinite(limit_s) else None
         trial = trials.run(situation, configuration, Phase.SEARCH, limit).trial
+        allowance.spend(trials.count - before - 1)  # the original again, when an output was in doubt
         course.take(trial)
         narrator.trial(trial, course.best, budget.remaining_s)
         return trial
@@ -137,14 +141,14 @@ def _search(
     found = search(
         course.space,
         try_out,
-        search_budget(budget, run_s, request.rule),
+        allowance,
         seen=[*course.observed.originals, *course.earlier],
         seed=request.seed,
         objective_is_time=request.objective.text in ("wall", "core-hours"),
         feasible=lambda configuration: can_be_written(configuration, situation),
     )
     course.rejected.update(found.rejected)
-    budget.spend(len(course.trials))
+    budget.spend(allowance.runs_done)
     return [candidate.configuration for candidate in found.candidates]
 
 
@@ -161,7 +165,9 @@ def _prove(
     patience_s = _PROOF_PATIENCE * max(trial.wall_s for trial in course.observed.originals) + 5.0
 
     def compare(configuration: Configuration, pair: int) -> Trial:
+        before = trials.count
         trial = trials.run(situation, configuration, Phase.PROOF, patience_s, pair).trial
+        budget.spend(trials.count - before - 1)
         narrator.trial(trial, course.best, budget.remaining_s)
         return trial
 

@@ -227,3 +227,16 @@ def test_huge_outputs_need_little_memory(tmp_path: Path) -> None:
 def test_strange_output_is_no_crash(text: str) -> None:
     assert learn([text, text]).compare(text) is None
     learn([text, text]).compare("other")
+
+
+def test_a_line_that_names_a_variable_that_was_set_may_go() -> None:
+    said = "OMP_NUM_THREADS environment is not set. Defaulting to 1 thread.\nEnergy = -1.25\n"
+    assert (found := learn([said, said]).compare("Energy = -1.25\n")) is not None
+    assert "OMP_NUM_THREADS" in found.sentence
+    assert learn([said, said]).compare("Energy = -1.25\n", settings=["OMP_NUM_THREADS"]) is None
+    assert learn([said, said]).compare("Energy = -1.26\n", settings=["OMP_NUM_THREADS"]) is not None
+
+
+def test_a_variable_with_digits_in_its_name_is_found_in_a_line() -> None:
+    said = "MPIR_CVAR_CH4_NETMOD=ofi is in force\n"
+    assert learn(["a b\n", "a b\n"]).compare("a b\n" + said, settings=["MPIR_CVAR_CH4_NETMOD"]) is None

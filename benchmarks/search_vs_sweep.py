@@ -119,7 +119,7 @@ class Sweep:
 
     def __init__(self, bench: Workbench, space: Space, seed: int) -> None:
         self._bench, self._random, self._seed = bench, Random(f"sweep {seed}"), seed
-        levels = [range(len(factor.levels) + 1) for factor in space.factors]
+        levels = [range(len(factor.values) + 1) for factor in space.factors]
         self._configurations = [space.configuration(point) for point in product(*levels)]
         self.times: dict[Configuration, list[float]] = {one: [] for one in self._configurations}
         self.rejected: dict[Configuration, str] = {}

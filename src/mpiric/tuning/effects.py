@@ -48,7 +48,7 @@ class Effects:
     def __init__(
         self, space: Space, points: Sequence[Point], logs: Sequence[float], sizes: Sizes | None = None
     ) -> None:
-        self._alike = [_trust(f.score) * _likeness(len(f.levels), ordered=f.ordered) for f in space.factors]
+        self._alike = [_trust(f.score) * _likeness(len(f.values), ordered=f.ordered) for f in space.factors]
         self._points = np.array(points, dtype=np.intp).reshape(len(points), len(space.factors))
         self._runs = np.arange(len(points), dtype=np.float64)
         self._centre = float(np.median(logs)) if len(logs) else 0.0

@@ -93,7 +93,7 @@ def slimmest(bench: Bench, best: Point) -> Point:
 def live_levels(bench: Bench) -> list[list[int]]:
     """For each factor the levels worth combining: of unpromising ones only those that have shown a gain."""
     factors = bench.space.factors
-    everything = [list(range(len(factor.levels) + 1)) for factor in factors]
+    everything = [list(range(len(factor.values) + 1)) for factor in factors]
     ranked = rank(bench)
     if not ranked or all(factor.score < UNPROMISING for factor in factors):
         return everything

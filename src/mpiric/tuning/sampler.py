@@ -16,7 +16,7 @@ def propose(
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     scales: dict[str, optuna.distributions.BaseDistribution] = {
-        str(index): optuna.distributions.CategoricalDistribution(tuple(range(len(factor.levels) + 1)))
+        str(index): optuna.distributions.CategoricalDistribution(tuple(range(len(factor.values) + 1)))
         for index, factor in enumerate(space.factors)
     }
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=0)

@@ -1,7 +1,7 @@
 from mpiric.model.configuration import Configuration
 from mpiric.tuning.space import Dimension, Space
 
-EAGER = Dimension("eager", ("4KiB", "64KiB", "1MiB"), moves_with=("buffer",))
+EAGER = Dimension("eager", ("4KiB", "64KiB", "1MiB"))
 BUFFER = Dimension("buffer", ("8KiB", "128KiB", "2MiB"), 0.4, "many middling messages")
 BINDING = Dimension("binding", ("core", "socket"), 0.9, "ranks wander", try_first=("socket",))
 
@@ -14,33 +14,15 @@ def test_points_and_configurations_belong_together() -> None:
     assert space.size == 6
 
 
-def test_knobs_that_move_together_are_one_factor() -> None:
-    space = Space((EAGER, BUFFER, BINDING))
-    assert [factor.knobs for factor in space.factors] == [("binding",), ("eager", "buffer")]
-    assert all(len(level) == 2 for level in space.factors[1].levels)
-
-
-def test_one_of_knobs_that_move_together_is_no_point_of_the_space() -> None:
-    assert Space((EAGER, BUFFER)).point(Configuration.of({"eager": "4KiB"})) is None
-
-
-def test_moving_with_a_knob_that_is_not_there_is_moving_alone() -> None:
-    assert Space((EAGER,)).factors[0].knobs == ("eager",)
-
-
-def test_large_groups_keep_levels_of_like_size() -> None:
-    values = tuple(f"{1 << power}KiB" for power in range(10))
-    space = Space((Dimension("a", values, moves_with=("b",)), Dimension("b", values)))
-    levels = [dict(level) for level in space.factors[0].levels]
-    assert len(levels) == 24
-    assert {"a": values[0], "b": values[0]} in levels
-    assert {"a": values[0], "b": values[9]} not in levels
+def test_what_the_space_does_not_hold_is_no_point_of_it() -> None:
+    assert Space((EAGER,)).point(Configuration.of({"eager": "3KiB"})) is None
+    assert Space((EAGER,)).point(Configuration.of({"binding": "core"})) is None
 
 
 def test_the_most_promising_factor_and_its_best_guess_come_first() -> None:
     factor = Space((EAGER, BINDING)).factors[0]
-    assert factor.knobs == ("binding",)
-    assert factor.levels[factor.order[0]] == (("binding", "socket"),)
+    assert factor.knob == "binding"
+    assert factor.values[factor.order[0]] == "socket"
 
 
 def test_sizes_are_known_to_have_neighbours_and_words_are_not() -> None:

@@ -1,4 +1,7 @@
-"""Strict reading of TOML tables: every key is asked for by type, and what nobody asked for is an error."""
+"""Strict reading of TOML tables and JSON objects: every key is asked for by type.
+
+What nobody asked for is an error when the format says so.
+"""
 
 import unicodedata
 from collections.abc import Mapping
@@ -38,6 +41,25 @@ class Table:
         """A table within this one."""
         path = f"{self._path}.{key}" if self._path else key
         return Table(self._get(key), self._where, path, self._hint)
+
+    def tables(self, key: str, most: int) -> tuple["Table", ...]:
+        """A list of tables; the n-th is called ``key[n]`` in errors."""
+        path = f"{self._path}.{key}" if self._path else key
+        return tuple(
+            Table(value, self._where, f"{path}[{index}]", self._hint)
+            for index, value in enumerate(self._list(key, most, "tables"))
+        )
+
+    def truth(self, key: str) -> bool:
+        """True or false."""
+        value = self._get(key)
+        if not isinstance(value, bool):
+            raise self.error(key, "must be true or false")
+        return value
+
+    def is_null(self, key: str) -> bool:
+        """Whether the key is there with nothing in it (JSON's null)."""
+        return self._get(key) is None
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string without control characters."""

@@ -1,0 +1,206 @@
+"""Policy: which collective algorithm for (collective, communicator, size); see spec/formats/policy.md."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FORMAT = 1
+LIBRARY = "library"  # the candidate that is always there: what the library does by itself
+ANY = "*"
+ORDERS = ("block", "cyclic", "mixed")
+
+_BLOCKING = (
+    "allgather",
+    "allgatherv",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "barrier",
+    "bcast",
+    "exscan",
+    "gather",
+    "gatherv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "scatter",
+    "scatterv",
+)
+COLLECTIVES = frozenset(
+    form for name in _BLOCKING for form in (name, f"i{name}", f"{name}_init")
+)  # a policy may name these
+UNSIZED = frozenset(("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw"))  # size 0, always
+_WORD = r"[a-z][a-z0-9_]{0,63}"
+_CANDIDATE = re.compile(rf"(library|(?:library|own):{_WORD})((?: {_WORD}=(?:[0-9]{{1,18}}|{_WORD}))*)")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A candidate's name taken apart: ``own:bruck radix=4``."""
+
+    origin: str  # "library" or "own"
+    algorithm: str = ""  # "" for what the library does by itself
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> "Named":
+        """Raises ValueError for anything that is no candidate, or not written in the one way there is."""
+        match = _CANDIDATE.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text[:80]!r} is no candidate")
+        origin, _, algorithm = match[1].partition(":")
+        pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in match[2].split()))
+        keys = [key for key, _ in pairs]
+        if keys != sorted(set(keys)) or (pairs and not algorithm):
+            raise ValueError(f"the parameters of {text[:80]!r} must be in alphabetical order, each once")
+        return Named(origin, algorithm, pairs)
+
+    def __str__(self) -> str:
+        head = f"{self.origin}:{self.algorithm}" if self.algorithm else self.origin
+        return " ".join((head, *(f"{key}={value}" for key, value in self.parameters)))
+
+
+@dataclass(frozen=True, order=True)
+class Shape:
+    """Who is in a communicator and where; of equal shapes `place` tells which part of the job it is."""
+
+    ranks: int
+    nodes: int
+    ranks_per_node: int
+    order: str = "block"
+    place: str = ANY  # 16 hexadecimal digits, or any
+
+    def anywhere(self) -> "Shape":
+        """The same on whatever part of the job."""
+        return Shape(self.ranks, self.nodes, self.ranks_per_node, self.order)
+
+    def __str__(self) -> str:
+        where = f", {self.order}" if self.order != "block" else ""
+        part = f", at {self.place}" if self.place != ANY else ""
+        return f"{self.ranks} ranks on {self.nodes} node{'s' * (self.nodes != 1)}{where}{part}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Times of one candidate, in seconds a call of the slowest rank: median and quartiles."""
+
+    name: str
+    calls: int
+    median_s: float
+    low_s: float
+    high_s: float
+    eliminated: bool = False
+
+
+@dataclass(frozen=True)
+class LearnedKey:
+    """What is known about one collective on one communicator in one size range: FROM ≤ size < TO."""
+
+    collective: str
+    shape: Shape
+    start: int
+    end: int | None  # None: without end
+    candidate: str
+    settled: bool
+    confidence: float
+    calls: int
+    learning_calls: int = 0
+    learning_s: float = 0.0
+    candidates: tuple[Measured, ...] = ()
+
+    def time_of(self, candidate: str) -> Measured | None:
+        """The times of one candidate, None when it was not tried."""
+        return next((each for each in self.candidates if each.name == candidate), None)
+
+    @property
+    def gain(self) -> float | None:
+        """The library's own time ÷ that of the choice; None unless both were measured."""
+        own, chosen = self.time_of(LIBRARY), self.time_of(self.candidate)
+        return own.median_s / chosen.median_s if own and chosen and chosen.median_s > 0 else None
+
+
+@dataclass(frozen=True)
+class LearnedPolicy:
+    """The evidence: all that one run, a sweep or several of them merged have measured."""
+
+    implementation: str
+    version: str
+    world: Shape  # of MPI_COMM_WORLD
+    keys: tuple[LearnedKey, ...]
+    written: str = ""  # ISO 8601, UTC
+    machine: Mapping[str, str] = field(default_factory=dict)
+    collective_s: float = 0.0
+    learning_s: float = 0.0
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """Whole numbers from `low` to `high`, both in it; None: without end."""
+
+    low: int = 0
+    high: int | None = None
+
+    def __contains__(self, number: int) -> bool:
+        return self.low <= number and (self.high is None or number <= self.high)
+
+
+EVERY = Span()
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a policy: the calls it is for, and who serves them."""
+
+    collective: str
+    candidate: str
+    ranks: Span = EVERY
+    nodes: Span = EVERY
+    ranks_per_node: Span = EVERY
+    order: str = ANY
+    place: str = ANY
+    start: int = 0
+    end: int | None = None
+
+    def covers(self, collective: str, shape: Shape, size: int) -> bool:
+        """Whether a call of this size on such a communicator is meant."""
+        return (
+            self.collective == collective
+            and shape.ranks in self.ranks
+            and shape.nodes in self.nodes
+            and shape.ranks_per_node in self.ranks_per_node
+            and self.order in (ANY, shape.order)
+            and self.place in (ANY, shape.place)
+            and self.start <= size
+            and (self.end is None or size < self.end)
+        )
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the runtime obeys: of its lines the first that covers a call decides."""
+
+    implementation: str
+    version: str
+    lines: tuple[Line, ...] = ()
+
+    def choose(self, collective: str, shape: Shape, size: int) -> str | None:
+        """The candidate for a call, None when no line covers it."""
+        return next((line.candidate for line in self.lines if line.covers(collective, shape, size)), None)
+
+
+def place_of(world_ranks: int, node_of_world_rank: tuple[int, ...], members: tuple[int, ...]) -> str:
+    """The part of the job that a communicator is on: 16 hexadecimal digits, as the format defines them.
+
+    ``node_of_world_rank``: any numbering of the nodes, one number a rank of the world; ``members``: world
+    ranks in the order of the communicator.
+    """
+    numbering: dict[int, int] = {}
+    for node in node_of_world_rank:
+        numbering.setdefault(node, len(numbering))
+    digest = 0xCBF29CE484222325
+    for number in (world_ranks, len(numbering), *(numbering[node_of_world_rank[rank]] for rank in members)):
+        for byte in number.to_bytes(4, "little"):
+            digest = ((digest ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{digest:016x}"

@@ -1,0 +1,18 @@
+"""Collective policies: read, checked, merged, condensed to what the runtime obeys."""
+
+from mpiric.tuning.policy.condense import condense
+from mpiric.tuning.policy.flat import parse_flat, read_flat, render_flat
+from mpiric.tuning.policy.learned import parse_learned, read_learned, render_learned, write_learned
+from mpiric.tuning.policy.merge import merge
+
+__all__ = [
+    "condense",
+    "merge",
+    "parse_flat",
+    "parse_learned",
+    "read_flat",
+    "read_learned",
+    "render_flat",
+    "render_learned",
+    "write_learned",
+]

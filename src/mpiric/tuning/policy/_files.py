@@ -1,0 +1,44 @@
+"""Files of strangers, read whole or refused."""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+
+
+def read_bounded(path: Path, what: str, most_bytes: int) -> bytes:
+    """Contents of a regular file; raises MpiricError for what is none, or too large."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not block
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise MpiricError(f"{path} is no file", hint=f"name {what}")
+            data = file.read(most_bytes + 1)
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            f"there is no {path}", hint="`mpiric run --policy-out` or `mpiric sweep` makes one"
+        ) from error
+    except OSError as error:
+        raise NotFoundError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(data) > most_bytes:
+        raise MpiricError(f"{path} is larger than {what} may be ({most_bytes >> 20} MiB)")
+    return data
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write it completely or not at all: a file beside it, then renamed. Raises NoRoomError."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise NoRoomError(
+            f"cannot write {path}: {error.strerror or error}", hint="name another place"
+        ) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)

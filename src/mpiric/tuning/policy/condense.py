@@ -1,0 +1,84 @@
+"""Learned policy → the lines that the runtime obeys."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+from mpiric.model.policy import ANY, LearnedKey, LearnedPolicy, Line, Policy, Shape, Span
+from mpiric.tuning.policy.merge import least_everywhere, merged_keys, pooled_times
+
+
+def condense(learned: LearnedPolicy) -> Policy:
+    """Narrow lines before wide ones; what is not settled gets none, so that it is learned on.
+
+    Communicators of one shape on different parts of the job share a line unless it would cost one of them
+    measurably: the common choice is then slower there than the upper quartile of its own.
+    """
+    settled = merged_keys(key for key in learned.keys if key.settled)
+    groups: dict[tuple[str, Shape], list[LearnedKey]] = defaultdict(list)
+    for key in settled:
+        groups[key.collective, key.shape.anywhere()].append(key)
+    narrow: list[Line] = []
+    wide: list[Line] = []
+    for (collective, shape), keys in groups.items():
+        own, common = _of_shape(keys)
+        narrow += _joined([_line(collective, key.shape, key) for key in own])
+        wide += _joined([_line(collective, shape, key) for key in common])
+    return Policy(learned.implementation, learned.version, (*narrow, *wide))
+
+
+def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey]]:
+    """Keys that need a line for their place, and the common ones, piece by piece of the size axis."""
+    ends = sorted({key.start for key in keys} | {key.end for key in keys if key.end is not None})
+    own: list[LearnedKey] = []
+    common: list[LearnedKey] = []
+    for low, high in zip(ends, [*ends[1:], None], strict=True):
+        here = [
+            replace(key, start=low, end=high)
+            for key in keys
+            if key.start <= low and (key.end is None or low < key.end)
+        ]
+        if not here:
+            continue
+        chosen = {key.candidate for key in here}
+        shared = chosen.pop() if len(chosen) == 1 else least_everywhere(here, pooled_times(here))
+        common.append(replace(here[0], candidate=shared))
+        own += [key for key in here if key.shape.place != ANY and not _does_as_well(key, shared)]
+    own.sort(key=lambda key: (key.shape, key.start))
+    return own, common
+
+
+def _does_as_well(key: LearnedKey, candidate: str) -> bool:
+    if key.candidate == candidate:
+        return True
+    mine, other = key.time_of(key.candidate), key.time_of(candidate)
+    return mine is not None and other is not None and other.median_s <= mine.high_s
+
+
+def _line(collective: str, shape: Shape, key: LearnedKey) -> Line:
+    return Line(
+        collective,
+        key.candidate,
+        Span(shape.ranks, shape.ranks),
+        Span(shape.nodes, shape.nodes),
+        Span(shape.ranks_per_node, shape.ranks_per_node),
+        shape.order,
+        shape.place,
+        key.start,
+        key.end,
+    )
+
+
+def _joined(lines: list[Line]) -> list[Line]:
+    """Neighbours on the size axis with the same candidate become one."""
+    joined: list[Line] = []
+    for line in lines:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and replace(last, start=line.start, end=line.end) == line
+            and last.end == line.start
+        ):
+            joined[-1] = replace(last, end=line.end)
+        else:
+            joined.append(line)
+    return joined

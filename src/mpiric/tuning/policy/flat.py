@@ -1,0 +1,134 @@
+"""The flat policy: the text that the runtime reads."""
+
+import re
+from pathlib import Path
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.policy import ANY, COLLECTIVES, FORMAT, ORDERS, Line, Named, Policy, Span
+from mpiric.tuning.policy._files import read_bounded
+from mpiric.tuning.strict import show
+
+_MOST_LINES = 65_536
+_LONGEST_LINE = 512
+_MOST_BYTES = 16 << 20
+_HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or make it anew"
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_PLACE = re.compile(r"[0-9a-f]{16}")
+_MPI = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}")
+
+
+def read_flat(path: Path) -> Policy:
+    """Read and check a flat policy. Raises MpiricError that names the file and the line."""
+    return parse_flat(read_bounded(path, "a policy", _MOST_BYTES), str(path))
+
+
+def parse_flat(data: bytes, where: str) -> Policy:
+    """``data`` is the contents of the file, ``where`` what to call it in errors."""
+    try:
+        text = data.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise MpiricError(f"{where} is no policy: it is not ASCII", hint=_HINT) from error
+    rows = text.split("\n")
+    if len(rows) > _MOST_LINES:
+        raise MpiricError(f"{where} has more than {_MOST_LINES} lines", hint=_HINT)
+    head = re.fullmatch(r"mpiric-policy ([0-9]{1,9})", rows[0].rstrip())
+    if head is None:
+        raise MpiricError(f"{where} is no policy: it does not begin with `mpiric-policy 1`", hint=_HINT)
+    if int(head[1]) != FORMAT:
+        raise MpiricError(
+            f"{where} has policy format {int(head[1])}, this mpiric reads {FORMAT}", hint="update mpiric"
+        )
+    words = rows[1].split() if len(rows) > 1 else []
+    if (
+        len(words) != 3
+        or words[0] != "mpi"
+        or not _MPI.fullmatch(words[1])
+        or not _VERSION.fullmatch(words[2])
+    ):
+        raise MpiricError(f"{where}, line 2, must be `mpi IMPLEMENTATION VERSION`", hint=_HINT)
+    lines = []
+    for number, row in enumerate(rows[2:], start=3):
+        if not row.strip() or row.startswith("#"):
+            continue
+        try:
+            lines.append(_line(row))
+        except ValueError as error:
+            raise MpiricError(f"{where}, line {number}: {show(str(error))}", hint=_HINT) from error
+    return Policy(words[1], words[2], tuple(lines))
+
+
+def _line(row: str) -> Line:
+    if len(row) > _LONGEST_LINE:
+        raise ValueError(f"longer than {_LONGEST_LINE} bytes")
+    if any((ord(char) < 32 and char not in "\t\r") or ord(char) == 127 for char in row):
+        raise ValueError("holds control characters")
+    words = row.split(maxsplit=9)
+    if len(words) < 9 or words[0] != "choose":
+        raise ValueError("must be `choose COLLECTIVE RANKS NODES PER-NODE ORDER PLACE FROM TO CANDIDATE`")
+    fields = words[:9]
+    rest = words[9] if len(words) > 9 else ""
+    _, collective, ranks, nodes, per_node, order, place, start, end = fields
+    if not rest:
+        raise ValueError("names no candidate")
+    if collective not in COLLECTIVES:
+        raise ValueError(f"{collective[:40]!r} is no collective")
+    if order not in (ANY, *ORDERS):
+        raise ValueError(f"{order[:40]!r} is no order: {', '.join(ORDERS)} or *")
+    if place != ANY and not _PLACE.fullmatch(place):
+        raise ValueError(f"{place[:40]!r} is no place: 16 hexadecimal digits or *")
+    first, last = _number(start), None if end == ANY else _number(end)
+    if last is not None and last <= first:
+        raise ValueError(f"no size is from {first} and below {last}")
+    return Line(
+        collective,
+        str(Named.parse(" ".join(rest.split()))),
+        _span(ranks),
+        _span(nodes),
+        _span(per_node),
+        order,
+        place,
+        first,
+        last,
+    )
+
+
+def _number(word: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError(f"{word[:40]!r} is no number")
+    return int(word)
+
+
+def _span(word: str) -> Span:
+    if word == ANY:
+        return Span()
+    low, dash, high = word.partition("-")
+    first = _number(low)
+    last = first if not dash else None if high == ANY else _number(high)
+    if last is not None and last < first:
+        raise ValueError(f"nothing is in {word[:40]!r}")
+    return Span(first, last)
+
+
+def render_flat(policy: Policy) -> str:
+    """The text of the file; raises ValueError when it would have more lines than a reader takes."""
+    if len(policy.lines) + 4 > _MOST_LINES:
+        raise ValueError(f"a policy of more than {_MOST_LINES} lines")
+    head = f"mpiric-policy {FORMAT}\nmpi {policy.implementation} {policy.version}\n"
+    columns = "# collective ranks nodes per-node order place from to candidate\n"
+    return head + columns + "".join(f"{render_line(line)}\n" for line in policy.lines)
+
+
+def render_line(line: Line) -> str:
+    """One ``choose`` line."""
+    spans = " ".join(_span_text(span) for span in (line.ranks, line.nodes, line.ranks_per_node))
+    end = ANY if line.end is None else line.end
+    return f"choose {line.collective} {spans} {line.order} {line.place} {line.start} {end} {line.candidate}"
+
+
+def _span_text(span: Span) -> str:
+    if span == Span():
+        return ANY
+    if span.high is None:
+        return f"{span.low}-{ANY}"
+    return str(span.low) if span.low == span.high else f"{span.low}-{span.high}"

@@ -1,0 +1,198 @@
+"""The learned policy: the JSON that the runtime and `mpiric sweep` write. The reader trusts nothing."""
+
+import json
+import re
+from math import isfinite
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.policy import (
+    ANY,
+    COLLECTIVES,
+    FORMAT,
+    ORDERS,
+    LearnedKey,
+    LearnedPolicy,
+    Measured,
+    Named,
+    Shape,
+)
+from mpiric.tuning.policy._files import read_bounded, write_whole
+from mpiric.tuning.strict import Table
+
+_MOST_BYTES = 64 << 20
+_MOST_KEYS = 100_000
+_MOST_CANDIDATES = 1000
+_LARGEST = 10**18 - 1
+_HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or make it anew"
+
+
+def read_learned(path: Path) -> LearnedPolicy:
+    """Read and check a learned policy. Raises MpiricError that names the file and the field."""
+    return parse_learned(read_bounded(path, "a learned policy", _MOST_BYTES), str(path))
+
+
+def parse_learned(data: bytes, where: str) -> LearnedPolicy:
+    """``data`` is the contents of the file, ``where`` what to call it in errors."""
+    try:
+        document = json.loads(data.decode(), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:  # JSON and UTF-8 errors are ValueErrors
+        reason = " ".join(str(error).split())[:200] if isinstance(error, ValueError) else "nested too deeply"
+        raise MpiricError(f"{where} is no learned policy: {reason}", hint=_HINT) from error
+    top = Table(document, where, "", _HINT)
+    version = top.integer("mpiric_policy", 1, 1_000_000)
+    if version > FORMAT:
+        raise MpiricError(
+            f"{where} has policy format {version}, this mpiric reads up to {FORMAT}", hint="update mpiric"
+        )
+    mpi, world = top.table("mpi"), top.table("world")
+    entries = top.tables("keys", _MOST_KEYS)
+    return LearnedPolicy(
+        implementation=_matching(mpi, "implementation", r"[a-z][a-z0-9_-]{0,31}"),
+        version=_matching(mpi, "version", r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}"),
+        world=_shape(world),
+        keys=tuple(_key(entry) for entry in entries),
+        written=top.text("written", default=""),
+        machine=top.table("machine").text_map() if top.has("machine") else {},
+        collective_s=_seconds(top, "collective_s"),
+        learning_s=_seconds(top, "learning_s"),
+    )
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _matching(table: Table, key: str, pattern: str) -> str:
+    text = table.text(key)
+    if not re.fullmatch(pattern, text):
+        raise table.error(key, "is no such name")
+    return text
+
+
+def _shape(table: Table) -> Shape:
+    order = table.word("order", ORDERS) if table.has("order") else "block"
+    place = table.text("place", default=ANY)
+    if place != ANY and not re.fullmatch(r"[0-9a-f]{16}", place):
+        raise table.error("place", "must be 16 hexadecimal digits or *")
+    shape = Shape(
+        table.integer("ranks", 1, 2**31),
+        table.integer("nodes", 1, 2**31),
+        table.integer("ranks_per_node", 1, 2**31),
+        order,
+        place,
+    )
+    if not shape.nodes <= shape.ranks <= shape.nodes * shape.ranks_per_node:
+        raise table.error("ranks", "does not fit on these nodes")
+    return shape
+
+
+def _key(table: Table) -> LearnedKey:
+    start = table.integer("from", 0, _LARGEST)
+    end = None if table.is_null("to") else table.integer("to", start + 1, _LARGEST)
+    key = LearnedKey(
+        collective=table.word("collective", tuple(sorted(COLLECTIVES))),
+        shape=_shape(table.table("communicator")),
+        start=start,
+        end=end,
+        candidate=_candidate(table, "candidate"),
+        settled=table.truth("settled"),
+        confidence=_between(table, "confidence", 0, 1),
+        calls=table.integer("calls", 0, _LARGEST),
+        learning_calls=table.integer("learning_calls", 0, _LARGEST),
+        learning_s=_between(table, "learning_s", 0, 1e12),
+        candidates=tuple(_measured(each) for each in table.tables("candidates", _MOST_CANDIDATES)),
+    )
+    names = [each.name for each in key.candidates]
+    if len(set(names)) != len(names):
+        raise table.error("candidates", "names a candidate twice")
+    return key
+
+
+def _measured(table: Table) -> Measured:
+    measured = Measured(
+        name=_candidate(table, "name"),
+        calls=table.integer("calls", 1, _LARGEST),
+        median_s=_between(table, "median_s", 0, 1e9),
+        low_s=_between(table, "low_s", 0, 1e9),
+        high_s=_between(table, "high_s", 0, 1e9),
+        eliminated=table.truth("eliminated") if table.has("eliminated") else False,
+    )
+    if not measured.low_s <= measured.median_s <= measured.high_s:
+        raise table.error("median_s", "must lie between low_s and high_s")
+    return measured
+
+
+def _candidate(table: Table, key: str) -> str:
+    try:
+        return str(Named.parse(table.text(key)))
+    except ValueError as error:
+        raise table.error(key, f"is no candidate: {error}") from None
+
+
+def _between(table: Table, key: str, low: float, high: float) -> float:
+    number = table.number(key)
+    if not (isfinite(number) and low <= number <= high):
+        raise table.error(key, f"must be a number from {low} to {high}")
+    return number
+
+
+def _seconds(table: Table, key: str) -> float:
+    return _between(table, key, 0, 1e12) if table.has(key) else 0.0
+
+
+def write_learned(path: Path, learned: LearnedPolicy) -> None:
+    """Write it completely or not at all. Raises NoRoomError."""
+    write_whole(path, render_learned(learned))
+
+
+def render_learned(learned: LearnedPolicy) -> str:
+    """The text of the file."""
+    document: dict[str, Any] = {
+        "mpiric_policy": FORMAT,
+        "mpi": {"implementation": learned.implementation, "version": learned.version},
+        "written": learned.written,
+        "machine": dict(learned.machine),
+        "world": _shape_json(learned.world),
+        "collective_s": learned.collective_s,
+        "learning_s": learned.learning_s,
+        "keys": [_key_json(key) for key in learned.keys],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _shape_json(shape: Shape) -> dict[str, Any]:
+    return {
+        "ranks": shape.ranks,
+        "nodes": shape.nodes,
+        "ranks_per_node": shape.ranks_per_node,
+        "order": shape.order,
+        "place": shape.place,
+    }
+
+
+def _key_json(key: LearnedKey) -> dict[str, Any]:
+    return {
+        "collective": key.collective,
+        "communicator": _shape_json(key.shape),
+        "from": key.start,
+        "to": key.end,
+        "candidate": key.candidate,
+        "settled": key.settled,
+        "confidence": key.confidence,
+        "calls": key.calls,
+        "learning_calls": key.learning_calls,
+        "learning_s": key.learning_s,
+        "candidates": [
+            {
+                "name": each.name,
+                "calls": each.calls,
+                "median_s": each.median_s,
+                "low_s": each.low_s,
+                "high_s": each.high_s,
+                "eliminated": each.eliminated,
+            }
+            for each in key.candidates
+        ],
+    }

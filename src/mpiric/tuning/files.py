@@ -6,7 +6,7 @@ runs have in common. Other files that varied are not looked at.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -35,8 +35,12 @@ class FilesExpectation:
         *,
         rounding: bool = False,
         tolerance: float = 1e-9,
+        settings: Collection[str] = (),
     ) -> Disagreement | None:
-        """The first disagreement of a run that left its files in ``directory``, or None."""
+        """The first disagreement of a run that left its files in ``directory``, or None.
+
+        ``rounding``, ``tolerance`` and ``settings`` as in `Expectation.compare`.
+        """
         found = written(directory, before or {})
         if missing := sorted({*self.same, *self.texts} - found.keys()):
             return Disagreement(f"the file '{_show(missing[0])}' was not written")
@@ -48,7 +52,10 @@ class FilesExpectation:
                 continue
             if name not in self.texts:
                 return Disagreement(f"the file '{_show(name)}' differs from the original's")
-            if wrong := self.texts[name].compare(found[name], rounding=rounding, tolerance=tolerance):
+            wrong = self.texts[name].compare(
+                found[name], rounding=rounding, tolerance=tolerance, settings=settings
+            )
+            if wrong:
                 return Disagreement(f"in the file '{_show(name)}', {wrong.sentence}", wrong.line)
         return None
 

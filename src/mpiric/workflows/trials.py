@@ -193,7 +193,9 @@ class Trials:
         if wrong is not None and judge.printed is not None and not trial.configuration:
             judge.printed, wrong = judge.printed.widened(printed), None
         if wrong is None and judge.written is not None and trial.configuration:
-            wrong = judge.written.compare(directory.path, _stamps(directory), rounding=judge.rounding)
+            wrong = judge.written.compare(
+                directory.path, _stamps(directory), rounding=judge.rounding, settings=settings
+            )
         return wrong
 
     def _keep_files(self, trial: Trial, directory: TrialDirectory) -> None:

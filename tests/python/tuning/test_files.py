@@ -71,3 +71,13 @@ def test_inputs_that_stay_untouched_are_not_looked_at(tmp_path: Path) -> None:
 def test_one_run_is_not_enough(tmp_path: Path) -> None:
     with pytest.raises(MpiricError):
         learn_files([tmp_path])
+
+
+def test_a_line_of_a_file_that_names_a_variable_that_was_set_may_go(tmp_path: Path) -> None:
+    for run in ("a", "b", "c"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "log").write_text("OMP_NUM_THREADS is not set\nenergy -1.25\n")
+    expectation = learn_files([tmp_path / "a", tmp_path / "b"])
+    (tmp_path / "c" / "log").write_text("energy -1.25\n")
+    assert expectation.compare(tmp_path / "c") is not None
+    assert expectation.compare(tmp_path / "c", settings=["OMP_NUM_THREADS"]) is None

@@ -6,6 +6,16 @@ from mpiric.model._candidates_table import ROWS
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A number that an algorithm takes: segment size, radix, fan-out."""
+
+    key: str  # as policies have it: "segment"
+    variable: str  # MPI_T control variable
+    environment: str  # the same before MPI starts
+    values: tuple[str, ...]  # worth trying beside the library's own
+
+
+@dataclass(frozen=True)
 class Candidate:
     """One algorithm of one collective in one implementation, and all that must be set to have it."""
 
@@ -18,13 +28,16 @@ class Candidate:
     since: tuple[int, ...] = ()
     until: tuple[int, ...] = ()  # exclusive; empty: to this day
     coarse: bool = False  # worth a trial for a whole program
+    parameters: tuple[Parameter, ...] = ()  # in alphabetical order of their keys
 
     def exists_in(self, version: tuple[int, ...]) -> bool:
         """Whether this version of the library has it."""
         return version >= self.since and not (self.until and version >= self.until)
 
 
-CANDIDATES: tuple[Candidate, ...] = tuple(Candidate(*row) for row in ROWS)
+CANDIDATES: tuple[Candidate, ...] = tuple(
+    Candidate(*row[:-1], tuple(Parameter(*parameter) for parameter in row[-1])) for row in ROWS
+)
 
 
 def candidates_of(implementation: str, collective: str, version: tuple[int, ...]) -> tuple[Candidate, ...]:

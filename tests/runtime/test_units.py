@@ -9,7 +9,10 @@ ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "src/runtime"
 PROGRAMS = sorted(Path(__file__).parent.glob("*/test_*.cpp"))
 SOURCES = {
-    "test_recorder": ["profile/recorder.cpp", "profile/rank_file.cpp", "profile/merged_file.cpp"],
+    "test_recorder": [
+        *("profile/recorder.cpp", "profile/rank_file.cpp", "profile/merged_file.cpp", "profile/timeline.cpp"),
+    ],
+    "test_timeline": ["profile/timeline.cpp"],
     "test_handle_map": [],
     "test_readable": ["wrap/readable.cpp"],
     "test_text": ["system/text.cpp"],

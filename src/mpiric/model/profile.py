@@ -70,6 +70,27 @@ class RegionUse:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """What neighbouring ranks did in each span of the run: shares of its time; the rest is their own work."""
+
+    first_rank: int
+    last_rank: int
+    point_to_point: tuple[float, ...]
+    collective: tuple[float, ...]
+    other_mpi: tuple[float, ...]
+    files: tuple[float, ...]
+    region: tuple[int, ...]  # that most of them were in: position in Profile.regions
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineUse:
+    """The course of the run, from each rank's own MPI_Init."""
+
+    span_s: float
+    rows: tuple[TimelineRow, ...]  # none in a record without timelines
+
+
+@dataclass(frozen=True, slots=True)
 class RankUse:
     """One rank: where it sat and what its time went into."""
 
@@ -170,6 +191,7 @@ class Profile:
     communicators: tuple[CommunicatorUse, ...]
     collectives: tuple[CollectiveUse, ...]
     regions: tuple[RegionUse, ...]
+    timeline: TimelineUse
     ranks: tuple[RankUse, ...]
     files: tuple[FileTotal, ...]
     sites: tuple[SiteUse, ...]

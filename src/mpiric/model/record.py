@@ -127,6 +127,25 @@ class ReceiveTiming:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """What one rank's time went into in one equal part of the run; the rest is the program's own work."""
+
+    point_to_point_s: float
+    collective_s: float
+    other_mpi_s: float
+    files_s: float
+    region: int  # that had most of it: position in RankRecord.regions
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A run in the order in which it went, from the beginning of the rank's recording."""
+
+    span_s: float  # length of each span; the last one may be cut short
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RankRecord:
     """One rank."""
 
@@ -143,6 +162,7 @@ class RankRecord:
     files: tuple[FileUse, ...]
     sites: tuple[CallSite, ...]
     receives: ReceiveTiming
+    timeline: Timeline  # empty in records of version 1
     facts: Mapping[str, str]
     lost: Mapping[str, int]  # events that found no room, per table
 

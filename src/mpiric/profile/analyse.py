@@ -13,6 +13,7 @@ from mpiric.profile.numbers import balance_numbers, io_numbers, message_numbers,
 from mpiric.profile.places import place_numbers
 from mpiric.profile.ranks import rank_uses
 from mpiric.profile.sites import site_uses
+from mpiric.profile.timeline import timeline_of
 from mpiric.profile.waiting import Waiting
 
 _SHORT_S = 0.1
@@ -25,6 +26,7 @@ def analyse(record: Record, command: str = "") -> Profile:
     collectives = by_collective(record, names, waiting)
     p2p = traffic.between_ranks(record, traffic.POINT_TO_POINT)
     nodes, places = traffic.nodes_of(record)
+    regions = cells.by_region(record)
     efficiency = efficiencies(record, waiting)
     inside = tuple(use for use in functions if use.name not in cells.OUTSIDE)
     numbers = {
@@ -51,7 +53,8 @@ def analyse(record: Record, command: str = "") -> Profile:
         sizes=cells.by_size(record),
         communicators=by_communicator(record, names),
         collectives=collectives,
-        regions=cells.by_region(record),
+        regions=regions,
+        timeline=timeline_of(record, [region.name for region in regions]),
         ranks=ranks,
         files=files,
         sites=site_uses(record),

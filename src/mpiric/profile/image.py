@@ -14,6 +14,8 @@ from mpiric.model.record import (
     RankState,
     ReceiveTiming,
     Region,
+    Span,
+    Timeline,
     TrafficKind,
 )
 from mpiric.profile import layout
@@ -41,22 +43,26 @@ def read_names(raw: bytes) -> Names:
 
 def read_head(image: memoryview) -> ImageHead:
     """The head of an image, checked against the bytes there are."""
-    magic, version, sections, size, rank, world, state, level, *rest = layout.IMAGE.unpack_from(image)
-    if magic != layout.IMAGE_MAGIC or version != layout.VERSION or sections != len(layout.SECTIONS):
+    magic, version = layout.START.unpack_from(image)
+    if magic != layout.IMAGE_MAGIC or version not in layout.LAYOUTS:
+        raise ValueError("a rank's data does not begin as it should")
+    form = layout.LAYOUTS[version]
+    _, _, sections, size, rank, world, state, level, *rest = form.image.unpack_from(image)
+    if sections != len(form.sections):
         raise ValueError("a rank's data does not begin as it should")
     if not 0 <= rank < world <= layout.MOST_RANKS or size > len(image) or state not in _STATES:
         raise ValueError(f"the head of rank {rank} contradicts itself")
     tables = {}
-    for position, name in enumerate(layout.SECTIONS):
-        at = layout.IMAGE.size + position * layout.SECTION.size
+    for position, (name, wanted) in enumerate(form.strides.items()):
+        at = form.image.size + position * layout.SECTION.size
         offset, stride, capacity, used, lost = layout.SECTION.unpack_from(image, at)
-        if stride != layout.STRIDES[name] or used > capacity or offset + stride * used > size:
+        if stride != wanted or used > capacity or offset + stride * used > size:
             raise ValueError(f"the {name} of rank {rank} do not fit")
         tables[name] = (offset, used, lost)
     job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns, *receives = rest
     return ImageHead(
         version, size, rank, world, state, level, job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns,
-        (receives[0], receives[1], receives[2], receives[3]), tables,
+        (receives[0], receives[1], receives[2], receives[3]), receives[4] if version > 1 else 0, tables,
     )  # fmt: skip
 
 
@@ -161,6 +167,21 @@ def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Ite
         )
 
 
+def _timeline(image: memoryview, head: ImageHead, tick: float) -> Timeline:
+    """Activities of threads at once, and what sampled calls stand for, never fill more than the span."""
+    if "spans" not in head.sections:
+        return Timeline(0.0, ())
+    span_s, regions = head.span_ticks * tick, head.sections["regions"][1]
+    spans = []
+    for between_ranks, collective, other, files, _, region in _rows(image, head, "spans", layout.SPAN):
+        if region >= regions:
+            raise ValueError(f"rank {head.world_rank} was in a region that is not there")
+        whole_s = (between_ranks + collective + other + files) * tick
+        scale = tick * min(1.0, span_s / whole_s) if whole_s else 0.0
+        spans.append(Span(between_ranks * scale, collective * scale, other * scale, files * scale, region))
+    return Timeline(span_s, tuple(spans))
+
+
 def _facts(image: memoryview, head: ImageHead) -> dict[str, str]:
     offset, used, _ = head.sections["facts"]
     lines = bytes(image[offset : offset + used]).decode("utf-8", "replace").split("\n")
@@ -188,6 +209,7 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         files=tuple(_files(image, head, tick)),
         sites=tuple(_sites(image, head, names, tick)),
         receives=ReceiveTiming(*head.receives),
+        timeline=_timeline(image, head, tick),
         facts=_facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
     )

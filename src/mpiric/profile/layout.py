@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from struct import Struct
 
-VERSION = 1
+VERSION = 2  # what the runtime writes; `LAYOUTS` are all that can be read
 IMAGE_MAGIC = b"MPIRICI\n"
 RECORD_MAGIC = b"MPIRICR\n"
-SECTIONS = ("cells", "communicators", "peers", "regions", "files", "sites", "names", "facts")
 TIME_BINS = 32
 
-IMAGE = Struct("<8sIIQiiIIQQQQQQQQQQ")
+START = Struct("<8sI")  # of an image: magic and version
 SECTION = Struct("<QIIII")
 MERGED = Struct("<8sIIQQQQ")
 ENTRY = Struct("<QQII")
@@ -20,8 +19,23 @@ PEER = Struct("<iIQQ")
 REGION = Struct("<QQQ40s")
 FILE = Struct("<14QII128s")
 SITE = Struct("<6Q")
+SPAN = Struct("<6Q")
 
-STRIDES = {
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an image of one version lies."""
+
+    image: Struct
+    strides: dict[str, int]  # bytes of an entry, in the order of the sections
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """Names of the sections in their order."""
+        return tuple(self.strides)
+
+
+_FIRST = {
     "cells": CELL.size,
     "communicators": COMMUNICATOR.size,
     "peers": PEER.size,
@@ -30,6 +44,10 @@ STRIDES = {
     "sites": SITE.size,
     "names": 1,
     "facts": 1,
+}
+LAYOUTS = {
+    1: Layout(Struct("<8sIIQiiIIQQQQQQQQQQ"), _FIRST),
+    2: Layout(Struct("<8sIIQiiIIQQQQQQQQQQQ"), {**_FIRST, "spans": SPAN.size}),
 }
 
 # No program has more ranks; a number above it is damage, and must not become memory.
@@ -53,4 +71,5 @@ class ImageHead:
     latest_ticks: int
     latest_ns: int
     receives: tuple[int, int, int, int]
+    span_ticks: int
     sections: dict[str, tuple[int, int, int]]  # offset, entries, lost

@@ -7,7 +7,7 @@ from zlib import crc32
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile import layout
-from mpiric.profile.image import read_image, read_names
+from mpiric.profile.image import read_head, read_image, read_names
 
 
 class RecordError(MpiricError):
@@ -24,8 +24,8 @@ def _read_merged(path: Path, data: memoryview) -> Record:
     magic, version, world_size, size, index, names, names_bytes = layout.MERGED.unpack_from(data)
     if magic != layout.RECORD_MAGIC:
         raise _damaged(path, "it does not begin as one")
-    if version != layout.VERSION:
-        raise _damaged(path, f"its format is version {version}, this mpiric reads {layout.VERSION}")
+    if version not in layout.LAYOUTS:
+        raise _damaged(path, f"its format is version {version}, this mpiric reads up to {layout.VERSION}")
     if size != len(data):
         raise _damaged(path, f"it has {len(data)} bytes where {size} were written")
     if not 0 < world_size <= layout.MOST_RANKS or not layout.MERGED.size <= index <= names:
@@ -56,16 +56,12 @@ def _rank(path: Path, image: memoryview, functions: list[tuple[str, str]]) -> Ra
 
 def _read_part(path: Path, data: memoryview) -> Record:
     try:
-        names = read_names(_section(data, "names"))
-        return Record(layout.IMAGE.unpack_from(data)[5], dict(names), (_rank(path, data, names),))
+        head = read_head(data)
+        offset, used, _ = head.sections["names"]
+        names = read_names(bytes(data[offset : offset + used]))
+        return Record(head.world_size, dict(names), (_rank(path, data, names),))
     except ValueError as error:
         raise _damaged(path, str(error)) from None
-
-
-def _section(data: memoryview, name: str) -> bytes:
-    at = layout.IMAGE.size + layout.SECTIONS.index(name) * layout.SECTION.size
-    offset, _, _, used, _ = layout.SECTION.unpack_from(data, at)
-    return bytes(data[offset : offset + used])
 
 
 def read_file(path: Path) -> Record:

@@ -69,6 +69,21 @@ def _threads(record: Record) -> Iterator[Row]:
                 }
 
 
+def _timeline(record: Record) -> Iterator[Row]:
+    for rank in record.ranks:
+        for position, span in enumerate(rank.timeline.spans):
+            yield {
+                "rank": rank.rank,
+                "begin_s": position * rank.timeline.span_s,
+                "span_s": rank.timeline.span_s,
+                "point_to_point_s": span.point_to_point_s,
+                "collective_s": span.collective_s,
+                "other_mpi_s": span.other_mpi_s,
+                "files_s": span.files_s,
+                "region": rank.regions[span.region].name,
+            }
+
+
 def _rows_of(table: str) -> Callable[[Record], Iterator[Row]]:
     def rows(record: Record) -> Iterator[Row]:
         for rank in record.ranks:
@@ -93,6 +108,7 @@ TABLES: Mapping[str, Callable[[Record], Iterator[Row]]] = {
     "calls": _calls,
     "traffic": _traffic,
     "ranks": _ranks,
+    "timeline": _timeline,
     "threads": _threads,
     "communicators": _rows_of("communicators"),
     "regions": _rows_of("regions"),

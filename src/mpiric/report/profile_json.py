@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice, FileTotal, Profile
+from mpiric.model.profile import Advice, FileTotal, Profile, TimelineUse
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def profile_json(profile: Profile) -> dict[str, Any]:
         "one_sided": [[m.source, m.destination, m.messages, m.bytes] for m in profile.one_sided],
         "collective": [asdict(use) for use in profile.collectives],
         "regions": [asdict(use) for use in profile.regions],
+        "timeline": _timeline(profile.timeline),
         "by_rank": [asdict(use) | {"regions": dict(use.regions)} for use in profile.ranks],
         "nodes": list(profile.nodes),
         "node_traffic": [[m.source, m.destination, m.messages, m.bytes] for m in profile.node_traffic],
@@ -46,6 +47,17 @@ def advice_json(advice: Advice) -> dict[str, Any]:
         "knobs": list(advice.knobs),
         "source": advice.source,
     }
+
+
+def _timeline(timeline: TimelineUse) -> dict[str, Any]:
+    rows = [
+        {
+            name: [round(v, 4) for v in value] if isinstance(value, tuple) else value
+            for name, value in asdict(row).items()
+        }
+        for row in timeline.rows
+    ]
+    return {"span_s": timeline.span_s, "rows": rows}
 
 
 def _communicator(use: dict[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,13 @@
 
 namespace mpiric::profile {
 
-inline constexpr uint32_t format_version = 1;
+inline constexpr uint32_t format_version = 2;
 inline constexpr char image_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'I', '\n'};
 inline constexpr char record_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'R', '\n'};
 
 /// Section kinds; the position in the header is the kind.
-enum class Section : uint32_t { cells, communicators, peers, regions, files, sites, names, facts };
-inline constexpr uint32_t section_count = 8;
+enum class Section : uint32_t { cells, communicators, peers, regions, files, sites, names, facts, spans };
+inline constexpr uint32_t section_count = 9;
 
 enum class State : uint32_t { running = 1, finalized = 2, stopped = 3, aborted = 4 };
 
@@ -39,9 +39,10 @@ struct Image {
     uint64_t begin_ticks, begin_ns;    ///< clock pair at the start
     uint64_t latest_ticks, latest_ns;  ///< clock pair at the end, or the last one taken
     uint64_t receives_looked_at, receives_late, bytes_late, bytes_waiting_peak;
+    uint64_t span_ticks;  ///< length of each span
     SectionEntry section[section_count];
 };
-static_assert(sizeof(Image) == 120 + 24 * 8);
+static_assert(sizeof(Image) == 128 + 24 * 9);
 
 inline constexpr uint32_t time_bins = 32;
 
@@ -98,6 +99,19 @@ struct Site {
     uint64_t calls, bytes, timed, ticks;
 };
 static_assert(sizeof(Site) == 48);
+
+/// What a rank's time goes into, as far as it shows from outside; the rest is the program's own work.
+enum class Activity : uint32_t { point_to_point, collective, other_mpi, files };
+inline constexpr uint32_t activity_count = 4;
+
+/// An equal part of the run; the first begins at begin_ticks.
+inline constexpr uint32_t span_count = 128;
+struct Span {
+    uint64_t ticks[activity_count];
+    uint64_t region_ticks;  ///< by how much the region below leads
+    uint64_t region;        ///< with most of the span's time
+};
+static_assert(sizeof(Span) == 48);
 
 /// Head of a merged record: the images of the ranks follow, then the index, then the names.
 struct MergedHead {

@@ -48,6 +48,7 @@ void Recorder::lay_out(const Beginning& beginning) noexcept {
         {0, sizeof(Site), site_capacity, 0, 0},
         {0, 1, uint32_t(beginning.names.size()), 0, 0},
         {0, 1, facts_capacity, 0, 0},
+        {0, sizeof(Span), span_count, 0, 0},
     };
     uint64_t offset = sizeof(Image);
     for (uint32_t at = 0; at < section_count; ++at) {
@@ -56,6 +57,19 @@ void Recorder::lay_out(const Beginning& beginning) noexcept {
         offset += (uint64_t(sections[at].stride) * sections[at].capacity + 63) / 64 * 64;
     }
     plan_.bytes = (offset + page - 1) / page * page;
+}
+
+void Recorder::learn_activities(std::string_view names) noexcept {
+    for (uint32_t function = 0; !names.empty() && function < function_capacity; ++function) {
+        const std::string_view line = names.substr(0, names.find('\n'));
+        const std::string_view kind = line.substr(std::min(line.find(' ') + 1, line.size()));
+        const auto is = [&](auto... some) { return ((kind == some) || ...); };
+        activity_[function] = is("send", "receive", "start", "wait", "poll") ? Activity::point_to_point
+                              : is("collective")                             ? Activity::collective
+                              : is("file")                                   ? Activity::files
+                                                                             : Activity::other_mpi;
+        names.remove_prefix(std::min(line.size() + 1, names.size()));
+    }
 }
 
 bool Recorder::map(const char*& reason) noexcept {
@@ -101,6 +115,10 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     section(Section::regions).used = 1;
     image_->begin_ns = now_ns(CLOCK_MONOTONIC);
     image_->begin_ticks = ticks();
+    owner_ = pthread_self();
+    learn_activities(beginning.names);
+    timeline_.begin(entries<Span>(Section::spans), image_->span_ticks, section(Section::spans).used,
+                    image_->begin_ticks);
     take_time();
     return true;
 }

@@ -114,9 +114,11 @@ void Recorder::enter_region(const char* name) noexcept {
         copy_text(rows[at].name, sizeof rows->name, name);
         ++entry.used;
     }
+    const uint64_t now = ticks();
     ++rows[at].entries;
+    timeline_.region_until(region_, now);
     region_stack_[region_depth_] = region_;
-    region_since_[region_depth_++] = ticks();
+    region_since_[region_depth_++] = now;
     region_ = at;
 }
 
@@ -124,7 +126,9 @@ void Recorder::leave_region() noexcept {
     const Held held(lock_, many_threads_);
     if (region_depth_ == 0)
         return;
-    entries<Region>(Section::regions)[region_].ticks += ticks() - region_since_[--region_depth_];
+    const uint64_t now = ticks();
+    timeline_.region_until(region_, now);
+    entries<Region>(Section::regions)[region_].ticks += now - region_since_[--region_depth_];
     region_ = region_stack_[region_depth_];
 }
 
@@ -189,7 +193,9 @@ void Recorder::finish(State state) noexcept {
     while (region_depth_ > 0)
         leave_region();
     const Held held(lock_, many_threads_);
-    entries<Region>(Section::regions)[0].ticks = ticks() - image_->begin_ticks;
+    const uint64_t now = ticks();
+    timeline_.region_until(region_, now);
+    entries<Region>(Section::regions)[0].ticks = now - image_->begin_ticks;
     take_time();
     image_->state = uint32_t(state);
 }

@@ -5,8 +5,10 @@
 #include "base/spin_lock.hpp"
 #include "profile/dense_table.hpp"
 #include "profile/format.hpp"
+#include "profile/timeline.hpp"
 
 #include <cstddef>
+#include <pthread.h>
 #include <string_view>
 #include <ticks.hpp>
 
@@ -29,6 +31,8 @@ struct Beginning {
 struct Elapsed {
     uint64_t ticks = 0;
     bool timed = false;
+    uint64_t end = 0;      ///< tick at which it was over
+    uint32_t weight = 1;  ///< calls of its kind that it stands for: of those only some are timed
 };
 
 /// Bin of a message size: 0 for nothing, else the number of bits in it.
@@ -56,7 +60,18 @@ class Recorder {
         if (elapsed.timed) {
             cell->waited += waited;
             add_time(*cell, elapsed.ticks);
+            timeline_.add(activity_[function], elapsed.end - elapsed.ticks - waited, elapsed.end,
+                          elapsed.weight);
         }
+    }
+
+    /// Time in files outside MPI. On another thread than that which began, unless calls may come from several:
+    /// it did not hold up the rank's own work.
+    void in_files(uint64_t from, uint64_t to) noexcept {
+        if (!many_threads_ && !pthread_equal(pthread_self(), owner_))
+            return;
+        const Held held(lock_, many_threads_);
+        timeline_.add(Activity::files, from, to);
     }
 
     /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when there
@@ -142,6 +157,7 @@ class Recorder {
         return reinterpret_cast<Entry*>(reinterpret_cast<std::byte*>(image_) + section(kind).offset);
     }
     void lay_out(const Beginning& beginning) noexcept;
+    void learn_activities(std::string_view names) noexcept;
     bool map(const char*& reason) noexcept;
     void take_time() noexcept;
 
@@ -153,6 +169,9 @@ class Recorder {
     uint32_t region_stack_[16] = {};
     uint64_t region_since_[16] = {};
     SpinLock lock_;
+    Timeline timeline_;
+    pthread_t owner_{};
+    Activity activity_[function_capacity] = {};  ///< by function
     Cell* local_cells_[function_capacity] = {};
     DenseIndex<13> cell_index_;
     DenseIndex<17> peer_index_;

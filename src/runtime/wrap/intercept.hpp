@@ -20,6 +20,11 @@ using world::substitute;
 /// asked for.
 enum class Policy : uint8_t { always, polled, synchronising };
 
+/// Of polled functions one call in so many is timed.
+inline constexpr uint32_t polled_in_turn = 17;
+
+constexpr uint32_t weight(Policy policy) noexcept { return policy == Policy::polled ? polled_in_turn : 1; }
+
 /// Whether this call is timed.
 template <Policy policy> bool takes_time(Thread& self) noexcept {
     if constexpr (policy == Policy::polled) {
@@ -27,7 +32,7 @@ template <Policy policy> bool takes_time(Thread& self) noexcept {
             --self.turns_left;
             return false;
         }
-        self.turns_left = 16;
+        self.turns_left = polled_in_turn - 1;
     }
     return true;
 }
@@ -54,7 +59,8 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     const uint64_t begin = timed ? ticks() : 0;
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
-    Call call{static_cast<uint32_t>(function), {end - begin, timed}, waited, __builtin_return_address(0)};
+    Call call{static_cast<uint32_t>(function), {end - begin, timed, end, weight(policy)}, waited,
+              __builtin_return_address(0)};
     if (succeeded(result)) [[likely]]
         tell(call);
     call.note();

@@ -38,7 +38,9 @@ template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {
     const Inside inside(self);
     const uint64_t begin = ticks();
     auto result = call();
-    tell(result, ticks() - begin);
+    const uint64_t end = ticks();
+    tell(result, end - begin);
+    runtime.recorder.in_files(begin, end);
     return result;
 }
 

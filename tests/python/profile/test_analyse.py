@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.model.record import CommunicatorRow, RankState, TrafficKind
+from mpiric.model.record import CommunicatorRow, RankState, Region, Span, Timeline, TrafficKind
 from mpiric.profile.analyse import analyse
 
 from .records import WORLD, cell, file, rank, record, sent
@@ -135,3 +135,30 @@ def test_a_record_of_ranks_that_died_at_once_can_be_read():
 def test_two_ranks_on_one_cpu_are_a_crowd():
     ranks = [rank(n, 1.0, facts={"host": "n1", "affinity": "0"}) for n in range(2)]
     assert analyse(record(*ranks)).numbers["ranks_per_cpu"] == 2.0
+
+
+def spans(*shares):
+    return Timeline(1.0, tuple(Span(share, 0.0, 0.0, 0.0, region) for share, region in shares))
+
+
+def test_timelines_of_all_ranks_are_shares_of_the_longest_span():
+    phases = (Region("(program)", 1, 2.0), Region("solve", 1, 1.0))
+    quick = Timeline(0.5, tuple(Span(0.25, 0.0, 0.0, 0.0, 0) for _ in range(4)))
+    profile = analyse(
+        record(
+            rank(0, 2.0, regions=phases, timeline=spans((0.2, 0), (1.0, 1))),
+            rank(1, 2.0, timeline=quick),
+        )
+    )
+    first, second = profile.timeline.rows
+    assert profile.timeline.span_s == 1.0
+    assert first.point_to_point == (0.2, 1.0)
+    assert [profile.regions[at].name for at in first.region] == ["(program)", "solve"]
+    assert second.point_to_point == (0.5, 0.5)
+
+
+def test_neighbouring_ranks_share_a_row_when_there_are_very_many():
+    profile = analyse(record(*(rank(n, 1.0, timeline=spans((n % 2, 0))) for n in range(512))))
+    assert len(profile.timeline.rows) == 256
+    assert profile.timeline.rows[0].point_to_point[0] == 0.5
+    assert (profile.timeline.rows[1].first_rank, profile.timeline.rows[1].last_rank) == (2, 3)

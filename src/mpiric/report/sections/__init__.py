@@ -12,6 +12,7 @@ ORDER = (
     "communicators",
     "traffic",
     "ranks",
+    "timeline",
     "placement",
     "regions",
     "memory",

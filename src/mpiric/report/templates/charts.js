@@ -57,10 +57,57 @@ function drawStacks(place, { labels, series }, name) {
   }));
 }
 
+const asShare = (value) => `${Math.round(100 * value)} %`;
+const activities = () => ["useful", "files", "point to point", "collectives", "other MPI"].map((name, at) => [name, style(`--activity-${at}`)]);
+const timeAxis = ({ columns, span_s }) => ({
+  ...category(Array.from({ length: columns }, (_, at) => asSeconds(at * span_s)), "time since MPI_Init"), boundaryGap: true,
+});
+
+function drawCourse(place) {
+  const course = data.timeline;
+  draw(place, () => ({
+    legend: legend(), tooltip: { trigger: "axis", valueFormatter: asShare }, xAxis: timeAxis(course),
+    yAxis: axis("share of all ranks", asShare, { max: 1 }),
+    series: activities().map(([name, color]) => ({
+      name, type: "line", stack: "share", areaStyle: { opacity: 0.85 }, lineStyle: { width: 0 }, step: "middle", symbol: "none", color,
+      data: course.mean[name],
+    })),
+  }));
+}
+
+/// One row a rank, one column a span: what the rank did most there, how much of it was MPI, or its phase.
+function drawTimeline(place) {
+  const { rows, shares, phase, phases } = data.timeline, by = document.getElementById("course-by");
+  place.style.height = `${Math.min(34, 9 + rows.length * 0.9)}rem`;
+  const cells = [];
+  rows.forEach((_, row) => shares[row][0].forEach((__, column) => {
+    const others = shares[row].map((values) => values[column]), mpi = others[1] + others[2] + others[3];
+    const all = [Math.max(0, 1 - mpi - others[0]), ...others];
+    cells.push([column, row, all.indexOf(Math.max(...all)), mpi, phase[row][column], all]);
+  }));
+  const pieces = (named) => ({ type: "piecewise", pieces: named.map(([label, color], value) => ({ value, label, color })) });
+  const scales = {
+    activity: () => ({ dimension: 2, ...pieces(activities()) }),
+    mpi: () => ({ dimension: 3, min: 0, max: 1, calculable: false, itemWidth: 12, text: ["all MPI", "none"], inRange: { color: [style("--activity-0"), style("--activity-3")] } }),
+    phase: () => ({ dimension: 4, ...pieces(phases.map((name, at) => [name, `hsl(${(at * 137) % 360} 55% 55%)`])) }),
+  };
+  const { paint } = draw(place, () => ({
+    grid: { left: 70, right: 20, top: 36, bottom: 60 },
+    tooltip: { formatter: ({ value }) => `rank ${rows[value[1]]}, ${asSeconds(value[0] * data.timeline.span_s)}, ${phases[value[4]]}<br>` +
+      activities().map(([name], at) => `${name} <b>${asShare(value[5][at])}</b>`).join("<br>") },
+    xAxis: timeAxis(data.timeline), yAxis: { ...category(rows, "rank"), inverse: true, nameGap: 44 },
+    visualMap: { orient: "horizontal", left: "center", top: 2, textStyle: { color: style("--ink") }, ...scales[by.value]() },
+    series: [{ type: "heatmap", data: cells, encode: { x: 0, y: 1, value: 2 }, progressive: 4000 }],
+  }));
+  by.onchange = paint;
+}
+
 for (const place of document.querySelectorAll("[data-chart]")) {
   const kind = place.dataset.chart;
   if (kind === "sizes") drawSizes(place);
   else if (kind === "matrix") drawMatrix(place);
+  else if (kind === "course") drawCourse(place);
+  else if (kind === "timeline") drawTimeline(place);
   else drawStacks(place, data[kind], kind === "ranks" ? "rank: what its time went into" : "rank: time in each phase");
 }
 const again = () => drawn.forEach(({ paint }) => paint());

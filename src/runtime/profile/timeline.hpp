@@ -1,0 +1,49 @@
+// What a rank did in the course of its run: a fixed number of equal spans of time. When the run outgrows them two become one
+// and each spans twice as long, so that an hour costs no more room than a second.
+#pragma once
+
+#include "profile/format.hpp"
+
+#include <cstdint>
+
+namespace mpiric::profile {
+
+class Timeline {
+  public:
+    /// Takes `span_count` zeroed spans, their length and how many are in use, all in the mapped file.
+    void begin(Span* spans, uint64_t& span_ticks, uint32_t& used, uint64_t now) noexcept;
+
+    /// Adds the time from one tick to another; `weight`: calls that this one stands for.
+    void add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
+        if (from < origin_)
+            from = origin_;
+        if (to <= from)
+            return;
+        from -= origin_;
+        to -= origin_;
+        if (to >> shift_ >= *used_) [[unlikely]]
+            reach(to);
+        const uint64_t at = from >> shift_;
+        if (at == to >> shift_) [[likely]]
+            spans_[at].ticks[uint32_t(activity)] += (to - from) * weight;
+        else
+            spread(activity, from, to);
+    }
+
+    /// The region that the program leaves, or changes, at this tick: all time since the last change was its.
+    void region_until(uint32_t region, uint64_t now) noexcept;
+
+  private:
+    void reach(uint64_t to) noexcept;
+    void spread(Activity activity, uint64_t from, uint64_t to) noexcept;
+    template <class Each> void each_span(uint64_t from, uint64_t to, Each&& each) noexcept;
+
+    Span* spans_ = nullptr;
+    uint64_t* span_ticks_ = nullptr;
+    uint32_t* used_ = nullptr;
+    uint64_t origin_ = 0;
+    uint64_t changed_ = 0;  ///< last change of region, from the origin
+    uint32_t shift_ = 0;
+};
+
+}  // namespace mpiric::profile

@@ -31,7 +31,7 @@ struct Beginning {
 struct Elapsed {
     uint64_t ticks = 0;
     bool timed = false;
-    uint64_t end = 0;      ///< tick at which it was over
+    uint64_t end = 0;     ///< tick at which it was over
     uint32_t weight = 1;  ///< calls of its kind that it stands for: of those only some are timed
 };
 
@@ -65,8 +65,8 @@ class Recorder {
         }
     }
 
-    /// Time in files outside MPI. On another thread than that which began, unless calls may come from several:
-    /// it did not hold up the rank's own work.
+    /// Time in files outside MPI. On another thread than that which began, unless calls may come from
+    /// several: it did not hold up the rank's own work.
     void in_files(uint64_t from, uint64_t to) noexcept {
         if (!many_threads_ && !pthread_equal(pthread_self(), owner_))
             return;

@@ -1,5 +1,5 @@
-// What a rank did in the course of its run: a fixed number of equal spans of time. When the run outgrows them two become one
-// and each spans twice as long, so that an hour costs no more room than a second.
+// What a rank did in the course of its run: a fixed number of equal spans of time. When the run outgrows them
+// two become one and each spans twice as long, so that an hour costs no more room than a second.
 #pragma once
 
 #include "profile/format.hpp"

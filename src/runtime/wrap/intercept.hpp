@@ -59,7 +59,9 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     const uint64_t begin = timed ? ticks() : 0;
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
-    Call call{static_cast<uint32_t>(function), {end - begin, timed, end, weight(policy)}, waited,
+    Call call{static_cast<uint32_t>(function),
+              {end - begin, timed, end, weight(policy)},
+              waited,
               __builtin_return_address(0)};
     if (succeeded(result)) [[likely]]
         tell(call);

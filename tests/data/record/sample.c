@@ -1,8 +1,8 @@
 /* The program behind the samples of records: its traffic can be counted on paper.
  *
- * 100 rounds, each a message of 4 bytes to the next rank and an allreduce of 8 bytes; 500 bytes from the first to the second rank of
- * each half; the first half of the rounds in phase 5, with a millisecond of work in each. With an argument the
- * last rank is killed after 50 rounds.
+ * 100 rounds, each a message of 4 bytes to the next rank and an allreduce of 8 bytes; 500 bytes from the
+ * first to the second rank of each half; the first half of the rounds in phase 5, with a millisecond of work
+ * in each. With an argument the last rank is killed after 50 rounds.
  */
 #include <mpi.h>
 #include <signal.h>

@@ -58,7 +58,7 @@ def knob_lines(knob: Knob) -> Iterator[str]:
         yield f"- only with `{knob.only_when_asked}`"
     if knob.watch_memory:
         yield "- memory is watched: trials that grow beyond the limit are rejected"
-    if knob.holds_for_site:
+    if knob.site_default:
         yield "- holds for a whole site (`tune --site`)"
     yield f"- source: {knob.source}"
     yield ""

@@ -24,6 +24,16 @@ def no(reason: str) -> Applicability:
     return Applicability(applies=False, reason=reason)
 
 
+def suits_every_program(_value: str, _situation: Situation) -> bool:
+    """A default of a site whatever the value, wherever it was measured."""
+    return True
+
+
+def suits_every_program_between_nodes(_value: str, situation: Situation) -> bool:
+    """A default of a site when it was measured between nodes: a job on one node says nothing of networks."""
+    return situation.nodes > 1
+
+
 def in_force(situation: Situation, variable: str) -> str | None:
     """Value of a variable as the ranks see it: command line before environment; None when not set.
 

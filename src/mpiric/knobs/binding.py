@@ -6,6 +6,7 @@ from mpiric.knobs._reading import (
     is_oversubscribed,
     no,
     rank_count,
+    suits_every_program,
     threads_per_rank,
     yes,
 )
@@ -99,7 +100,7 @@ KNOBS = (
         values=_binding_values,
         applies=_binding_applies,
         promise=_binding_promise,
-        holds_for_site=True,
+        site_default=suits_every_program,
     ),
     Knob(
         name="mapping",

@@ -1,6 +1,6 @@
 """How ranks are started: by the library's launcher or the scheduler's, and over which way to other nodes."""
 
-from mpiric.knobs._reading import in_force, no, yes
+from mpiric.knobs._reading import in_force, no, suits_every_program, yes
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -58,7 +58,7 @@ KNOBS = (
         applies=_route_applies,
         promise=lambda _: Promise(0.2, "launchers place and bind ranks differently"),
         moves_with=("binding", "mapping"),
-        holds_for_site=True,
+        site_default=suits_every_program,
     ),
     Knob(
         name="bootstrap",
@@ -71,6 +71,6 @@ KNOBS = (
         applies=_bootstrap_applies,
         promise=lambda _: Promise(0.1, "start-up counts in short programs only"),
         spell=_spell_bootstrap,
-        holds_for_site=True,
+        site_default=suits_every_program,
     ),
 )

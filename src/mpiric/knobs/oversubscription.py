@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._reading import is_on, is_oversubscribed, no, ranks_per_node, yes
+from mpiric.knobs._reading import is_on, is_oversubscribed, no, ranks_per_node, suits_every_program, yes
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
 
@@ -81,6 +81,6 @@ KNOBS = (
         results=ResultsEffect.CHECKED,
         moves_with=("binding",),
         brings=_brings,
-        holds_for_site=True,
+        site_default=suits_every_program,
     ),
 )

@@ -7,6 +7,8 @@ from mpiric.knobs._reading import (
     no,
     rank_count,
     ranks_per_node,
+    suits_every_program,
+    suits_every_program_between_nodes,
     uses_ucx,
     yes,
 )
@@ -197,7 +199,7 @@ KNOBS = (
         applies=_node_applies,
         promise=_node_promise,
         results=ResultsEffect.CHECKED,
-        holds_for_site=True,
+        site_default=lambda value, _: value != "shared-memory-only",
     ),
     Knob(
         name="network-library",
@@ -209,7 +211,7 @@ KNOBS = (
         values=_library_values,
         applies=_library_applies,
         promise=_library_promise,
-        holds_for_site=True,
+        site_default=suits_every_program_between_nodes,
     ),
     Knob(
         name="single-copy",
@@ -224,7 +226,7 @@ KNOBS = (
         values=_single_copy_values,
         applies=_single_copy_applies,
         promise=_single_copy_promise,
-        holds_for_site=True,
+        site_default=suits_every_program,
     ),
     Knob(
         name="gpu-buffers",
@@ -250,7 +252,7 @@ KNOBS = (
         values=_interface_values,
         applies=_interface_applies,
         promise=_interface_promise,
-        holds_for_site=True,
+        site_default=suits_every_program_between_nodes,
     ),
     Knob(
         name="ofi-provider",
@@ -262,7 +264,7 @@ KNOBS = (
         values=_provider_values,
         applies=_provider_applies,
         promise=_provider_promise,
-        holds_for_site=True,
+        site_default=suits_every_program_between_nodes,
     ),
     Knob(
         name="ucx-transports",
@@ -274,6 +276,6 @@ KNOBS = (
         values=_ucx_values,
         applies=_ucx_applies,
         promise=_ucx_promise,
-        holds_for_site=True,
+        site_default=suits_every_program_between_nodes,
     ),
 )

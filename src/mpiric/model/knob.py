@@ -98,6 +98,7 @@ class Applicability:
 
 Spell = Callable[[str, Situation], Spelling | None]
 Brings = Callable[[str, Situation], Mapping[str, str]]
+SiteDefault = Callable[[str, Situation], bool]
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Knob:
     results: ResultsEffect = ResultsEffect.NONE
     moves_with: tuple[str, ...] = ()  # knobs that must be chosen together with this one
     only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
-    holds_for_site: bool = False  # independent of the program: goes into `tune --site`
+    site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
     spell: Spell | None = None
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
     watch_memory: bool = False  # trials are rejected when the resident size grows beyond the guard's limit

@@ -45,8 +45,8 @@ def space_of(
         tuple(
             dimension
             for knob in knobs.applicable(situation).values()
-            if _wanted(knob, only, without) and (knob.holds_for_site or not site)
-            for dimension in [_dimension(knob, situation, knob.name in advised)]
+            if _wanted(knob, only, without)
+            for dimension in [_dimension(knob, situation, is_advised=knob.name in advised, site=site)]
             if dimension.values
         )
     )
@@ -99,9 +99,14 @@ def _wanted(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:
     return (not only or bool(names & set(only))) and not names & set(without)
 
 
-def _dimension(knob: Knob, situation: Situation, is_advised: bool) -> Dimension:  # noqa: FBT001
+def _dimension(knob: Knob, situation: Situation, *, is_advised: bool, site: bool) -> Dimension:
     promise = knob.promise(situation)
-    values = tuple(value for value in knob.values(situation) if spell(knob, value, situation) is not None)
+    suits_site = knob.site_default or (lambda *_: False)
+    values = tuple(
+        value
+        for value in knob.values(situation)
+        if spell(knob, value, situation) is not None and (not site or suits_site(value, situation))
+    )
     return Dimension(
         knob=knob.name,
         values=values,

@@ -1,10 +1,14 @@
-"""How a tune shares its budget between search and proof."""
+"""Which knobs a tune may turn, and how it shares its budget between search and proof."""
 
 import pytest
 
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import Rule
-from mpiric.workflows.choose import search_budget
+from mpiric.workflows.choose import search_budget, space_of
+
+from ..knobs.situations import MPIS, situation
+
+OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
 
 
 def _search_s(budget_s: float, run_s: float, best_s: float) -> float:
@@ -31,3 +35,20 @@ def test_a_limit_of_runs_is_shared_too():
     shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, Rule())
     assert shared.remaining_runs == 73
     assert shared.remaining_s == float("inf")
+
+
+def _offered(nodes: int, *, site: bool) -> dict[str, tuple[str, ...]]:
+    space = space_of(situation(OPENMPI, ranks=4, nodes=nodes), site=site)
+    return {dimension.knob: dimension.values for dimension in space.dimensions}
+
+
+def test_a_default_of_a_site_leaves_out_what_depends_on_the_program():
+    assert "malloc" in _offered(1, site=False)
+    assert "malloc" not in _offered(1, site=True)
+
+
+def test_one_node_says_nothing_of_networks_to_a_whole_site():
+    assert "shared-memory-only" in _offered(1, site=False)["node-transport"]
+    assert "node-transport" not in _offered(1, site=True)
+    assert "network-library" not in _offered(1, site=True)
+    assert "network-library" in _offered(2, site=True)

@@ -65,8 +65,8 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
                 line
                 for finding in tuned.findings
                 for line in (
-                    (2, Text(f"{finding.says}: {finding.evidence}")),
-                    (4, Text(finding.fix, style="dim")),
+                    (2, Text(finding.says)),
+                    (4, Text(f"{finding.evidence}; {finding.fix}", style="dim")),
                 )
             ],
         )

@@ -12,11 +12,12 @@ def findings_of(situation: Situation) -> tuple[Finding, ...]:
     suggested = tuple(
         Finding(
             id=f"try-{knob.name}",
-            says=f"{knob.sentence} may be worth changing",
-            evidence=knob.promise(situation).because,
-            fix=f"tried first: {knob.name} = {' or '.join(knob.promise(situation).try_first) or 'any'}",
+            says=f"{promise.because[:1].upper()}{promise.because[1:]}",
+            evidence=f"what can change: {knob.sentence[:1].lower()}{knob.sentence[1:]}",
+            fix=f"tried first: {knob.name} = {' or '.join(promise.try_first) or 'any'}",
         )
         for knob in knobs.applicable(situation).values()
-        if knob.promise(situation).score >= _WORTH_TELLING
+        for promise in [knob.promise(situation)]
+        if promise.score >= _WORTH_TELLING
     )
     return (*knobs.inherited_problems(situation), *suggested)

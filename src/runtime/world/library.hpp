@@ -30,7 +30,11 @@ const char* version_text() noexcept;
     X(Group_size) X(Group_rank) X(Group_free) X(Group_translate_ranks) X(Group_from_session_pset) X(Win_get_group) \
     X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) X(Dist_graph_neighbors_count) \
     X(Type_size) X(Get_count) X(Iprobe) X(Send) X(Recv) X(Barrier) X(Query_thread) \
-    X(File_get_group) X(Initialized) X(Finalized)
+    X(File_get_group) X(Initialized) X(Finalized) \
+    X(Comm_split_type) X(Win_allocate_shared) X(Win_shared_query) X(Win_free) \
+    X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \
+    X(Type_get_extent) X(Type_get_true_extent) X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free) \
+    X(Pack) X(Unpack)
 // clang-format on
 
 /// Functions of the library that the runtime calls itself; null where the library lacks one.
@@ -49,6 +53,7 @@ struct Handles {
     MPI_Win win_null{};
     MPI_Datatype type_null{}, byte{};
     MPI_Errhandler errors_return{};
+    MPI_Info info_null{};
 };
 extern constinit Handles handles;
 

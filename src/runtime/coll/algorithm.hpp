@@ -1,0 +1,121 @@
+// What a collective algorithm is to those who choose one: a name, what it serves, and how to run it.
+//
+// An algorithm lives in src/runtime/coll/<collective>/<name>.cpp and enters the registry with
+// MPIRIC_ALGORITHM; nothing else names it.
+#pragma once
+
+#include "coll/counts.hpp"
+#include "world/library.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace mpiric::coll {
+
+class Team;
+
+enum class Collective : uint8_t {
+    allreduce,
+    bcast,
+    reduce,
+    barrier,
+    allgather,
+    allgatherv,
+    alltoall,
+    alltoallv,
+    gather,
+    gatherv,
+    scatter,
+    scatterv,
+    reduce_scatter,
+    reduce_scatter_block,
+    scan,
+    exscan,
+};
+
+/// Lower-case name without `MPI_`, as in the folders and in policies: "reduce_scatter_block".
+const char* name_of(Collective collective) noexcept;
+
+/// Where the ranks of a team sit, as far as it is equal on all of them.
+struct Layout {
+    int size = 1;                ///< ranks
+    int nodes = 1;               ///< hosts that share memory inside
+    int most_per_node = 1;       ///< ranks on the fullest node
+    int least_per_node = 1;      ///< ranks on the emptiest node
+    bool consecutive = true;     ///< each node's ranks follow one another
+    bool shared_memory = false;  ///< every node has a board: memory that its ranks share
+    bool direct_reads = false;   ///< every rank may read the memory of the others on its node
+    uint32_t slot_bytes = 0;     ///< of a board's slot, the smallest of all nodes
+};
+
+/// One call as all ranks see it: nothing in here may differ between them.
+///
+/// | collective | bytes | count |
+/// |---|---|---|
+/// | allreduce, bcast, reduce, scan, exscan | whole buffer | elements (reductions only) |
+/// | allgather, gather, scatter, alltoall, reduce_scatter_block | block of one rank | of the block
+/// (reductions only) | | allgatherv, reduce_scatter | all blocks together | of all blocks (reduce_scatter) |
+/// | alltoallv, gatherv, scatterv, barrier | 0: not known to all | 0 |
+///
+/// Counts and datatypes of data movements may differ between ranks, their bytes may not; a reduction has the
+/// same count, datatype and operation everywhere.
+struct Shape {
+    Collective collective{};
+    Layout layout;
+    uint64_t bytes = 0;
+    uint64_t count = 0;
+    uint64_t span = 0;        ///< reductions: bytes from the first to the last, gaps included (see span_of)
+    bool dense = true;        ///< reductions: the datatype has no gaps
+    bool commutative = true;  ///< reductions
+};
+
+/// Arguments of one rank. Fields that the collective does not have, or that MPI ignores on this rank, are
+/// unset.
+struct Call {
+    Team& team;
+    const void* send = nullptr;                   ///< may be MPI_IN_PLACE; buffer of a bcast is `receive`
+    void* receive = nullptr;                      ///< may be MPI_IN_PLACE (scatter, at the root)
+    MPI_Count send_count = 0, receive_count = 0;  ///< one count; reductions and bcast: receive_count
+    Counts send_counts, receive_counts;           ///< v-forms, reduce_scatter
+    Counts send_places, receive_places;           ///< v-forms: displacements in extents
+    MPI_Datatype send_type{}, receive_type{};     ///< reductions and bcast: receive_type
+    MPI_Op op{};
+    int root = 0;
+};
+
+/// Whether a result may depend on where ranks sit.
+enum class Order : uint8_t {
+    fixed,  ///< the order of reduction follows from size and count alone: equal on every rank and every run
+    placement,  ///< it also follows from which ranks share a node
+    none,       ///< nothing is reduced
+};
+
+struct Algorithm {
+    Collective collective;
+    const char* name;    ///< file stem, with a parameter where there is one: "knomial_4"
+    const char* source;  ///< the paper
+    Order order;
+    bool (*suits)(const Shape&);        ///< pure; null: every shape
+    uint64_t (*scratch)(const Shape&);  ///< most bytes it takes from the heap on any rank; null: none
+    int (*run)(const Call&);  ///< an MPI error code; raises nothing on any communicator of the program
+};
+
+/// Most bytes of scratch a rank may take for a call.
+inline constexpr uint64_t scratch_limit_bytes = uint64_t(64) << 20;
+
+/// Whether `run` gives the right result for this shape, on all ranks or on none: pure.
+bool serves(const Algorithm& algorithm, const Shape& shape,
+            uint64_t scratch_bytes = scratch_limit_bytes) noexcept;
+
+/// Every algorithm that was linked in, ordered by collective and name.
+std::span<const Algorithm* const> algorithms() noexcept;
+
+/// The algorithm of that name, null when there is none.
+const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
+
+}  // namespace mpiric::coll
+
+/// Enters a namespace-scope `constinit const Algorithm` into the registry.
+#define MPIRIC_ALGORITHM(algorithm)                                                                          \
+    [[gnu::section("mpiric_algorithms"),                                                                     \
+      gnu::used]] constinit const ::mpiric::coll::Algorithm* const algorithm##_entry = &(algorithm);

@@ -1,0 +1,38 @@
+// Binomial tree. In step k the ranks that have the message, counted from the root, send it on to the one 2^k
+// further.
+//
+// Cost: ⌈log₂ p⌉ (α + nβ). Best for short messages, and what longer ones are compared with.
+// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
+// 2005.
+#include "coll/bcast/stages.hpp"
+
+namespace mpiric::coll {
+
+int binomial(const Message& message, const Group& group, int root) noexcept {
+    const int here = (group.rank - root + group.size) % group.size;
+    auto member = [&](int relative) { return group[(relative + root) % group.size]; };
+    int bit = 1;
+    for (; bit < group.size; bit *= 2)
+        if (here & bit) {
+            MPIRIC_TRY(message.receive(member(here - bit)));
+            break;
+        }
+    for (bit /= 2; bit > 0; bit /= 2)
+        if (here + bit < group.size)
+            MPIRIC_TRY(message.send(member(here + bit)));
+    return MPI_SUCCESS;
+}
+
+namespace {
+
+int run(const Call& call) {
+    return binomial({call.team, call.receive, call.receive_count, call.receive_type}, call.team.everyone(),
+                    call.root);
+}
+
+constinit const Algorithm algorithm{Collective::bcast, "binomial", "Thakur et al. 2005", Order::none, nullptr,
+                                    nullptr,           run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,185 @@
+#include "coll/board.hpp"
+
+#include "coll/patience.hpp"
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace mpiric::coll {
+namespace {
+
+using world::library;
+
+constexpr uint64_t word_to_read = 0x6D70697269632121;  // "mpiric!!"
+
+/// Bytes of one slot: boards of full nodes take a few MiB all the same.
+uint32_t plan_slot_bytes(int ranks) noexcept {
+    if (ranks <= 16)
+        return 32 << 10;
+    return ranks <= 64 ? 16 << 10 : 8 << 10;
+}
+
+/// A full /dev/shm would end the program by SIGBUS at the first touch.
+bool room_for(uint64_t bytes) noexcept {
+    struct statvfs known{};
+    if (statvfs("/dev/shm", &known) != 0)
+        return false;
+    return uint64_t(known.f_bavail) * known.f_frsize >= 4 * bytes;
+}
+
+}  // namespace
+
+struct alignas(64) Board::Head {
+    std::atomic<uint64_t> finished;
+    alignas(64) uint64_t secret;
+    uint64_t secret_address;
+    pid_t pid;
+    cpu_set_t cpus;
+};
+
+/// Short contents share the cache line of the number that announces them.
+struct alignas(64) Board::Slot {
+    std::atomic<uint64_t> published;
+    char brief[short_bytes];
+    char* bulk() noexcept { return reinterpret_cast<char*>(this + 1); }
+};
+
+Board* Board::make(MPI_Comm node) noexcept {
+    std::unique_ptr<Board> board{new (std::nothrow) Board};
+    int rank = 0, size = 0;
+    library.Comm_rank(node, &rank);
+    library.Comm_size(node, &size);
+    const uint32_t slot_bytes = plan_slot_bytes(size);
+    const size_t stride = sizeof(Head) + depth * (sizeof(Slot) + slot_bytes);
+    // One rank's answer counts for all: they see the same file system.
+    char roomy = rank == 0 && board && room_for(stride * size_t(size));
+    if (library.Bcast(&roomy, 1, world::handles.byte, 0, node) != MPI_SUCCESS || !roomy || !board)
+        return nullptr;
+    void* own = nullptr;
+    const MPI_Aint bytes = rank == 0 ? MPI_Aint(stride) * size + MPI_Aint(line) : 0;
+    if (library.Win_allocate_shared(bytes, 1, world::handles.info_null, node, &own, &board->window_) !=
+        MPI_SUCCESS)
+        return nullptr;
+    MPI_Aint found = 0;
+    int unit = 0;
+    void* base = nullptr;
+    library.Win_shared_query(board->window_, 0, &found, &unit, &base);
+    const auto address = reinterpret_cast<uintptr_t>(base);
+    // Processes map at addresses of their own, but pages keep the offset.
+    board->base_ = static_cast<char*>(base) + (line - address % line) % line;
+    board->rank_ = rank;
+    board->size_ = size;
+    board->slot_bytes_ = slot_bytes;
+    board->stride_ = stride;
+    board->comm_ = node;
+    board->finished_.assign(size_t(size), 0);
+    // The first to touch a page has it near.
+    std::memset(static_cast<void*>(&board->head(rank)), 0, stride);
+    board->head(rank).pid = getpid();
+    board->head(rank).secret = word_to_read ^ uint64_t(rank);
+    board->head(rank).secret_address = reinterpret_cast<uint64_t>(&board->head(rank).secret);
+    sched_getaffinity(0, sizeof(cpu_set_t), &board->head(rank).cpus);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    library.Barrier(node);
+    board->direct_reads_ = board->try_direct_reads();
+    board->spins_ = board->plan_spins();
+    return board.release();
+}
+
+Board::~Board() {
+    if (base_)
+        library.Win_free(&window_);
+}
+
+Board::Head& Board::head(int rank) const noexcept {
+    return *reinterpret_cast<Head*>(base_ + stride_ * size_t(rank));
+}
+
+Board::Slot& Board::slot(int rank) const noexcept {
+    return *reinterpret_cast<Slot*>(base_ + stride_ * size_t(rank) + sizeof(Head) +
+                                    (sizeof(Slot) + slot_bytes_) * (step_ % depth));
+}
+
+char* Board::data_of(int rank, uint64_t bytes) const noexcept {
+    Slot& here = slot(rank);
+    return bytes <= short_bytes ? here.brief : here.bulk();
+}
+
+bool Board::try_direct_reads() noexcept {
+    for (int other = 0; other < size_; ++other)
+        pids_.push_back(head(other).pid);
+    for (int other = 0; other < size_; ++other) {
+        uint64_t word = 0;
+        if (!read(other, reinterpret_cast<const void*>(head(other).secret_address), &word, sizeof word) ||
+            word != (word_to_read ^ uint64_t(other)))
+            return false;
+    }
+    return true;
+}
+
+int Board::plan_spins() noexcept {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int other = 0; other < size_; ++other)
+        CPU_OR(&all, &all, &head(other).cpus);
+    return CPU_COUNT(&all) < size_ ? 2 : 200;
+}
+
+void Board::wait_finished(int rank, uint64_t step) noexcept {
+    if (finished_[size_t(rank)] >= step) [[likely]]
+        return;
+    const std::atomic<uint64_t>& there = head(rank).finished;
+    Patience patience{spins_, comm_};
+    uint64_t now;
+    while ((now = there.load(std::memory_order_acquire)) < step)
+        patience.once();
+    finished_[size_t(rank)] = now;
+}
+
+char* Board::fill(uint64_t bytes) noexcept {
+    if (step_ >= depth)
+        for (int other = 0; other < size_; ++other)
+            wait_finished(other, step_ + 1 - depth);
+    return data_of(rank_, bytes);
+}
+
+void Board::publish() noexcept { slot(rank_).published.store(step_ + 1, std::memory_order_release); }
+
+const char* Board::look(int rank, uint64_t bytes) noexcept {
+    const std::atomic<uint64_t>& there = slot(rank).published;
+    Patience patience{spins_, comm_};
+    while (there.load(std::memory_order_acquire) < step_ + 1)
+        patience.once();
+    return data_of(rank, bytes);
+}
+
+void Board::finish() noexcept { head(rank_).finished.store(++step_, std::memory_order_release); }
+
+void Board::await_all() noexcept {
+    for (int other = 0; other < size_; ++other)
+        wait_finished(other, step_);
+}
+
+void Board::await(int rank) noexcept { wait_finished(rank, step_); }
+
+bool Board::read(int rank, const void* from, void* into, uint64_t bytes) const noexcept {
+    auto* to = static_cast<char*>(into);
+    auto* source = static_cast<const char*>(from);
+    while (bytes > 0) {
+        const iovec here{to, bytes}, there{const_cast<char*>(source), bytes};
+        const ssize_t got = process_vm_readv(pids_[size_t(rank)], &here, 1, &there, 1, 0);
+        if (got <= 0)
+            return false;
+        to += got;
+        source += got;
+        bytes -= uint64_t(got);
+    }
+    return true;
+}
+
+}  // namespace mpiric::coll

@@ -1,0 +1,86 @@
+// Memory that the ranks of one node share: each has a ring of slots it alone writes and all others read.
+//
+// All ranks go through the same numbered steps. In a step a rank may publish one slot, may read the slots
+// that others publish, and then finishes the step. A slot is used again `depth` steps later, and only after
+// every rank has finished the step it was last used in: nothing else has to be waited for, so a short
+// collective costs one cache line from each rank that is read. Ranks of a node must take the same number of
+// steps in a call.
+#pragma once
+
+#include "coll/group.hpp"
+#include "world/library.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <sys/types.h>
+#include <vector>
+
+namespace mpiric::coll {
+
+class Board {
+  public:
+    /// Collective over `node`, a communicator of the ranks that share memory. Null when this rank has no
+    /// board; whether all have one is for the caller to agree.
+    static Board* make(MPI_Comm node) noexcept;
+    /// Collective over the ranks that made it.
+    ~Board();
+    Board(const Board&) = delete;
+    Board& operator=(const Board&) = delete;
+
+    /// Messages that are waited for move on `comm`.
+    void progress_on(MPI_Comm comm) noexcept { comm_ = comm; }
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
+    uint32_t slot_bytes() const noexcept { return slot_bytes_; }
+    /// Whether read() works between all ranks of the node.
+    bool direct_reads() const noexcept { return direct_reads_; }
+
+    /// Room for `bytes` ≤ slot_bytes() in this rank's slot of the current step.
+    char* fill(uint64_t bytes) noexcept;
+    /// Shows the slot to the others.
+    void publish() noexcept;
+    /// What `rank` publishes in this step; waits for it. `bytes` must be what its fill() was given.
+    const char* look(int rank, uint64_t bytes) noexcept;
+    /// What this rank has published in this step.
+    const char* own(uint64_t bytes) const noexcept { return data_of(rank_, bytes); }
+    /// Ends the step for this rank.
+    void finish() noexcept;
+    /// Waits until every rank has finished the steps that this one has.
+    void await_all() noexcept;
+    /// Waits until one rank has.
+    void await(int rank) noexcept;
+
+    /// Copies from the memory of another rank of the node; false when the system refused.
+    bool read(int rank, const void* from, void* into, uint64_t bytes) const noexcept;
+
+  private:
+    static constexpr unsigned depth = 8;
+    static constexpr size_t line = 64;
+    static constexpr size_t short_bytes = line - sizeof(uint64_t);
+
+    struct Head;
+    struct Slot;
+
+    Board() = default;
+    Head& head(int rank) const noexcept;
+    Slot& slot(int rank) const noexcept;
+    char* data_of(int rank, uint64_t bytes) const noexcept;
+    void wait_finished(int rank, uint64_t step) noexcept;
+    bool try_direct_reads() noexcept;
+    int plan_spins() noexcept;
+
+    MPI_Win window_{};
+    MPI_Comm comm_{};
+    char* base_ = nullptr;
+    size_t stride_ = 0;  ///< bytes of one rank's part
+    int rank_ = 0, size_ = 0, spins_ = 0;
+    uint32_t slot_bytes_ = 0;
+    bool direct_reads_ = false;
+    uint64_t step_ = 0;
+    std::vector<uint64_t> finished_;  ///< last known of each rank
+    std::vector<pid_t> pids_;
+};
+
+}  // namespace mpiric::coll

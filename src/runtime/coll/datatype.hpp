@@ -1,0 +1,42 @@
+// Where the bytes of a datatype's elements lie.
+#pragma once
+
+#include "world/datatypes.hpp"
+#include "world/library.hpp"
+
+#include <cstdint>
+
+namespace mpiric::coll {
+
+struct Geometry {
+    MPI_Aint lower = 0, extent = 0;            ///< with the markers of resized types
+    MPI_Aint true_lower = 0, true_extent = 0;  ///< of the data
+    uint64_t size = 0;                         ///< bytes of data in one element
+    /// Elements follow one another without a gap from the buffer's address on.
+    bool dense() const noexcept {
+        return true_lower == 0 && extent == true_extent && uint64_t(extent) == size;
+    }
+};
+
+inline Geometry geometry_of(MPI_Datatype type) noexcept {
+    Geometry known;
+    world::library.Type_get_extent(type, &known.lower, &known.extent);
+    world::library.Type_get_true_extent(type, &known.true_lower, &known.true_extent);
+    known.size = world::size_of(type);
+    return known;
+}
+
+/// Bytes from the first to the last that `count` elements touch.
+inline uint64_t span_of(const Geometry& type, MPI_Count count) noexcept {
+    if (count <= 0)
+        return 0;
+    const MPI_Aint stride = type.extent < 0 ? -type.extent : type.extent;
+    return uint64_t(type.true_extent) + uint64_t(stride) * uint64_t(count - 1);
+}
+
+/// Distance from the buffer's address to the first byte that is touched.
+inline MPI_Aint offset_of(const Geometry& type, MPI_Count count) noexcept {
+    return type.true_lower + (type.extent < 0 ? type.extent * MPI_Aint(count - 1) : 0);
+}
+
+}  // namespace mpiric::coll

@@ -1,0 +1,127 @@
+#include "coll/message.hpp"
+
+#include "coll/datatype.hpp"
+
+#include <climits>
+#include <cstring>
+
+namespace mpiric::coll {
+namespace {
+
+using world::library;
+
+/// Count and datatype as the plain functions take them: beyond INT_MAX elements, one element of a larger type
+/// (Hammond et al., "To INT_MAX… and beyond!", ExaMPI 2014).
+class Sized {
+  public:
+    Sized(MPI_Count count, MPI_Datatype type) noexcept : count_(int(count)), type_(type) {
+        if (count > INT_MAX) [[unlikely]]
+            enlarge(count);
+    }
+    ~Sized() {
+        if (made_)
+            library.Type_free(&type_);
+    }
+    Sized(const Sized&) = delete;
+    Sized& operator=(const Sized&) = delete;
+
+    int count() const noexcept { return count_; }
+    MPI_Datatype type() const noexcept { return type_; }
+    int error() const noexcept { return error_; }
+
+  private:
+    void enlarge(MPI_Count count) noexcept {
+        constexpr int block = 1 << 30;
+        const int rest = int(count % block);
+        MPI_Datatype parts[2] = {type_, type_};
+        MPI_Aint lower = 0, extent = 0;
+        int lengths[2] = {1, rest};
+        MPI_Datatype many = type_;
+        if (library.Type_get_extent(type_, &lower, &extent) != MPI_SUCCESS ||
+            library.Type_contiguous(block, type_, &many) != MPI_SUCCESS ||
+            library.Type_contiguous(int(count / block), many, &parts[0]) != MPI_SUCCESS) {
+            error_ = MPI_ERR_COUNT;
+            return;
+        }
+        const MPI_Aint places[2] = {0, extent * MPI_Aint(count - rest)};
+        error_ = library.Type_create_struct(2, lengths, places, parts, &type_);
+        library.Type_free(&many);
+        library.Type_free(&parts[0]);
+        if (error_ == MPI_SUCCESS) {
+            made_ = true;
+            error_ = library.Type_commit(&type_);
+        }
+        count_ = 1;
+    }
+
+    int count_;
+    MPI_Datatype type_;
+    int error_ = MPI_SUCCESS;
+    bool made_ = false;
+};
+
+}  // namespace
+
+int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
+    const Sized out{count, type};
+    MPIRIC_TRY(out.error());
+    return library.Send(from, out.count(), out.type(), to, tag, team.comm());
+}
+
+int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept {
+    const Sized in{count, type};
+    MPIRIC_TRY(in.error());
+    return library.Recv(into, in.count(), in.type(), from, tag, team.comm(), MPI_STATUS_IGNORE);
+}
+
+int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, void* in,
+             MPI_Count in_count, MPI_Datatype in_type, int from) noexcept {
+    if (to == nobody)
+        return from == nobody ? MPI_SUCCESS : receive(team, in, in_count, in_type, from);
+    if (from == nobody)
+        return send(team, out, out_count, out_type, to);
+    const Sized sent{out_count, out_type}, got{in_count, in_type};
+    MPIRIC_TRY(sent.error());
+    MPIRIC_TRY(got.error());
+    return library.Sendrecv(out, sent.count(), sent.type(), to, tag, in, got.count(), got.type(), from, tag,
+                            team.comm(), MPI_STATUS_IGNORE);
+}
+
+int Requests::send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
+    const Sized out{count, type};
+    MPIRIC_TRY(out.error());
+    MPI_Request request;
+    MPIRIC_TRY(library.Isend(from, out.count(), out.type(), to, tag, team.comm(), &request));
+    under_way_.push_back(request);
+    return MPI_SUCCESS;
+}
+
+int Requests::receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept {
+    const Sized in{count, type};
+    MPIRIC_TRY(in.error());
+    MPI_Request request;
+    MPIRIC_TRY(library.Irecv(into, in.count(), in.type(), from, tag, team.comm(), &request));
+    under_way_.push_back(request);
+    return MPI_SUCCESS;
+}
+
+int Requests::wait() noexcept {
+    if (under_way_.empty())
+        return MPI_SUCCESS;
+    const int code = library.Waitall(int(under_way_.size()), under_way_.data(), MPI_STATUSES_IGNORE);
+    under_way_.clear();
+    return code;
+}
+
+int copy(const Team& team, const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
+         MPI_Count to_count, MPI_Datatype to_type) noexcept {
+    const Geometry source = geometry_of(from_type), target = geometry_of(to_type);
+    if (source.dense() && target.dense()) {
+        if (const uint64_t bytes = source.size * uint64_t(from_count); bytes && from != to)
+            std::memcpy(to, from, bytes);
+        return MPI_SUCCESS;
+    }
+    return exchange(team, from, from_count, from_type, team.rank(), to, to_count, to_type, team.rank());
+}
+
+}  // namespace mpiric::coll

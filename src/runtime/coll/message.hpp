@@ -1,0 +1,64 @@
+// Messages of algorithms, on the team's own communicator.
+#pragma once
+
+#include "coll/team.hpp"
+
+#include <vector>
+
+namespace mpiric::coll {
+
+/// Returns early with the error code of a step that failed.
+#define MPIRIC_TRY(step)                                                                                     \
+    if (const int code = (step); code != MPI_SUCCESS) [[unlikely]]                                           \
+    return code
+
+inline constexpr int tag = 0;
+inline constexpr int nobody = -1;  ///< as a peer: no message that way
+
+int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept;
+int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept;
+
+inline int send(const Team& team, const char* from, uint64_t bytes, int to) noexcept {
+    return send(team, from, MPI_Count(bytes), world::handles.byte, to);
+}
+inline int receive(const Team& team, char* into, uint64_t bytes, int from) noexcept {
+    return receive(team, into, MPI_Count(bytes), world::handles.byte, from);
+}
+
+/// Both at once, each possibly to nobody.
+int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, void* in,
+             MPI_Count in_count, MPI_Datatype in_type, int from) noexcept;
+
+inline int exchange(const Team& team, const char* out, uint64_t out_bytes, int to, char* in,
+                    uint64_t in_bytes, int from) noexcept {
+    return exchange(team, out, MPI_Count(out_bytes), world::handles.byte, to, in, MPI_Count(in_bytes),
+                    world::handles.byte, from);
+}
+
+/// Messages under way. Those that are still under way at the end are waited for.
+class Requests {
+  public:
+    explicit Requests(size_t most) { under_way_.reserve(most); }
+    ~Requests() { wait(); }
+    Requests(const Requests&) = delete;
+    Requests& operator=(const Requests&) = delete;
+
+    int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept;
+    int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept;
+    int send(const Team& team, const char* from, uint64_t bytes, int to) noexcept {
+        return send(team, from, MPI_Count(bytes), world::handles.byte, to);
+    }
+    int receive(const Team& team, char* into, uint64_t bytes, int from) noexcept {
+        return receive(team, into, MPI_Count(bytes), world::handles.byte, from);
+    }
+    int wait() noexcept;
+
+  private:
+    std::vector<MPI_Request> under_way_;
+};
+
+/// Between buffers of this rank; any datatypes of the same signature.
+int copy(const Team& team, const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
+         MPI_Count to_count, MPI_Datatype to_type) noexcept;
+
+}  // namespace mpiric::coll

@@ -1,0 +1,94 @@
+// Operands of a reduction: elements with their datatype and operation, of any datatype and any operation.
+#pragma once
+
+#include "coll/datatype.hpp"
+#include "coll/message.hpp"
+#include "coll/scratch.hpp"
+
+#include <utility>
+
+namespace mpiric::coll {
+
+class Reduction {
+  public:
+    Reduction(const Team& team, MPI_Datatype type, MPI_Op op) noexcept;
+
+    const Team& team() const noexcept { return *team_; }
+    bool commutative() const noexcept { return commutative_; }
+    const Geometry& geometry() const noexcept { return geometry_; }
+    MPI_Datatype type() const noexcept { return type_; }
+    uint64_t bytes(MPI_Count count) const noexcept { return geometry_.size * uint64_t(count); }
+
+    char* at(void* base, MPI_Count element) const noexcept {
+        return static_cast<char*>(base) + geometry_.extent * MPI_Aint(element);
+    }
+    const char* at(const void* base, MPI_Count element) const noexcept {
+        return static_cast<const char*>(base) + geometry_.extent * MPI_Aint(element);
+    }
+
+    /// right = left ∘ right, element by element.
+    int reduce(const void* left, void* right, MPI_Count count) const noexcept {
+        return count ? world::library.Reduce_local(left, right, int(count), type_, op_) : MPI_SUCCESS;
+    }
+    int copy(const void* from, void* to, MPI_Count count) const noexcept;
+
+    int send(const void* from, MPI_Count count, int to) const noexcept {
+        return coll::send(*team_, from, count, type_, to);
+    }
+    int receive(void* into, MPI_Count count, int from) const noexcept {
+        return coll::receive(*team_, into, count, type_, from);
+    }
+    int exchange(const void* out, MPI_Count out_count, int to, void* in, MPI_Count in_count,
+                 int from) const noexcept {
+        return coll::exchange(*team_, out, out_count, type_, to, in, in_count, type_, from);
+    }
+
+  private:
+    const Team* team_;
+    MPI_Datatype type_;
+    MPI_Op op_;
+    Geometry geometry_;
+    bool commutative_;
+};
+
+/// Scratch memory for `count` elements, addressed as a program's buffer is.
+class Elements {
+  public:
+    Elements(const Reduction& reduction, MPI_Count count) noexcept
+        : memory_(span_of(reduction.geometry(), count)),
+          data_(memory_.data() - offset_of(reduction.geometry(), count)) {}
+
+    char* data() const noexcept { return data_; }
+    int error() const noexcept { return memory_.data() ? MPI_SUCCESS : MPI_ERR_NO_MEM; }
+
+  private:
+    Scratch memory_;
+    char* data_;
+};
+
+/// Two buffers of equal size that change roles, so that a left operand needs no copy:
+/// `partial` is what has been reduced so far, `incoming` takes what is to join it.
+struct Operands {
+    char* partial;
+    char* incoming;
+
+    /// partial = incoming ∘ partial
+    int join_from_left(const Reduction& reduction, MPI_Count count) noexcept {
+        return reduction.reduce(incoming, partial, count);
+    }
+    /// partial = partial ∘ incoming
+    int join_from_right(const Reduction& reduction, MPI_Count count) noexcept {
+        if (reduction.commutative())
+            return reduction.reduce(incoming, partial, count);
+        const int code = reduction.reduce(partial, incoming, count);
+        std::swap(partial, incoming);
+        return code;
+    }
+};
+
+/// This rank's input to an allreduce, reduce or scan.
+inline const void* input_of(const Call& call) noexcept {
+    return call.send == MPI_IN_PLACE ? call.receive : call.send;
+}
+
+}  // namespace mpiric::coll

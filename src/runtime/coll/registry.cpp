@@ -1,0 +1,55 @@
+#include "coll/algorithm.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+// Bounds of the section that the linker gathers from MPIRIC_ALGORITHM.
+extern "C" {
+[[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __start_mpiric_algorithms[];
+[[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __stop_mpiric_algorithms[];
+}
+
+namespace mpiric::coll {
+namespace {
+
+bool before(const Algorithm* left, const Algorithm* right) noexcept {
+    if (left->collective != right->collective)
+        return left->collective < right->collective;
+    return std::strcmp(left->name, right->name) < 0;
+}
+
+std::span<const Algorithm*> sorted() noexcept {
+    const std::span<const Algorithm*> all{__start_mpiric_algorithms, __stop_mpiric_algorithms};
+    std::ranges::sort(all, before);
+    return all;
+}
+
+}  // namespace
+
+const char* name_of(Collective collective) noexcept {
+    constexpr const char* names[] = {
+        "allreduce", "bcast",  "reduce",  "barrier", "allgather", "allgatherv",     "alltoall",
+        "alltoallv", "gather", "gatherv", "scatter", "scatterv",  "reduce_scatter", "reduce_scatter_block",
+        "scan",      "exscan"};
+    return names[size_t(collective)];
+}
+
+std::span<const Algorithm* const> algorithms() noexcept {
+    static const std::span<const Algorithm* const> all = sorted();
+    return all;
+}
+
+const Algorithm* find_algorithm(Collective collective, const char* name) noexcept {
+    for (const Algorithm* one : algorithms())
+        if (one->collective == collective && std::strcmp(one->name, name) == 0)
+            return one;
+    return nullptr;
+}
+
+bool serves(const Algorithm& algorithm, const Shape& shape, uint64_t scratch_bytes) noexcept {
+    return algorithm.collective == shape.collective && shape.layout.size > 1 &&
+           (!algorithm.suits || algorithm.suits(shape)) &&
+           (!algorithm.scratch || algorithm.scratch(shape) <= scratch_bytes);
+}
+
+}  // namespace mpiric::coll

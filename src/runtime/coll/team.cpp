@@ -1,0 +1,102 @@
+#include "coll/team.hpp"
+
+#include "coll/board.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace mpiric::coll {
+namespace {
+
+using world::handles;
+using world::library;
+
+/// What each rank tells all others when a team is made.
+struct Introduction {
+    int leader;  ///< lowest rank of its node
+    uint32_t slot_bytes;
+    char has_board, direct_reads;
+};
+
+}  // namespace
+
+Team::~Team() = default;
+
+Group Team::on_node(int node) const noexcept {
+    const int begin = node_begin_[size_t(node)], end = node_begin_[size_t(node) + 1];
+    return {by_node_.data() + begin, end - begin, node == this->node() ? local_rank(rank()) : -1};
+}
+
+bool Team::learn_nodes() noexcept {
+    MPI_Comm node{};
+    if (library.Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), handles.info_null, &node) != MPI_SUCCESS)
+        return false;
+    Introduction own{rank(), 0, 0, 0};
+    library.Bcast(&own.leader, int(sizeof own.leader), handles.byte, 0, node);
+    board_.reset(Board::make(node));
+    library.Comm_free(&node);
+    if (board_) {
+        board_->progress_on(comm_);
+        own = {own.leader, board_->slot_bytes(), 1, board_->direct_reads()};
+    }
+    std::vector<Introduction> all(static_cast<size_t>(size()));
+    if (library.Allgather(&own, sizeof own, handles.byte, all.data(), sizeof own, handles.byte, comm_) !=
+        MPI_SUCCESS)
+        return false;
+    layout_.shared_memory = layout_.direct_reads = true;
+    layout_.slot_bytes = UINT32_MAX;
+    std::vector<int> node_of_leader(all.size(), -1);
+    for (int other = 0; other < size(); ++other) {
+        const Introduction& one = all[size_t(other)];
+        layout_.shared_memory &= one.has_board != 0;
+        layout_.direct_reads &= one.direct_reads != 0;
+        layout_.slot_bytes = std::min(layout_.slot_bytes, one.slot_bytes);
+        if (one.leader == other) {
+            node_of_leader[size_t(other)] = int(leader_ranks_.size());
+            leader_ranks_.push_back(other);
+        }
+        node_of_[size_t(other)] = node_of_leader[size_t(one.leader)];
+    }
+    return true;
+}
+
+Team* Team::make(MPI_Comm comm) noexcept {
+    std::unique_ptr<Team> team{new Team};
+    team->comm_ = comm;
+    int rank = 0, size = 0;
+    library.Comm_rank(comm, &rank);
+    library.Comm_size(comm, &size);
+    team->identity_.resize(size_t(size));
+    std::iota(team->identity_.begin(), team->identity_.end(), 0);
+    team->everyone_ = {team->identity_.data(), size, rank};
+    team->node_of_.resize(size_t(size));
+    team->local_rank_.resize(size_t(size));
+    if (!team->learn_nodes())
+        return nullptr;
+    const int nodes = int(team->leader_ranks_.size());
+    std::vector<int>& begin = team->node_begin_;
+    begin.assign(size_t(nodes) + 1, 0);
+    for (int other = 0; other < size; ++other)
+        team->local_rank_[size_t(other)] = begin[size_t(team->node_of(other)) + 1]++;
+    Layout& layout = team->layout_;
+    layout.size = size;
+    layout.nodes = nodes;
+    layout.most_per_node = *std::max_element(begin.begin() + 1, begin.end());
+    layout.least_per_node = *std::min_element(begin.begin() + 1, begin.end());
+    layout.consecutive = std::is_sorted(team->node_of_.begin(), team->node_of_.end());
+    if (!layout.shared_memory) {
+        layout.direct_reads = false;
+        layout.slot_bytes = 0;
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    team->by_node_.resize(size_t(size));
+    for (int other = 0; other < size; ++other)
+        team->by_node_[size_t(begin[size_t(team->node_of(other))] + team->local_rank(other))] = other;
+    team->local_ = team->on_node(team->node());
+    team->leaders_ = {team->leader_ranks_.data(), nodes, team->local_.rank == 0 ? team->node() : -1};
+    return team.release();
+}
+
+void Team::free(Team* team) noexcept { delete team; }
+
+}  // namespace mpiric::coll

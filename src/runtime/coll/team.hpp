@@ -1,0 +1,57 @@
+// The ranks of one communicator of the program, as algorithms see them: a communicator of ours to send on,
+// who shares a node with whom, and the memory they share.
+#pragma once
+
+#include "coll/algorithm.hpp"
+#include "coll/group.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace mpiric::coll {
+
+class Board;
+
+class Team {
+  public:
+    /// Collective over `comm`, which must be ours alone (its own context, ERRORS_RETURN set) and outlive the
+    /// team. Null on every rank when any rank could not: then the library's own algorithms remain.
+    static Team* make(MPI_Comm comm) noexcept;
+
+    /// Collective over the team; leaves `comm` to its owner. Before MPI_Finalize.
+    static void free(Team* team) noexcept;
+
+    MPI_Comm comm() const noexcept { return comm_; }
+    int rank() const noexcept { return everyone_.rank; }
+    int size() const noexcept { return everyone_.size; }
+    const Layout& layout() const noexcept { return layout_; }
+
+    const Group& everyone() const noexcept { return everyone_; }
+    /// The ranks of this node, ascending.
+    const Group& local() const noexcept { return local_; }
+    /// The lowest rank of each node, in the order of nodes; a node's number is that of its lowest rank.
+    const Group& leaders() const noexcept { return leaders_; }
+    int node() const noexcept { return node_of_[size_t(rank())]; }
+    int node_of(int rank) const noexcept { return node_of_[size_t(rank)]; }
+    /// The ranks of a node, ascending.
+    Group on_node(int node) const noexcept;
+    /// Position of a rank among those of its node.
+    int local_rank(int rank) const noexcept { return local_rank_[size_t(rank)]; }
+
+    /// Memory shared with the ranks of this node; only when layout().shared_memory.
+    Board& board() const noexcept { return *board_; }
+
+    ~Team();
+
+  private:
+    Team() = default;
+    bool learn_nodes() noexcept;
+
+    MPI_Comm comm_{};
+    Layout layout_;
+    Group everyone_, local_, leaders_;
+    std::vector<int> identity_, node_of_, local_rank_, by_node_, node_begin_, leader_ranks_;
+    std::unique_ptr<Board> board_;
+};
+
+}  // namespace mpiric::coll

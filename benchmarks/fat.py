@@ -1,24 +1,41 @@
 """Fat executables against native builds of the same code, and against GCC's and Clang's function clones.
 
-Every build runs interleaved with the others, so that a noisy machine is noisy for all. Prints one table and
-writes one JSON: speed relative to the native build of each level, start-up cost, size, compile time.
+Every variant of one fat program runs in turns with a plain program built by the same compiler for that target
+alone, and so do the peers. Then what it costs: start-up, size, compile time.
 """
 
-import argparse
-import json
 import os
 import random
 import shutil
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-KERNELS = {
-    "dgemm": """
+from benchmarks._interleaved import in_turns, launch
+from benchmarks._report import Result, options, run, tell
+from benchmarks._statistics import best_of, ratio
+from mpiric.build.driver import Driver
+from mpiric.build.inspection import features_here
+from mpiric.build.needs import really_needed
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.tuning.betting import centre
+
+BASELINE = "x86_64"
+TARGETS = ("x86_64_v2", "x86_64_v3", "x86_64_v4", "haswell", "skylake_avx512", "sapphirerapids")
+GOAL = 0.98  # of the native build's speed
+ALLOWED_START_MS = 0.2
+ALLOWED_COMPILE = 0.3  # of a plain compilation, on top of one for each variant
+
+KERNELS: Mapping[str, tuple[str, str]] = {
+    "dgemm": (
+        "c",
+        """
 #define N 256
 static double a[N][N], b[N][N], c[N][N];
 CLONES static void work(void) {
@@ -30,47 +47,88 @@ static void fill(void) {
   for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) { a[i][j] = i % 7; b[i][j] = j % 5; }
 }
 """,
-    "stencil": """
-#define N 1024
+    ),
+    "stencil": (
+        "c",
+        """
+#define N 256
 static float u[N][N], v[N][N];
 CLONES static void work(void) {
-  for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++)
-    v[i][j] = 0.25f * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
-  for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++) u[i][j] = v[i][j];
+  for (int t = 0; t < 40; t++) {
+    for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++)
+      v[i][j] = 0.25f * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
+    for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++) u[i][j] = v[i][j];
+  }
 }
 static double result(void) { return u[17][23]; }
 static void fill(void) {
   for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) u[i][j] = (float)((i * j) % 11);
 }
 """,
-    "inlined": """
+    ),
+    "inlined": (
+        "c",
+        """
 #define N 4096
 static double x[N], y[N];
 static double weight(double v);
 CLONES static void work(void) {
-  for (int r = 0; r < 200; r++) for (int i = 0; i < N; i++) y[i] += weight(x[i]);
+  for (int r = 0; r < 400; r++) for (int i = 0; i < N; i++) y[i] += weight(x[i]);
 }
 CLONES static double weight(double v) { return v * (1.0 + v * (0.5 + v * (0.25 + v * 0.125))); }
 static double result(void) { return y[23]; }
 static void fill(void) { for (int i = 0; i < N; i++) x[i] = 1e-3 * i; }
 """,
+    ),
+    "advection": (
+        "f90",
+        """
+module field
+  implicit none
+  integer, parameter :: n = 4096
+  real(8) :: u(0:n + 1), flux(0:n + 1)
+contains
+  subroutine step(c)
+    real(8), intent(in) :: c
+    integer :: i
+    do i = 1, n
+      flux(i) = 0.5d0 * (u(i) + u(i - 1)) - c * (u(i) - u(i - 1))
+    end do
+    do i = 1, n - 1
+      u(i) = u(i) - c * (flux(i + 1) - flux(i))
+    end do
+  end subroutine
+end module
+program advection
+  use field
+  implicit none
+  integer :: t, i, rounds
+  character(32) :: word
+  call get_command_argument(1, word)
+  read (word, *) rounds
+  do i = 0, n + 1
+    u(i) = mod(i, 11)
+  end do
+  do t = 1, rounds * 400
+    call step(0.4d0)
+  end do
+  print '(es12.5)', u(17)
+end program
+""",
+    ),
 }
 MAIN = """
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #ifndef CLONES
 #define CLONES
 #endif
 %s
 int main(int count, char **words) {
-  struct timespec s, e;
-  int rounds = atoi(words[1]);
+  int rounds = count > 1 ? atoi(words[1]) : 1;
   fill();
-  clock_gettime(CLOCK_MONOTONIC, &s);
   for (int i = 0; i < rounds; i++) work();
-  clock_gettime(CLOCK_MONOTONIC, &e);
-  printf("%%.9f %%.6g\\n", (double)(e.tv_sec - s.tv_sec) + 1e-9 * (double)(e.tv_nsec - s.tv_nsec), result());
+  printf("%%.6g\\n", result());
   return 0;
 }
 """
@@ -78,153 +136,257 @@ CLONES = '__attribute__((target_clones("default","arch=x86-64-v2","arch=x86-64-v
 PRAGMA = (
     '#pragma clang attribute push(__attribute__((target_clones("default","avx2"))), apply_to = function)\n'
 )
-LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+LARGE_CXX = """
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+int main(int count, char **words) {
+  std::map<std::string, std::vector<double>> found;
+  for (int i = 0; i < count; i++)
+    if (std::regex_match(words[i], std::regex("[a-z]+(-[a-z0-9]+)*"))) found[words[i]].push_back(i);
+  for (auto &[name, values] : found) {
+    std::sort(values.begin(), values.end());
+    std::cout << name << values.size();
+  }
+}
+"""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Build:
-    """One way to build a kernel."""
+    """One program of a kernel; ``against`` is the one whose speed it is measured by."""
 
     name: str
-    program: Path
-    seconds: float
-    environment: dict[str, str]
+    argv: tuple[str, ...]
+    against: str
+    environment: Mapping[str, str]
 
 
-def main() -> None:
-    """Build, run interleaved, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--output", type=Path, default=Path("fat.json"))
-    given = parser.parse_args()
-    rows: list[dict[str, object]] = []
-    with tempfile.TemporaryDirectory() as place:
-        for kernel, body in KERNELS.items():
-            builds = make(Path(place), kernel, MAIN % body)
-            times = measure(builds, given.repeats, given.rounds)
-            rows.extend(summary(kernel, builds, times))
-        start = start_up(Path(place), given.repeats * 10)
-    print_table(rows, start)
-    given.output.write_text(json.dumps({"kernels": rows, "start_up": start}, indent=2) + "\n")
+def main() -> int:
+    """Build, run in turns, print and write."""
+    parser = options("fat", __doc__ or "")
+    parser.add_argument("--rounds", type=int, default=15, help="of each kernel")
+    parser.add_argument("--only", choices=[*KERNELS], action="append", help="kernels; default all")
+    return run("fat", parser.parse_args(), measure)
 
 
-def make(place: Path, kernel: str, text: str) -> list[Build]:
-    """The fat build, forced and free, each native level, and the peers that compile."""
-    source = place / f"{kernel}.c"
-    source.write_text(text)
+def measure(given: Namespace) -> Result:
+    """All kernels, then the costs."""
+    rounds = 3 if given.quick else given.rounds
+    toolchain = Toolchain(os.environ, len(os.sched_getaffinity(0)))
+    rows: list[Mapping[str, object]] = []
+    with TemporaryDirectory(prefix="mpiric-bench-") as name:
+        place = Path(name)
+        for kernel in given.only or KERNELS:
+            tell(f"{kernel}: building")
+            builds, sizes = make(kernel, place, toolchain)
+            rounds_inside = calibrated(builds[0])
+            tell(f"{kernel}: {len(builds)} programs in {rounds} rounds")
+            launches = {b.name: launch([*b.argv, str(rounds_inside)], b.environment) for b in builds}
+            times = in_turns(launches, os.environ, rounds, given.seed)
+            rows.extend(rows_of(kernel, builds, times, sizes))
+        tell("start-up and compile time")
+        start = start_up(place, 50 if given.quick else 400)
+        compiling = compile_times(place, 2 if given.quick else 7)
+    columns = {
+        "kernel": "kernel",
+        "build": "build",
+        "ms": "ms",
+        "against": "against",
+        "speed": "speed of it",
+        "interval": "95 %",
+        "kib": "KiB",
+    }
+    facts = {"start_up": start, "compile": compiling}
+    return Result(columns, rows, summary_of(rows, start, compiling), facts)
+
+
+def make(kernel: str, place: Path, toolchain: Toolchain) -> tuple[list[Build], dict[str, int]]:
+    """The fat program under every target this CPU runs, each native one, and the peers that compile."""
+    language, text = KERNELS[kernel]
+    source = place / f"{kernel}.{language}"
+    source.write_text(MAIN % text if language == "c" else text)
+    compiler, verb = ("gcc", "cc") if language == "c" else ("gfortran", "fc")
+    if shutil.which(compiler) is None:
+        raise NotFoundError(f"{compiler} is not there", hint=f"apt-get install {compiler}")
+    driver = Driver(["gcc"], toolchain)
     builds: list[Build] = []
-    mpiric = [sys.executable, "-m", "mpiric", "cc", "gcc"]
-    fat = compiled("fat", [*mpiric, "-O3", str(source)], place / f"{kernel}.fat")
-    if fat:
-        builds.append(fat)
-        builds += [
-            Build(f"fat, {level}", fat.program, fat.seconds, {"MPIRIC_TARGET": level.replace("-", "_")})
-            for level in runnable()
-        ]
-    for level in runnable():
-        builds.append(
-            compiled(
-                level,
-                ["gcc", "-O3", f"-march={level}", "-mtune=generic", str(source)],
-                place / f"{kernel}.{level}",
-            )
-        )
-    builds.append(
-        compiled("native", ["gcc", "-O3", "-march=native", str(source)], place / f"{kernel}.native")
-    )
-    clones = ["gcc", "-O3", f"-DCLONES={CLONES}", str(source)]
-    builds.append(compiled("GCC target_clones", clones, place / f"{kernel}.clones"))
-    if shutil.which("clang"):
-        pragma = place / f"{kernel}-pragma.c"
-        pragma.write_text(PRAGMA + text + "#pragma clang attribute pop\n")
-        builds.append(compiled("Clang pragma", ["clang", "-O3", str(pragma)], place / f"{kernel}.pragma"))
-    return [build for build in builds if build]
+    sizes: dict[str, int] = {}
+
+    def built(words: Sequence[str], name: str) -> str:
+        program = place / f"{kernel}.{len(sizes)}"
+        compiled([*words, str(source), "-o", str(program)])
+        sizes[name] = program.stat().st_size
+        return str(program)
+
+    natives: dict[str, str] = {}
+    for target in (BASELINE, *TARGETS):
+        flags = driver.target(target).flags
+        program = built([compiler, "-O3", *flags], f"{target} alone")
+        if runs_here(Path(program), driver.target(target).needs, toolchain):
+            natives[target] = program
+    fat = built([*mpiric(verb), compiler, "-O3", "--targets", ",".join(TARGETS)], "fat")
+    for target, program in natives.items():
+        sizes[f"fat, {target}"] = sizes["fat"]
+        builds.append(Build(f"{target} alone", (program,), "", {}))
+        builds.append(Build(f"fat, {target}", (fat,), f"{target} alone", {"MPIRIC_TARGET": target}))
+    builds.append(Build("fat", (fat,), f"{BASELINE} alone", {}))
+    if language == "c":
+        clones = built([compiler, "-O3", f"-DCLONES={CLONES}"], "GCC target_clones")
+        builds.append(Build("GCC target_clones", (clones,), "fat", {}))
+        source.write_text(MAIN % f"{PRAGMA}{text}#pragma clang attribute pop\n")
+        if shutil.which("clang"):
+            try:
+                pragma = built(["clang", "-O3"], "Clang pragma")
+                builds.append(Build("Clang pragma", (pragma,), "fat", {}))
+            except ProgramFailedError as error:
+                tell(f"{kernel}: Clang's pragma form: {error.message}")
+    return builds, sizes
 
 
-def compiled(name: str, words: list[str], program: Path) -> Build | None:
-    """Compile, timed; None with a word on stderr where the compiler refuses."""
-    start = time.monotonic()
-    done = subprocess.run([*words, "-o", str(program)], capture_output=True, text=True, check=False)
+def mpiric(verb: str) -> list[str]:
+    """The compiler verb as installed beside this Python, else by module."""
+    script = Path(sys.executable).with_name(f"mpiric-{verb}")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "mpiric", verb]
+
+
+def compiled(words: Sequence[str]) -> float:
+    """Seconds a compilation takes; ProgramFailedError with the compiler's first line when it refuses."""
+    begun = time.perf_counter()
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print(f"{name}: does not compile: {done.stderr.strip().splitlines()[0][:120]}", file=sys.stderr)
-        return None
-    return Build(name, program, time.monotonic() - start, {})
+        first = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise ProgramFailedError(f"'{' '.join(words[:3])} …' does not compile: {first[:160]}")
+    return time.perf_counter() - begun
 
 
-def runnable() -> list[str]:
-    """Levels that this machine runs."""
-    import archspec.cpu
-
-    features = archspec.cpu.host().features
-    return [level for level in LEVELS if archspec.cpu.TARGETS[level.replace("-", "_")].features <= features]
+def runs_here(program: Path, allowed: Sequence[str], toolchain: Toolchain) -> bool:
+    """Whether this CPU has all that the program's code uses."""
+    have = features_here("x86_64") | {"fxsr", "lahf_lm", "prefetchw"}
+    return have.issuperset(really_needed(program, allowed, "x86_64", "objdump", toolchain))
 
 
-def measure(builds: list[Build], repeats: int, rounds: int) -> dict[str, list[float]]:
-    """Seconds of every repeat of every build, in random order within each repeat."""
-    times: dict[str, list[float]] = {build.name: [] for build in builds}
-    for _ in range(repeats):
-        for build in random.sample(builds, len(builds)):
-            environment = {**os.environ, **build.environment}
-            done = subprocess.run(
-                [build.program, str(rounds)], capture_output=True, text=True, env=environment, check=True
-            )
-            times[build.name].append(float(done.stdout.split()[0]))
-    return times
+def calibrated(build: Build) -> int:
+    """Rounds inside the program after which the slowest build takes about a third of a second."""
+    rounds = 1
+    while True:
+        begun = time.perf_counter()
+        subprocess.run([*build.argv, str(rounds)], capture_output=True, check=True)
+        seconds = time.perf_counter() - begun
+        if seconds > 0.1:
+            return max(1, round(rounds * 0.33 / seconds))
+        rounds *= 2
 
 
-def summary(kernel: str, builds: list[Build], times: dict[str, list[float]]) -> list[dict[str, object]]:
-    """Per build: median seconds, and for a fat one its ratio to the native build of the same level."""
-    rows: list[dict[str, object]] = []
+def rows_of(
+    kernel: str, builds: Sequence[Build], times: Mapping[str, Sequence[float]], sizes: Mapping[str, int]
+) -> list[Mapping[str, object]]:
+    """Per build: median, its speed as a share of the one it is measured by."""
+    rows: list[Mapping[str, object]] = []
     for build in builds:
-        peer = build.name.removeprefix("fat, ") if build.name.startswith("fat, ") else "native"
-        ratios = [b / a for a, b in zip(times[build.name], times[peer], strict=True)] if peer in times else []
+        speed = ratio(times[build.against], times[build.name]) if build.against else None
         rows.append(
             {
                 "kernel": kernel,
                 "build": build.name,
-                "seconds": statistics.median(times[build.name]),
-                "against": peer,
-                "speed_ratio": statistics.median(ratios) if ratios else None,
-                "bytes": build.program.stat().st_size,
-                "compile_seconds": build.seconds,
+                "ms": 1e3 * centre(times[build.name]),
+                "against": build.against or None,
+                "speed": round(speed.middle, 4) if speed else None,
+                "interval": speed.interval if speed else None,
+                "kib": round(sizes[build.name] / 1024, 1),
             }
         )
+    natives = {b.name: times[b.name] for b in builds if b.name.endswith(" alone")}
+    best = best_of(natives)
+    speed = ratio(times[best], times["fat"])
+    rows.append(
+        {
+            "kernel": kernel,
+            "build": "fat",
+            "against": f"best: {best}",
+            "speed": round(speed.middle, 4),
+            "interval": speed.interval,
+        }
+    )
     return rows
 
 
 def start_up(place: Path, repeats: int) -> dict[str, float]:
-    """Milliseconds an empty program takes, plain and fat, interleaved; the added cost is of medians."""
+    """Milliseconds from spawn to exit of an empty program: plain, fat, median of the paired differences."""
     source = place / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
-    plain = compiled("plain", ["gcc", "-O2", str(source)], place / "empty.plain")
-    fat = compiled(
-        "fat", [sys.executable, "-m", "mpiric", "cc", "gcc", "-O2", str(source)], place / "empty.fat"
-    )
-    times: dict[str, list[float]] = {"plain": [], "fat": []}
+    programs = {"plain": place / "empty.plain", "fat": place / "empty.fat"}
+    compiled(["gcc", "-O2", str(source), "-o", str(programs["plain"])])
+    compiled([*mpiric("cc"), "gcc", "-O2", str(source), "-o", str(programs["fat"])])
+    times: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(repeats):
-        for build in (b for b in (plain, fat) if b):
-            start = time.perf_counter()
-            subprocess.run([build.program], check=True)
-            times[build.name].append(1e3 * (time.perf_counter() - start))
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    return {**medians, "added": medians["fat"] - medians["plain"]}
+        for name in random.sample(list(programs), len(programs)):
+            begun = time.perf_counter()
+            os.waitpid(os.posix_spawn(programs[name], [str(programs[name])], os.environ), 0)
+            times[name].append(1e3 * (time.perf_counter() - begun))
+    added = [fat - plain for plain, fat in zip(times["plain"], times["fat"], strict=True)]
+    return {
+        **{name: round(centre(values), 4) for name, values in times.items()},
+        "added": round(centre(added), 4),
+    }
 
 
-def print_table(rows: list[dict[str, object]], start: dict[str, float]) -> None:
-    """One table for people."""
-    print(f"{'kernel':9} {'build':20} {'ms':>9} {'× of':>7} {'':12} {'KiB':>7} {'compile s':>9}")
-    for row in rows:
-        ratio = f"{row['speed_ratio']:.3f}" if row["speed_ratio"] else "-"
-        milliseconds, size = 1e3 * float(str(row["seconds"])), int(str(row["bytes"])) / 1024
-        print(
-            f"{row['kernel']:9} {row['build']:20} {milliseconds:9.2f} {ratio:>7} {row['against']:12} "
-            f"{size:7.1f} {row['compile_seconds']:9.2f}"
-        )
-    print(
-        f"start-up: plain {start['plain']:.3f} ms, fat {start['fat']:.3f} ms, added {start['added']:.3f} ms"
-    )
+def compile_times(place: Path, repeats: int) -> list[dict[str, object]]:
+    """Seconds of ``-c``, plain and with four variants, one after the other and on all CPUs."""
+    small, large = place / "dgemm.c", place / "large.cc"
+    small.write_text(MAIN % KERNELS["dgemm"][1])
+    large.write_text(LARGE_CXX)
+    rows: list[dict[str, object]] = []
+    made = str(place / "compiled.o")
+    for verb, compiler, source in (("cc", "gcc", small), ("cxx", "g++", large)):
+        plain = [compiler, "-O3", "-c", str(source), "-o", made]
+        fat = [*mpiric(verb), *plain, "--targets", "v2,v3,v4"]
+        ways = {
+            "plain": plain,
+            "one at a time": ["env", "MPIRIC_JOBS=1", *fat],
+            "on all CPUs": ["env", f"MPIRIC_JOBS={len(os.sched_getaffinity(0))}", *fat],
+        }
+        times: dict[str, list[float]] = {way: [] for way in ways}
+        compiled(fat)
+        for _ in range(repeats):
+            for way in random.sample(list(ways), len(ways)):
+                times[way].append(compiled(ways[way]))
+        for way in list(ways)[1:]:
+            cost = ratio(times[way], times["plain"])
+            row = {
+                "source": source.name,
+                "how": way,
+                "variants": 4,
+                "plain_s": round(centre(times["plain"]), 3),
+            }
+            rows.append({**row, "times_plain": round(cost.middle, 2), "allowed": 4 + ALLOWED_COMPILE})
+    return rows
+
+
+def summary_of(
+    rows: Sequence[Mapping[str, object]],
+    start: Mapping[str, float],
+    compiling: Sequence[Mapping[str, object]],
+) -> str:
+    """What the issue of it is, in sentences."""
+    forced = [float(str(row["speed"])) for row in rows if str(row["build"]).startswith("fat, ")]
+    below = [
+        f"{row['kernel']} {row['build']}"
+        for row in rows
+        if str(row["build"]).startswith("fat, ") and float(str(row["speed"])) < GOAL
+    ]
+    speed = f"Speed of native builds: {min(forced):.3f} to {max(forced):.3f}, median {centre(forced):.3f}"
+    speed += f"; below {GOAL}: {', '.join(below)}." if below else f"; none below {GOAL}."
+    mark = "within" if start["added"] <= ALLOWED_START_MS else "above"
+    startup = f"Start-up: {start['added']:+.3f} ms, {mark} {ALLOWED_START_MS} ms."
+    compile_words = [
+        f"{row['source']} ({row['plain_s']} s plain) {row['times_plain']}× {row['how']}" for row in compiling
+    ]
+    return f"{speed} {startup} Compile time, of {4 + ALLOWED_COMPILE} allowed: {'; '.join(compile_words)}."
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

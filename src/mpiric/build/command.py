@@ -3,9 +3,9 @@
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 # Words whose value is the next word. Options with the value attached need no entry.
 _TAKES_VALUE = frozenset(
@@ -132,8 +132,7 @@ class Mode(Enum):
     PARTIAL = "partial"  # `-r`
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One file to be compiled; ``dialect`` is "" where the compiler has to make of it what it can."""
 
     path: str
@@ -141,8 +140,7 @@ class Source:
     dialect: str  # "c", "c++", "fortran", or "" for assembler and what else has no variants
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command line understood. ``words`` is all of it, response files expanded, without the compiler."""
 
     words: tuple[str, ...]
@@ -150,7 +148,7 @@ class Command:
     output: str  # "" when not given
     sources: tuple[Source, ...] = ()
     inputs: tuple[int, ...] = ()  # positions of what goes to the linker: objects, libraries, `-l…`
-    values: frozenset[int] = field(default_factory=frozenset)  # positions that are values of the word before
+    values: frozenset[int] = frozenset()  # positions that are values of the word before
 
     def option(self, name: str) -> str:
         """The last value of a two-word or attached option, "" when it is not there."""

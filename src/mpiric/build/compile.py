@@ -2,8 +2,8 @@
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mpiric.build.command import Command, Mode, Source, understand, without
 from mpiric.build.driver import Driver, Target
@@ -27,8 +27,7 @@ _DEPENDENCY_VALUES = ("-MF", "-MT", "-MQ")
 _FORGET = frozenset({"-c", "-pipe"})
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(NamedTuple):
     """What came of one source file."""
 
     status: int
@@ -36,8 +35,7 @@ class Compiled:
     sentences: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     driver: Driver
     wishes: Wishes
     source: Source

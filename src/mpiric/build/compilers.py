@@ -3,8 +3,7 @@
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpiric.build.facts import directory, table
 from mpiric.build.targets import generic_features
@@ -13,8 +12,11 @@ from mpiric.model.errors import MpiricError
 _ORDER = ("aocc", "cray", "oneapi", "intel", "nvhpc", "clang", "gcc")  # the special ones before the general
 
 
-@dataclass(frozen=True)
-class CompilerFamily:
+# Code for one length of SVE vectors is wrong on a CPU with another, and HWCAP does not tell the length.
+VECTOR_LENGTH = "-msve-vector-bits="
+
+
+class CompilerFamily(NamedTuple):
     """What is known of a family of compilers, from ``data/compilers``."""
 
     name: str
@@ -30,8 +32,7 @@ class CompilerFamily:
         return str(self.facts.get("module_output", "-J"))
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """A compiler as it introduced itself."""
 
     family: str
@@ -78,7 +79,7 @@ def target_flags(identity: Identity, target: str) -> tuple[str, ...]:
             refusal = str(error)
             continue
         if flags:
-            return tuple(flags.split())
+            return tuple(flag for flag in flags.split() if not flag.startswith(VECTOR_LENGTH))
     if target in facts.get("baseline", {}):
         return tuple(facts["baseline"][target])
     raise MpiricError(

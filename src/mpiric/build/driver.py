@@ -4,15 +4,15 @@ What a compiler says about itself is kept in the user's cache directory, for a c
 thousands of times.
 """
 
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
 
 from mpiric.build.compilers import (
     CompilerFamily,
@@ -29,11 +29,10 @@ from mpiric.model.errors import MpiricError, NotFoundError
 
 _WRAPPED = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90",
             "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90")  # fmt: skip
-_FORMAT = 3
+_FORMAT = 5
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One target as a compiler builds it."""
 
     name: str
@@ -103,7 +102,7 @@ class Driver:
             answer = self.toolchain.run([*self.command, question])
             found = recognise(answer.stdout.decode(errors="replace") + answer.words, machine)
             if found:
-                return asdict(found)
+                return found._asdict()
         raise MpiricError(
             f"'{' '.join(self.command)}' is not a compiler that mpiric knows",
             hint="known are: " + ", ".join(sorted(families())),
@@ -141,17 +140,22 @@ class Driver:
         return {"flags": list(flags), "needs": list(needs)}
 
     def _remember(self, question: str, ask: Callable[[], Mapping[str, object]]) -> Mapping[str, object]:
-        path = self._cache / f"{hashlib.sha256(question.encode()).hexdigest()[:24]}.json"
+        """The answer kept from before, if it was kept for just this compiler."""
+        path = self._cache / f"{question.replace(' ', '-')}.json"
         try:
-            kept: Mapping[str, object] = json.loads(path.read_text())
-        except (OSError, ValueError):
-            kept = ask()
-            _write_whole(path, json.dumps(kept))
-        return kept
+            known = json.loads(path.read_text())
+            if known["of"] == self._state:
+                kept: Mapping[str, object] = known["answer"]
+                return kept
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        answer = ask()
+        _write_whole(path, json.dumps({"of": self._state, "answer": answer}))
+        return answer
 
     @cached_property
-    def _cache(self) -> Path:
-        """A directory that another compiler, another version of it or another wrapped one does not share."""
+    def _state(self) -> str:
+        """What differs for another compiler, another version of it or another wrapped one."""
         environ = self.toolchain.environ
         told: list[object] = [_FORMAT, self.command, [environ.get(name, "") for name in _WRAPPED]]
         underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
@@ -161,9 +165,13 @@ class Driver:
                 real = os.path.realpath(found)
                 state = os.stat(real)  # noqa: PTH116
                 told.append((real, state.st_mtime_ns, state.st_size))
+        return json.dumps(told)
+
+    @cached_property
+    def _cache(self) -> Path:
+        environ = self.toolchain.environ
         root = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")  # noqa: PTH118, S108
-        digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
-        return Path(root, "mpiric", "compilers", digest)
+        return Path(root, "mpiric", "compilers", f"{crc32(self._state.encode()):08x}")
 
 
 def _strings(value: object) -> tuple[str, ...]:

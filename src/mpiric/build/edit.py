@@ -37,7 +37,7 @@ class ObjectEditor:
         names_at = struct.unpack_from("<H", elf.data, 62)[0]
         self._names_at = elf.sections[0].link if names_at == SHN_XINDEX else names_at
         self._names = bytearray(elf.contents(elf.sections[self._names_at]))
-        self._symbols_at = next((s.index for s in elf.sections if s.kind == SHT_SYMTAB), 0)
+        self._symbols_at = next((s.number for s in elf.sections if s.kind == SHT_SYMTAB), 0)
         table = elf.sections[self._symbols_at]
         self._symbols = bytearray(elf.contents(table)) if self._symbols_at else bytearray()
         self._strings = bytearray(elf.contents(elf.sections[table.link])) if self._symbols_at else bytearray()
@@ -78,19 +78,19 @@ class ObjectEditor:
     def rebind(self, symbol: Symbol, binding: int) -> None:
         """Change a symbol's binding among those that are not local."""
         info = (binding << 4) | symbol.kind
-        self._symbols[symbol.index * SYMBOL.size + 4] = info
+        self._symbols[symbol.number * SYMBOL.size + 4] = info
 
     def rename(self, symbol: Symbol, name: str) -> None:
         """Change a symbol's name."""
-        struct.pack_into("<I", self._symbols, symbol.index * SYMBOL.size, self._string(name))
+        struct.pack_into("<I", self._symbols, symbol.number * SYMBOL.size, self._string(name))
 
     def forget_definition(self, symbol: Symbol) -> None:
         """Make every use of the symbol a use of one defined elsewhere; what it named stays where it is."""
-        at = symbol.index * SYMBOL.size
+        at = symbol.number * SYMBOL.size
         binding = STB_GLOBAL << 4
         struct.pack_into("<BBHQ", self._symbols, at + 4, binding | (symbol.kind & 15), 0, 0, 0)
         if self._wide:
-            struct.pack_into("<I", self._wide, 4 * symbol.index, 0)
+            struct.pack_into("<I", self._wide, 4 * symbol.number, 0)
 
     def add_symbol(self, name: str, kind: int, section: int, value: int, size_bytes: int) -> None:
         """Append a global hidden symbol."""
@@ -111,7 +111,7 @@ class ObjectEditor:
             grown.append((self._symbols_at, bytes(self._symbols)))
             grown.append((self.elf.sections[self._symbols_at].link, bytes(self._strings)))
         if self._extension:
-            grown.append((self._extension.index, bytes(self._wide)))
+            grown.append((self._extension.number, bytes(self._wide)))
         for index, contents in grown:
             out += bytes(-len(out) % 8)
             self._headers[index][4], self._headers[index][5] = len(out), len(contents)

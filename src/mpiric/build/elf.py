@@ -6,8 +6,8 @@ pyelftools builds an object per entry; a link looks at every symbol of every obj
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 MAGIC = b"\x7fELF\x02\x01"
 RELOCATABLE, EXECUTABLE, SHARED = 1, 2, 3
@@ -25,11 +25,10 @@ SYMBOL = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QQq")
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """One entry of the section table."""
 
-    index: int
+    number: int
     name: str
     kind: int
     flags: int
@@ -42,11 +41,10 @@ class Section:
     entry_bytes: int
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """One entry of a symbol table; ``section`` is resolved through the extension table when it is large."""
 
-    index: int
+    number: int
     name: str
     binding: int
     kind: int
@@ -136,7 +134,7 @@ class Elf:
             return
         strings = self.sections[table.link].offset
         extension = next(
-            (s for s in self.sections if s.kind == SHT_SYMTAB_SHNDX and s.link == table.index), None
+            (s for s in self.sections if s.kind == SHT_SYMTAB_SHNDX and s.link == table.number), None
         )
         raw = self.data[table.offset : table.offset + table.size_bytes]
         for index, (name, info, other, section, value, size) in enumerate(SYMBOL.iter_unpack(raw)):

@@ -9,8 +9,6 @@ from typing import Any
 
 from mpiric.model.errors import NotFoundError
 
-_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
 
 def directory(name: str) -> Path:
     """``data/cpu``, ``data/compilers`` or ``dispatch``: folders beside this file."""
@@ -26,5 +24,8 @@ def directory(name: str) -> Path:
 def table(name: str) -> Mapping[str, Any]:
     """One of the data files, ``data/cpu/x86_64`` for example, without its extension."""
     path = directory(str(Path(name).parent)) / f"{Path(name).name}.toml"
-    parsed: Mapping[str, Any] = _toml.loads(path.read_text(encoding="utf-8"))
+    toml = import_module(
+        "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    )  # a compilation rarely needs it
+    parsed: Mapping[str, Any] = toml.loads(path.read_text(encoding="utf-8"))
     return parsed

@@ -18,6 +18,7 @@ def describe(
     variants: Sequence[Variant],
     origins: Mapping[str, Sequence[Origin]],
     needs: Mapping[str, Sequence[str]],
+    made_for: Mapping[str, Sequence[str]],
     baseline: str,
 ) -> dict[str, object]:
     """Variants in the order in which a CPU tries them, and how each was made."""
@@ -34,6 +35,7 @@ def describe(
                 "other_flags": sorted({flags for (_, flags), _ in common[1:]})[:20],
                 "files": sum(made.values()),
                 "needs": list(needs.get(variant.target, ())),
+                "made_for": list(made_for.get(variant.target, ())),
             }
         )
     return {"format": 1, "baseline": baseline, "variants": rows}

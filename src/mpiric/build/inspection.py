@@ -8,7 +8,7 @@ from typing import Any
 from mpiric.build.disassembly import sets_in
 from mpiric.build.elf import MACHINES, SHF_EXEC, Elf, is_elf
 from mpiric.build.information import read
-from mpiric.build.targets import BASELINE, canonical, generic_features, symbol_word
+from mpiric.build.targets import BASELINE, Offer, best_for, canonical, generic_features, symbol_word
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 
@@ -34,7 +34,8 @@ class VariantInfo:
     compiler: str
     flags: str
     other_flags: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # CPU features its code cannot run without
+    made_for: tuple[str, ...] = ()  # CPU features of its target
     instruction_sets: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -54,13 +55,12 @@ class Inspection:
         """The variant that a CPU with these features takes, "" when none can run."""
         have = features | _UNLISTED[self.machine]
         offered = [v for v in self.variants if not self.only or v.target == self.only]
-        return next((v.target for v in offered if have.issuperset(v.needs)), "")
+        return best_for(have, [Offer(v.target, v.needs, v.made_for) for v in offered])
 
     def chosen_by_all(self, machines: Iterable[frozenset[str]]) -> str:
         """The best variant that every one of these CPUs can run, "" when there is none."""
-        cpus = [features | _UNLISTED[self.machine] for features in machines]
-        runs = (v.target for v in self.variants if all(cpu.issuperset(v.needs) for cpu in cpus))
-        return next(runs, "")
+        cpus = list(machines)
+        return self.chosen_by(frozenset.intersection(*cpus)) if cpus else ""
 
     def by_generation(self) -> dict[str, str]:
         """For each CPU generation, the variant it takes."""
@@ -136,6 +136,7 @@ def _variant(row: Mapping[str, Any], sets: Mapping[str, Mapping[str, int]]) -> V
         flags=row["flags"],
         other_flags=tuple(row.get("other_flags", ())),
         needs=tuple(row["needs"]),
+        made_for=tuple(row.get("made_for", row["needs"])),
         instruction_sets=sets.get(f".mpiric.text.{symbol_word(row['target'])}", {}),
     )
 
@@ -157,9 +158,13 @@ def _sections(path: Path, elf: Elf, machine: str, toolchain: Toolchain) -> dict[
 def features_here(machine: str) -> frozenset[str]:
     """Features of the CPU of this machine, empty when it is of another architecture."""
     import archspec.cpu
+    from archspec.cpu.detect import detected_info
 
     host = archspec.cpu.host()
-    return frozenset(host.features) if str(host.family) == machine else frozenset()
+    if str(host.family) != machine:
+        return frozenset()
+    # The first are under archspec's names, the second are all.
+    return frozenset(host.features | detected_info().features)
 
 
 def extract(data: bytes, target: str) -> bytes:

@@ -18,6 +18,7 @@ from mpiric.build.driver import Driver
 from mpiric.build.elf import STB_WEAK, Elf
 from mpiric.build.information import describe
 from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
+from mpiric.build.needs import really_needed
 from mpiric.build.partial import Exports, Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
 from mpiric.build.tables import Plan
@@ -48,7 +49,7 @@ class Job:
     trace: Trace
     plain: Elf
     origins: Mapping[str, Sequence[Origin]]
-    needs: Mapping[str, Sequence[str]]
+    needs: Mapping[str, Sequence[str]]  # what the compiler was told of each target
     inside: list[Loaded]  # linked into every variant
     outside: list[Loaded]  # plain objects of which one copy serves all
 
@@ -125,9 +126,10 @@ def _link_fat(job: Job) -> Linked:
     toolchain = job.driver.toolchain
     parts = toolchain.each(lambda target: _partial(job, target, base=base), job.others)
     whole = dict(zip(job.others, parts, strict=True)) | {job.baseline: base}
+    needs = {target: _really_needed(job, target) for target in whole}
     variants = make_variants(whole, job.baseline, exports)
     files = toolchain.each(lambda variant: _localise(job, variant), variants)
-    plan = _plan(job, variants, exports, base)
+    plan = _plan(job, variants, needs, exports, base)
     dispatcher = compile_dispatcher(job.driver, plan, job.place)
     made = job.place / "fat"
     words = _final_words(job, [dispatcher, *files], made)
@@ -170,7 +172,7 @@ def _relocatable(job: Job, target: str, items: Sequence[Loaded]) -> Elf:
     place = job.place / f"objects-{target}"
     shutil.rmtree(place, ignore_errors=True)
     files = write_objects(items, target, job.needs[target], place)
-    made = job.place / f"partial-{target}.o"
+    made = _partial_file(job, target)
     wraps = [f"--wrap={name}" for name in wrapped_symbols(job.command.words)]
     listing = write_list(files, job.place / f"objects-{target}.list")
     ld = job.driver.program("ld")
@@ -180,6 +182,10 @@ def _relocatable(job: Job, target: str, items: Sequence[Loaded]) -> Elf:
     if done.status != 0:
         raise MpiricError(f"the variant {target} cannot be linked: {done.words.strip()}")
     return Elf(made.read_bytes())
+
+
+def _partial_file(job: Job, target: str) -> Path:
+    return job.place / f"partial-{target}.o"
 
 
 def _members_defining(job: Job, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
@@ -256,10 +262,17 @@ def _localise(job: Job, variant: Variant) -> Path:
     return made
 
 
-def _plan(job: Job, variants: Sequence[Variant], exports: Exports, base: Elf) -> Plan:
+def _really_needed(job: Job, target: str) -> tuple[str, ...]:
+    tools, machine = (job.driver.program("objdump"), job.driver.toolchain), job.driver.identity.machine
+    return really_needed(_partial_file(job, target), job.needs[target], machine, *tools)
+
+
+def _plan(
+    job: Job, variants: Sequence[Variant], needs: Mapping[str, Sequence[str]], exports: Exports, base: Elf
+) -> Plan:
     weak = frozenset(s.name for s in base.symbols if s.binding == STB_WEAK and s.is_defined)
-    info = describe(variants, job.origins, job.needs, job.baseline)
-    return Plan(job.driver.identity.machine, variants, job.needs, exports, weak, info)
+    info = describe(variants, job.origins, needs, job.needs, job.baseline)
+    return Plan(job.driver.identity.machine, variants, needs, job.needs, exports, weak, info)
 
 
 def _final_words(job: Job, files: Sequence[Path], made: Path) -> list[str]:

@@ -36,7 +36,7 @@ class Pair:
 
     def name_at(self, offset: int) -> str:
         """The symbol for an offset in the baseline's section."""
-        return f"__mpiric.bss.{self.base.index}.{offset:x}"
+        return f"__mpiric.bss.{self.base.number}.{offset:x}"
 
 
 def zero_bytes(elf: Elf) -> int:
@@ -68,8 +68,8 @@ def _is_zero(section: Section) -> bool:
 
 
 def _same_places(elf: Elf, pair: Pair, shared: Mapping[str, Symbol]) -> bool:
-    own = {s.name: s.value for s in elf.symbols if s.is_global and s.section == pair.own.index}
-    there = {name: symbol.value for name, symbol in shared.items() if symbol.section == pair.base.index}
+    own = {s.name: s.value for s in elf.symbols if s.is_global and s.section == pair.own.number}
+    there = {name: symbol.value for name, symbol in shared.items() if symbol.section == pair.base.number}
     return all(own.get(name) == value for name, value in there.items())
 
 
@@ -77,7 +77,7 @@ def lay_over(
     elf: Elf, editor: ObjectEditor, chosen: Sequence[Pair], shared: Mapping[str, Symbol]
 ) -> set[tuple[int, int]]:
     """Turn uses of a variant's sections into uses of the baseline's: (its section, offset) of each."""
-    by_section = {pair.own.index: pair for pair in chosen}
+    by_section = {pair.own.number: pair for pair in chosen}
     used: set[tuple[int, int]] = set()
     moved: dict[int, int] = {}
     fresh: dict[str, int] = {}
@@ -86,19 +86,19 @@ def lay_over(
         if pair is None or (symbol.is_global and symbol.name in shared):
             continue
         name = pair.name_at(symbol.value)
-        used.add((pair.base.index, symbol.value))
+        used.add((pair.base.number, symbol.value))
         if symbol.is_global:
             editor.rename(symbol, name)
             editor.forget_definition(symbol)
             continue
         if name not in fresh:
             fresh[name] = editor.add_undefined(name)
-        moved[symbol.index] = fresh[name]
+        moved[symbol.number] = fresh[name]
     for section in elf.sections:
         if section.kind == SHT_RELA:
-            editor.replace_contents(section.index, _renumbered(elf.contents(section), moved))
+            editor.replace_contents(section.number, _renumbered(elf.contents(section), moved))
     for pair in chosen:
-        editor.resize_section(pair.own.index, 0)
+        editor.resize_section(pair.own.number, 0)
     return used
 
 
@@ -115,8 +115,8 @@ def make_room(editor: ObjectEditor, used: set[tuple[int, int]], chosen: Sequence
     """Give the baseline's sections room for the largest variant and names for what is used; the names."""
     names: list[str] = []
     for pair in chosen:
-        editor.resize_section(pair.base.index, max(pair.own.size_bytes, pair.base.size_bytes))
-        editor.align_section(pair.base.index, pair.own.alignment)
+        editor.resize_section(pair.base.number, max(pair.own.size_bytes, pair.base.size_bytes))
+        editor.align_section(pair.base.number, pair.own.alignment)
     for section, offset in sorted(used):
         name = f"__mpiric.bss.{section}.{offset:x}"
         editor.add_symbol(name, 1, section, offset, 0)

@@ -177,10 +177,10 @@ def _move_sections(elf: Elf, editor: ObjectEditor, variant: Variant) -> None:
             _move_calls(section, calls[1], calls[2], editor, variant)
         elif _C_NAME.match(section.name):
             own_names.add(section.name)
-            editor.rename_section(section.index, f"{section.name}__mpiric_{word}")
+            editor.rename_section(section.number, f"{section.name}__mpiric_{word}")
         elif section.flags & SHF_EXEC:
             variant.code_bytes += section.size_bytes
-            editor.rename_section(section.index, f".mpiric.text.{word}")
+            editor.rename_section(section.number, f".mpiric.text.{word}")
     for symbol in elf.symbols:
         bound = _BOUND.match(symbol.name)
         if bound and not symbol.is_defined and bound[2] in own_names:
@@ -195,10 +195,10 @@ def _move_calls(
     if old_style and number:
         priority = _LAST_PRIORITY - priority
     short = {"preinit_array": "preinit", "init_array": "init", "ctors": "init"}.get(kind, "fini")
-    symbol = variant.function(f"{kind}.{section.index}")
-    place = f".data.rel.ro.mpiric.{symbol_word(variant.target)}.{kind}.{section.index}"
-    editor.rename_section(section.index, place, SHT_PROGBITS)
-    editor.add_symbol(symbol, STT_OBJECT, section.index, 0, section.size_bytes)
+    symbol = variant.function(f"{kind}.{section.number}")
+    place = f".data.rel.ro.mpiric.{symbol_word(variant.target)}.{kind}.{section.number}"
+    editor.rename_section(section.number, place, SHT_PROGBITS)
+    editor.add_symbol(symbol, STT_OBJECT, section.number, 0, section.size_bytes)
     variant.keep.append(symbol)
     variant.calls.append(Calls(short, priority, symbol, section.size_bytes // 8, old_style))
 

@@ -8,7 +8,7 @@ magic, length of the description, length of the object, the description as JSON,
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from mpiric.build.elf import Elf, is_elf
 
@@ -17,8 +17,7 @@ _MAGIC = b"MPIRIC\x001"
 _HEADER = struct.Struct("<8sII")
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """How a variant was made; the same for every file of a directory, so many files share one."""
 
     target: str
@@ -28,8 +27,7 @@ class Origin:
     is_baseline: bool = False
 
 
-@dataclass(frozen=True)
-class Payload:
+class Payload(NamedTuple):
     """One variant of one object; ``data`` is empty where the variant is the baseline itself."""
 
     origin: Origin
@@ -38,7 +36,7 @@ class Payload:
 
 def pack(payload: Payload) -> bytes:
     """The bytes of a payload, padded so that payloads can follow each other."""
-    words = json.dumps(asdict(payload.origin), sort_keys=True, separators=(",", ":")).encode()
+    words = json.dumps(payload.origin._asdict(), sort_keys=True, separators=(",", ":")).encode()
     body = _HEADER.pack(_MAGIC, len(words), len(payload.data)) + words + payload.data
     return body + bytes(-len(body) % 8)
 

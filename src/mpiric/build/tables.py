@@ -19,7 +19,8 @@ class Plan:
 
     machine: str
     variants: Sequence[Variant]
-    needs: Mapping[str, Sequence[str]]  # per target
+    needs: Mapping[str, Sequence[str]]  # per target: features without which its code cannot run
+    made_for: Mapping[str, Sequence[str]]  # per target: features the compiler was told of
     exports: Exports
     weak: frozenset[str]  # exported functions that were weak
     info: Mapping[str, object]
@@ -27,7 +28,7 @@ class Plan:
 
 def source(plan: Plan, features: Mapping[str, Feature]) -> str:
     """The C source that is compiled into the executable."""
-    used = sorted({need for variant in plan.variants for need in plan.needs[variant.target]})
+    used = sorted({need for variant in plan.variants for need in plan.made_for[variant.target]})
     index = {name: at for at, name in enumerate(used)}
     parts = [
         "/* Written by mpiric for one executable. */",
@@ -77,6 +78,7 @@ def _feature_table(used: Sequence[Feature]) -> str:
 def _variant_parts(plan: Plan, at: int, index: Mapping[str, int]) -> str:
     variant = plan.variants[at]
     needs = ", ".join(str(index[name]) for name in plan.needs[variant.target]) or "0"
+    made_for = ", ".join(str(index[name]) for name in plan.made_for[variant.target]) or "0"
     functions = ", ".join(f"(void *)v{at}_f{n}" for n in range(len(plan.exports.functions))) or "0"
     copies = ", ".join(
         f"{{v{at}_to{n}, v{at}_from{n}, {copy.size_bytes}ul, {int(copy.read_only)}}}"
@@ -85,6 +87,7 @@ def _variant_parts(plan: Plan, at: int, index: Mapping[str, int]) -> str:
     return "\n".join(
         (
             f"static const mpiric_u16 mpiric_needs_{at}[] = {{{needs}}};",
+            f"static const mpiric_u16 mpiric_made_for_{at}[] = {{{made_for}}};",
             f"static void *const mpiric_functions_{at}[] = {{{functions}}};",
             f"static const struct mpiric_copy mpiric_copies_{at}[] = {{{copies or '{0, 0, 0, 0}'}}};",
         )
@@ -98,6 +101,7 @@ def _variant_table(plan: Plan) -> str:
         calls = f"{{v{at}_c{preinit}, {variant.calls[preinit].count}}}" if preinit is not None else "{0, 0}"
         rows.append(
             f'  {{"{variant.target}", mpiric_needs_{at}, {len(plan.needs[variant.target])}, '
+            f"mpiric_made_for_{at}, {len(plan.made_for[variant.target])}, "
             f"mpiric_functions_{at}, mpiric_copies_{at}, {len(variant.copies)}, {calls}}},"
         )
     return (

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mpiric.build.facts import table
 from mpiric.model.errors import MpiricError
@@ -15,8 +15,7 @@ DEFAULT_TARGETS = {
 GLIBC_LEVELS = {"x86_64_v2": "x86-64-v2", "x86_64_v3": "x86-64-v3", "x86_64_v4": "x86-64-v4"}
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(NamedTuple):
     """One CPU feature a compiler may use, and where a CPU reports it.
 
     On x86-64 ``leaf``, ``subleaf``, ``register``, ``bit`` are CPUID's and ``state`` is the mask of XCR0 that
@@ -30,6 +29,17 @@ class Feature:
     leaf: int = 0
     subleaf: int = 0
     state: int = 0
+    instructions: str = (
+        ""  # where given: how its instructions are spelled, and code without them does not need it
+    )
+
+
+class Offer(NamedTuple):
+    """A variant as the choice sees it."""
+
+    target: str
+    needs: tuple[str, ...]  # without one of these its code cannot run
+    made_for: tuple[str, ...]  # what its target has
 
 
 def features(machine: str) -> Mapping[str, Feature]:
@@ -45,6 +55,7 @@ def features(machine: str) -> Mapping[str, Feature]:
             entry.get("leaf", 0),
             entry.get("subleaf", 0),
             states.get(entry.get("state", ""), 0),
+            entry.get("instructions", ""),
         )
         for name, entry in facts["features"].items()
     }
@@ -91,6 +102,22 @@ def in_order(targets: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     and the one that knows more of the CPU was made for something closer to it; names break ties.
     """
     return tuple(sorted(targets, key=lambda name: (-len(set(targets[name])), name)))
+
+
+def best_for(have: frozenset[str], offered: Iterable[Offer]) -> str:
+    """The variant that a CPU with these features takes, "" when none can run: as ``dispatch/choose.h`` does.
+
+    Of those that can run it is the one made for the most of this CPU's features, then the one made for
+    the fewest that it lacks. So a CPU with a feature hidden still takes what was made for it, and a CPU
+    takes its own variant rather than that of a newer one which happens to run.
+    """
+    able = [offer for offer in offered if have.issuperset(offer.needs)]
+    found = min(
+        able,
+        key=lambda o: (-len(have.intersection(o.made_for)), len(set(o.made_for) - have)),
+        default=None,
+    )
+    return found.target if found else ""
 
 
 def substitute(target: str, offered: Mapping[str, Iterable[str]], needs: Iterable[str]) -> str | None:

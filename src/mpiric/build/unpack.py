@@ -50,7 +50,7 @@ def plain(data: bytes) -> bytes:
     out = bytearray(data)
     for section in elf.sections:
         if section.name.startswith(SECTION_PREFIX):
-            header = elf.section_table_offset + section.index * SECTION.size
+            header = elf.section_table_offset + section.number * SECTION.size
             struct.pack_into("<Q", out, header + 32, 0)
     return bytes(out)
 

@@ -6,7 +6,7 @@ included, so it is folded into the set of targets or left out, and a sentence sa
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from mpiric.build.targets import BASELINE, canonical
 from mpiric.model.errors import MpiricError
@@ -20,8 +20,7 @@ _INSTRUMENTED = re.compile(r"--coverage$|-fprofile-(arcs|generate)|-ftest-covera
 _OTHER_WIDTH = {"-m32", "-mx32", "-m16"}
 
 
-@dataclass(frozen=True)
-class Wishes:
+class Wishes(NamedTuple):
     """What is to be built, and the compiler's words without what only mpiric reads."""
 
     words: tuple[str, ...]
@@ -33,14 +32,14 @@ class Wishes:
     sentences: tuple[str, ...] = ()
 
 
-@dataclass
 class _Reading:
     """The state of one pass over the words."""
 
-    kept: list[str] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
-    folded: list[str] = field(default_factory=list)
-    sentences: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        self.features: list[str] = []
+        self.folded: list[str] = []
+        self.sentences: list[str] = []
 
 
 def own_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -104,6 +103,10 @@ def _read_word(word: str, following: str, machine: str, reading: _Reading) -> bo
         instead = "; -O3 takes its place" if word == "-fast" else ""
         reading.sentences.append(f"{word} is left out: it means the CPU of this machine{instead}")
         reading.kept.extend(["-O3"] if word == "-fast" else [])
+    elif word.startswith("-msve-vector-bits=") and not word.endswith("=scalable"):
+        reading.sentences.append(
+            f"{word} is left out: on a CPU with vectors of another length answers would be wrong"
+        )
     elif _FEATURE.match(word):
         reading.features.append(word)
         reading.sentences.append(f"{word} is left out: each variant has the features of its target")
@@ -133,8 +136,7 @@ def _fold(word: str, names: Sequence[str], machine: str, reading: _Reading) -> N
 
 def from_environment(wishes: Wishes, options: Mapping[str, str], environ: Mapping[str, str]) -> Wishes:
     """The switches that are not targets."""
-    return replace(
-        wishes,
+    return wishes._replace(
         no_fma="--no-fma" in options or environ.get("MPIRIC_NO_FMA", "0") not in ("", "0"),
         explain_vectorisation="--explain-vectorisation" in options
         or environ.get("MPIRIC_EXPLAIN_VECTORISATION", "0") not in ("", "0"),

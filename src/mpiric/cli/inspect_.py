@@ -49,6 +49,7 @@ def _as_json(report: Report) -> dict[str, Any]:
                 "flags": variant.flags,
                 "other_flags": list(variant.other_flags),
                 "needs": list(variant.needs),
+                "made_for": list(variant.made_for),
                 "instruction_sets": sorted(variant.instruction_sets),
             }
             for variant in seen.variants

@@ -3,16 +3,14 @@
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from threading import Thread
+from typing import NamedTuple, NoReturn, TypeVar
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """A tool that ran to its end; ``status`` is 127 when it is not there, 128 + n when signal n ended it."""
 
     status: int
@@ -63,8 +61,25 @@ class Toolchain:
         todo = list(items)
         if len(todo) < 2 or self.parallel < 2:
             return [work(item) for item in todo]
-        with ThreadPoolExecutor(self.parallel) as pool:
-            return list(pool.map(work, todo))
+        done: dict[int, _R] = {}
+        failed: list[BaseException] = []
+        waiting = iter(enumerate(todo))
+
+        def work_off() -> None:
+            try:
+                for at, item in waiting:
+                    done[at] = work(item)
+            except BaseException as error:
+                failed.append(error)
+
+        threads = [Thread(target=work_off) for _ in range(min(self.parallel, len(todo)))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failed:
+            raise failed[0]
+        return [done[at] for at in range(len(todo))]
 
 
 def this_toolchain() -> Toolchain:

@@ -5,8 +5,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from mpiric.build import wishes as reading
 from mpiric.build.command import Command, Mode, expand, is_input_name, understand
@@ -24,8 +24,7 @@ _COMPILERS = {
 }
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Exit status, the compiler's own words, and what mpiric has to say."""
 
     status: int
@@ -135,4 +134,4 @@ def _read(path: str) -> str | None:
 
 def once(outcome: Outcome) -> Outcome:
     """The same with each sentence said once."""
-    return replace(outcome, sentences=tuple(dict.fromkeys(outcome.sentences)))
+    return outcome._replace(sentences=tuple(dict.fromkeys(outcome.sentences)))

@@ -56,13 +56,31 @@ static int mpiric_lacks(struct mpiric_answers *answers, const struct mpiric_feat
   return MPIRIC_NO_FEATURE;
 }
 
-/* Index of the first variant that can run; -1 when not even the baseline, which is last, can. */
+/* How many of the features that a variant was made for this CPU has. */
+static mpiric_u32 mpiric_known(struct mpiric_answers *answers, const struct mpiric_feature *features,
+                               const struct mpiric_variant *variant) {
+  mpiric_u32 i, known = 0;
+  for (i = 0; i < variant->made_for_count; i++)
+    if (mpiric_has(answers, &features[variant->made_for[i]])) known++;
+  return known;
+}
+
+/* Of the variants that can run, the one made for the most of this CPU's features, then for the fewest that it
+   lacks, then the first; -1 when not even the baseline can run. */
 static int mpiric_choose(struct mpiric_answers *answers, const struct mpiric_feature *features,
                          const struct mpiric_variant *variants, int count) {
-  int i;
-  for (i = 0; i < count; i++)
-    if (mpiric_lacks(answers, features, &variants[i]) == MPIRIC_NO_FEATURE) return i;
-  return -1;
+  int i, best = -1;
+  mpiric_u32 known, best_known = 0;
+  for (i = 0; i < count; i++) {
+    if (mpiric_lacks(answers, features, &variants[i]) != MPIRIC_NO_FEATURE) continue;
+    known = mpiric_known(answers, features, &variants[i]);
+    if (best < 0 || known > best_known ||
+        (known == best_known && variants[i].made_for_count < variants[best].made_for_count)) {
+      best = i;
+      best_known = known;
+    }
+  }
+  return best;
 }
 
 #endif

@@ -33,8 +33,10 @@ struct mpiric_calls {
 
 struct mpiric_variant {
   const char *name;
-  const mpiric_u16 *needs; /* indices into the features */
+  const mpiric_u16 *needs; /* features its code cannot run without: indices into the table */
   mpiric_u32 need_count;
+  const mpiric_u16 *made_for; /* features its target has */
+  mpiric_u32 made_for_count;
   void *const *functions; /* what the trampolines jump to */
   const struct mpiric_copy *copies;
   mpiric_u32 copy_count;

@@ -1,0 +1,37 @@
+"""What a variant's code really needs of a CPU, beyond what its compiler was allowed to use.
+
+A compiler told ``-march=skylake-avx512`` may use protection keys, told ``znver2`` it may use ``mwaitx``. It
+does neither unasked, and hypervisors hide both: a variant that needed them would never run there.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mpiric.build.targets import features
+from mpiric.host.toolchain import Toolchain
+
+_UNKNOWN = re.escape("(bad)")  # objdump does not know the instruction, so it may be any
+_PROOF = "file format"  # objdump's first line
+
+
+def really_needed(
+    code: Path, allowed: Sequence[str], machine: str, objdump: str, toolchain: Toolchain
+) -> tuple[str, ...]:
+    """``allowed`` without the features whose instructions are told apart and do not occur in the object."""
+    known = features(machine) if allowed else {}
+    spelled = {name: known[name].instructions for name in allowed if known[name].instructions}
+    if not spelled:
+        return tuple(allowed)
+    pattern = "|".join([*spelled.values(), _UNKNOWN, _PROOF])
+    # Only the hits come back: the disassembly of a large program is hundreds of times larger than its code.
+    script = 'LC_ALL=C "$1" -d --no-show-raw-insn "$2" | grep -owE -e "$3" | sort -u'
+    done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern])
+    hits = set(done.stdout.decode(errors="replace").splitlines())
+    if _PROOF not in hits or "(bad)" in hits:
+        return tuple(allowed)
+    return tuple(
+        name
+        for name in allowed
+        if name not in spelled or any(re.fullmatch(spelled[name], hit) for hit in hits)
+    )

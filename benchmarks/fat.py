@@ -190,7 +190,7 @@ def measure(given: Namespace) -> Result:
             rows.extend(rows_of(kernel, builds, times, sizes))
         tell("start-up and compile time")
         start = start_up(place, 50 if given.quick else 400)
-        compiling = compile_times(place, 2 if given.quick else 7)
+        compiling = compile_times(place, 2 if given.quick else 5)
     columns = {
         "kernel": "kernel",
         "build": "build",

@@ -87,3 +87,19 @@ def _symbols(elf: Any) -> Iterator[Any]:
     for symbol in table.iter_symbols() if table is not None else ():
         if symbol.name and symbol.entry.st_info.bind in {"STB_GLOBAL", "STB_WEAK"}:
             yield symbol
+
+
+def read_embedded_texts(path: str, start: bytes, longest: int = 1 << 20) -> tuple[str, ...]:
+    """NUL-terminated texts of a file that begin so; empty when there are none, or the file cannot be read."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError:
+        return ()
+    texts, at = [], data.find(b"\0" + start)
+    while at >= 0:
+        end = data.find(b"\0", at + 1, at + longest)
+        if end < 0:
+            break
+        texts.append(data[at + 1 : end].decode(errors="replace"))
+        at = data.find(b"\0" + start, end)
+    return tuple(texts)

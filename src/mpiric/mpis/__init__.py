@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
+    from mpiric.mpis._exports import Exported, export
     from mpiric.mpis._implementation import family_of_soname, implementations, name_under
     from mpiric.mpis._programs import (
         abi_of_program,
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Exported",
     "abi_of_program",
+    "export",
     "family_of_soname",
     "find_mpis",
     "implementations",
@@ -36,6 +39,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Exported": "_exports",
+    "export": "_exports",
     "find_mpis": "_discovery",
     "mpi_of_launcher": "_discovery",
     "mpi_of_library": "_discovery",

@@ -1,0 +1,132 @@
+"""What an export consists of, and the policy cut into the boxes that every library thinks in."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from mpiric.model.candidates import CANDIDATES, Candidate
+from mpiric.model.policy import ANY, LIBRARY, Line, Named, Policy, Span
+
+Defaults = tuple[str, ...]
+
+_SINGLY, _MOST_RANKS = 64, 1 << 22
+
+
+@dataclass(frozen=True)
+class Exported:
+    """``files``: name → text. ``by_file``: variable → name of the file whose path it takes."""
+
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    by_file: Mapping[str, str]
+    left_out: tuple[str, ...] = ()  # sentences: what of the policy this form cannot say
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Sizes from ``start`` to below ``end``; no candidate: what the library does by itself."""
+
+    start: int
+    end: int | None
+    candidate: Candidate | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Box:
+    """Communicators of these numbers of ranks (and ranks a node), and what serves which sizes."""
+
+    ranks: Span
+    ranks_per_node: Span
+    pieces: tuple[Piece, ...]  # without gaps, from 0 on
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """``5.0.11`` → (5, 0, 11)."""
+    head = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in head[0].split(".")) if head else ()
+
+
+def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box, ...], tuple[str, ...]]:
+    """One box for each stretch of ranks that the policy treats alike, and what could not be said.
+
+    A library tells communicators apart by their ranks, and with ``by_node`` by the ranks on a node. Where the
+    policy knows more (order, place, nodes), its first line for such a communicator speaks for all.
+    """
+    lines = [line for line in policy.lines if line.collective == collective and line.place == ANY]
+    left: list[str] = []
+    if len(lines) < sum(line.collective == collective for line in policy.lines):
+        left.append(f"{collective}: choices for particular parts of a job")
+    found = []
+    for ranks in stretches([line.ranks for line in lines]):
+        here = [line for line in lines if ranks.low in line.ranks]
+        layouts = stretches([line.ranks_per_node for line in here]) if by_node else (Span(),)
+        for layout in layouts:
+            mine = [line for line in here if not by_node or layout.low in line.ranks_per_node]
+            if len({(line.nodes, line.order, line.ranks_per_node) for line in mine}) > 1:
+                left.append(f"{collective}: layouts of {ranks.low} ranks that the library cannot tell apart")
+            pieces = _pieces(policy, mine, left)
+            if any(piece.candidate for piece in pieces):
+                found.append(Box(ranks, layout, pieces))
+    return tuple(found), tuple(dict.fromkeys(left))
+
+
+def one_by_one(found: tuple[Box, ...]) -> tuple[Box, ...]:
+    """A box for each number of ranks, for forms in which a size is that of all ranks together.
+
+    From `_SINGLY` ranks on a box reaches to twice as many, and its sizes are those of the lowest.
+    """
+    return tuple(replace(box, ranks=Span(low, high)) for box in found for low, high in _steps(box.ranks))
+
+
+def _steps(span: Span) -> list[tuple[int, int | None]]:
+    steps: list[tuple[int, int | None]] = []
+    low = max(span.low, 1)
+    while low <= _MOST_RANKS and (span.high is None or low <= span.high):
+        high = low if low < _SINGLY else 2 * low - 1
+        steps.append((low, high if span.high is None else min(high, span.high)))
+        low = high + 1
+    return steps
+
+
+def stretches(spans: list[Span]) -> tuple[Span, ...]:
+    """The spans cut at each other's ends, those in none of them left away."""
+    ends = sorted({span.low for span in spans} | {span.high + 1 for span in spans if span.high is not None})
+    cut = [Span(low, high - 1) for low, high in pairwise(ends)]
+    cut += [Span(ends[-1], None)] if ends and any(span.high is None for span in spans) else []
+    return tuple(piece for piece in cut if any(piece.low in span for span in spans))
+
+
+def _pieces(policy: Policy, lines: list[Line], left: list[str]) -> tuple[Piece, ...]:
+    ends = sorted({0} | {line.start for line in lines} | {line.end for line in lines if line.end is not None})
+    pieces: list[Piece] = []
+    for low, high in zip(ends, [*ends[1:], None], strict=True):
+        chosen = next(
+            (line.candidate for line in lines if line.start <= low and (line.end is None or low < line.end)),
+            LIBRARY,
+        )
+        piece = _piece(policy, lines[0].collective, chosen, low, high, left)
+        last = pieces[-1] if pieces else None
+        if last and (last.candidate, last.parameters) == (piece.candidate, piece.parameters):
+            pieces[-1] = Piece(last.start, high, last.candidate, last.parameters)
+        else:
+            pieces.append(piece)
+    return tuple(pieces)
+
+
+def _piece(policy: Policy, collective: str, name: str, low: int, high: int | None, left: list[str]) -> Piece:
+    named = Named.parse(name)
+    if named.origin != LIBRARY:
+        left.append(f"{collective}: {name} is mpiric's own")
+        return Piece(low, high)
+    if not named.algorithm:
+        return Piece(low, high)
+    version = version_numbers(policy.version)
+    for candidate in CANDIDATES:
+        wanted = (policy.implementation, collective, named.algorithm)
+        this = (candidate.implementation, candidate.collective, candidate.name)
+        if this == wanted and candidate.exists_in(version):
+            return Piece(low, high, candidate, named.parameters)
+    left.append(f"{collective}: {name} is none of {policy.implementation} {policy.version}")
+    return Piece(low, high)

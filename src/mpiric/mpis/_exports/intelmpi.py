@@ -1,0 +1,58 @@
+"""Intel MPI: `I_MPI_ADJUST_<collective>="preset:sizes;…"`.
+
+Syntax: Developer Reference for Linux, "I_MPI_ADJUST Family Environment Variables"; both ends of a range are
+in it, and preset 0 is the library's own choice. What 2021.19 does beyond the manual, seen by the rounding of
+its sums: sizes that no range names do not get the library's choice, so every list here covers all sizes; and
+ranges of ranks (`@`) make it take one preset for all, so there is a file for each number of ranks instead.
+"""
+
+from collections import defaultdict
+
+from mpiric.model.policy import Policy, Span
+from mpiric.mpis._exports._exported import Box, Defaults, Exported, boxes
+
+_LARGEST = 2**31 - 1
+_COLLECTIVES = (
+    "allgather",
+    "allgatherv",
+    "allreduce",
+    "alltoall",
+    "barrier",
+    "bcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+)
+
+
+def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
+    """Variables where the policy is about one number of ranks, and always a file to be sourced for each."""
+    left: list[str] = []
+    by_ranks: dict[Span, dict[str, str]] = defaultdict(dict)
+    for collective in _COLLECTIVES:
+        found, missed = boxes(policy, collective, by_node=False)
+        left += missed
+        for box in found:
+            by_ranks[box.ranks][f"I_MPI_ADJUST_{collective.upper()}"] = _presets(box)
+    files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(here) for ranks, here in sorted(by_ranks.items())}
+    only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
+    return Exported(files, only, {}, tuple(dict.fromkeys(left)))
+
+
+def _presets(box: Box) -> str:
+    return ";".join(
+        f"{piece.candidate.value if piece.candidate else 0}:"
+        f"{piece.start}-{_LARGEST if piece.end is None else piece.end - 1}"
+        for piece in box.pieces
+    )
+
+
+def _words(ranks: Span) -> str:
+    if ranks.low == ranks.high:
+        return str(ranks.low)
+    return f"{ranks.low}-to-{ranks.high}" if ranks.high is not None else f"{ranks.low}-and-more"
+
+
+def _shell(variables: dict[str, str]) -> str:
+    return "".join(f"export {name}='{value}'\n" for name, value in variables.items())

@@ -1,0 +1,193 @@
+"""MPICH: decision trees for `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` and its CH4 form.
+
+A tree given in a file stands in place of the one built into the library, for all collectives. The built-in
+trees are kept as text in the library itself: they are read from there (`Defaults`) and the policy's choices
+are grafted in: what the policy does not cover goes on as before. The CH4 tree decides whether the node is
+treated apart from the network; choices among the algorithms below it ask for the flat composition. A third
+tree, of algorithms through shared memory, is left as it is: its one algorithm a collective is what CH4's own
+choice already leads to.
+
+Semantics: src/mpi/coll/src/csel.c, coll_algorithms.txt (restrictions) and cvars.txt (defaults of parameters)
+of MPICH 5.0. A node is a list of conditions, asked in order; one whose branch comes to no end is an error, so
+every graft ends in what was there.
+"""
+
+import json
+from typing import Any
+
+from mpiric.model.errors import MismatchError
+from mpiric.model.policy import Policy, Span
+from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one
+
+Tree = dict[str, Any]
+
+_GENERIC, _CH4 = "mpich-coll.json", "mpich-coll-ch4.json"
+# How the size is asked for: of one rank's part, or of all together. Gather and scatter are left out: what
+# csel.c compares there counts elements, which root and others may count differently.
+_SIZE = {
+    "allgather": ("total_msg_size", True),
+    "allgatherv": ("total_msg_size", True),
+    "allreduce": ("avg_msg_size", False),
+    "alltoall": ("avg_msg_size", False),
+    "barrier": ("", False),
+    "bcast": ("avg_msg_size", False),
+    "reduce": ("avg_msg_size", False),
+    "reduce_scatter": ("total_msg_size", True),
+    "reduce_scatter_block": ("total_msg_size", True),
+}
+_FLAT = {
+    "allreduce": "MPIDI_Allreduce_intra_composition_beta",
+    "barrier": "MPIDI_Barrier_intra_composition_beta",
+    "bcast": "MPIDI_Bcast_intra_composition_gamma",
+    "reduce": "MPIDI_Reduce_intra_composition_gamma",
+}
+_REDUCING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
+# Conditions without which an algorithm may not be entered; what was there serves the calls that fail one.
+_NEEDS = {
+    ("allgather", "recursive_doubling"): ("comm_size=pow2",),
+    ("allgatherv", "recursive_doubling"): ("comm_size=pow2",),
+    ("bcast", "scatter_recursive_doubling_allgather"): ("comm_size=pow2",),
+    ("allreduce", "reduce_scatter_allgather"): ("is_op_built_in=yes", "count>=pow2"),
+    ("reduce", "reduce_scatter_gather"): ("is_op_built_in=yes", "count>=pow2"),
+    ("allreduce", "smp"): ("comm_hierarchy=parent",),
+    ("bcast", "smp"): ("comm_hierarchy=parent",),
+    ("reduce", "smp"): ("comm_hierarchy=parent",),
+    ("barrier", "smp"): ("comm_hierarchy=parent",),
+}
+# All that the algorithm reads must be in the file: what is left out there is undefined, not defaulted.
+_PARAMETERS: dict[tuple[str, str], dict[str, str]] = {
+    ("allgather", "k_brucks"): {"k": "2"},
+    ("allgather", "recexch_doubling"): {"k": "2", "single_phase_recv": "0"},
+    ("allgather", "recexch_halving"): {"k": "2", "single_phase_recv": "0"},
+    ("allreduce", "k_reduce_scatter_allgather"): {"k": "2", "single_phase_recv": "0"},
+    ("allreduce", "recexch"): {"k": "2", "single_phase_recv": "0"},
+    ("allreduce", "recursive_multiplying"): {"k": "2"},
+    ("allreduce", "tree"): {
+        "tree_type": "knomial_1",
+        "k": "2",
+        "chunk_size": "0",
+        "buffer_per_child": "0",
+        "topo_overhead": "200",
+        "topo_diff_groups": "2800",
+        "topo_diff_switches": "1900",
+        "topo_same_switches": "1600",
+    },
+    ("alltoall", "k_brucks"): {"k": "2"},
+    ("barrier", "k_dissemination"): {"k": "2"},
+    ("barrier", "recexch"): {"k": "2", "single_phase_recv": "0"},
+    ("bcast", "pipelined_tree"): {
+        "tree_type": "kary",
+        "k": "2",
+        "is_non_blocking": "1",
+        "chunk_size": "8192",
+        "recv_pre_posted": "0",
+    },
+    ("bcast", "tree"): {
+        "tree_type": "kary",
+        "k": "2",
+        "is_non_blocking": "1",
+        "topo_overhead": "200",
+        "topo_diff_groups": "2800",
+        "topo_diff_switches": "1900",
+        "topo_same_switches": "1600",
+    },
+}
+_KEYS = {"radix": "k", "chunk": "chunk_size"}
+_LARGEST = 2**31 - 1
+
+
+def export(policy: Policy, defaults: Defaults) -> Exported:
+    """The two trees. Raises MismatchError when the library's own ones are not what this file knows."""
+    generic, ch4 = _default_trees(defaults)
+    left: list[str] = []
+    for collective in sorted({line.collective for line in policy.lines}):
+        if collective not in _SIZE:
+            left.append(f"{collective}: MPICH's file cannot choose by size there")
+            continue
+        found, missed = boxes(policy, collective, by_node=True)
+        left += missed
+        for box in one_by_one(found) if _SIZE[collective][1] else found:
+            _graft(generic, collective, box, flat=False)
+            if collective in _FLAT:
+                _graft(ch4, collective, box, flat=True)
+    return Exported(
+        files={_GENERIC: json.dumps(generic, indent=1) + "\n", _CH4: json.dumps(ch4, indent=1) + "\n"},
+        variables={},
+        by_file={
+            "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": _GENERIC,
+            "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE": _CH4,
+        },
+        left_out=tuple(dict.fromkeys(left)),
+    )
+
+
+def _default_trees(defaults: Defaults) -> tuple[Tree, Tree]:
+    generic = next((text for text in defaults if "algorithm=MPIR_" in text), "")
+    ch4 = next((text for text in defaults if "composition=MPIDI_" in text), "")
+    try:
+        return json.loads(generic), json.loads(ch4)
+    except ValueError:
+        raise MismatchError(
+            "this MPICH has no decision trees built in that could be added to",
+            hint="4.0 and later, built with CH4, have them; use the policy with `mpiric run --policy`",
+        ) from None
+
+
+def _graft(tree: Tree, collective: str, box: Box, *, flat: bool) -> None:
+    """Put the choices of one box in front of what serves the collective between ranks of one communicator."""
+    holder = tree.get(f"collective={collective}")
+    if not isinstance(holder, dict) or "comm_type=intra" not in holder:
+        return
+    before = holder["comm_type=intra"]
+    branch = _by_size(collective, box, before, flat=flat)
+    branch = _within("comm_avg_ppn", box.ranks_per_node, branch, before)
+    holder["comm_type=intra"] = _within("comm_size", box.ranks, branch, before)
+
+
+def _within(what: str, span: Span, inside: Tree, outside: Tree) -> Tree:
+    """``inside`` for numbers in the span. Only ``<=``: csel.c reads ``<`` as ``<=`` in one of two places."""
+    low = {f"{what}<={span.low - 1}": outside} if span.low > 1 else {}
+    high = {f"{what}<={span.high}": inside, f"{what}=any": outside}
+    return {**low, **high} if span.high is not None else {**low, f"{what}=any": inside} if low else inside
+
+
+def _by_size(collective: str, box: Box, before: Tree, *, flat: bool) -> Tree:
+    word, summed = _SIZE[collective]
+    factor = box.ranks.low if summed else 1
+    if not word:
+        return _choice(collective, box.pieces[0], before, flat=flat)
+    tree: Tree = {}
+    for piece in box.pieces:
+        last = piece.end is None or (piece.end * factor - 1) > _LARGEST
+        key = f"{word}=any" if last else f"{word}<={(piece.end or 0) * factor - 1}"
+        tree[key] = _choice(collective, piece, before, flat=flat)
+        if last:
+            break
+    return (
+        {"is_sendbuf_inplace=yes": before, "is_sendbuf_inplace=no": tree}
+        if collective == "alltoall"
+        else tree
+    )
+
+
+def _choice(collective: str, piece: Piece, before: Tree, *, flat: bool) -> Tree:
+    candidate = piece.candidate
+    if candidate is None or "POSIX" in candidate.variable or candidate.name == "nb":
+        return before
+    if flat:
+        chosen: Tree = {f"composition={_FLAT[collective]}": {}}
+    else:
+        name = f"MPIR_{collective.capitalize()}_intra_{candidate.name}"
+        values = {**_PARAMETERS.get((collective, candidate.name), {})}
+        values.update({_KEYS[key]: value for key, value in piece.parameters if key in _KEYS})
+        chosen = {f"algorithm={name}": {f"{key}={value}": {} for key, value in values.items()}}
+    for need in reversed(_NEEDS.get((collective, candidate.name), ())):
+        chosen = _guarded(need, chosen, before)
+    return _guarded("is_commutative=yes", chosen, before) if collective in _REDUCING else chosen
+
+
+def _guarded(need: str, chosen: Tree, before: Tree) -> Tree:
+    if need == "count>=pow2":
+        return {"count<pow2": before, "count=any": chosen}
+    word, _, value = need.partition("=")
+    return {need: chosen, f"{word}=no" if value == "yes" else f"{word}=any": before}

@@ -1,0 +1,128 @@
+"""Open MPI: the rules file of `coll_tuned`, classic and as JSON.
+
+Formats: ompi/mca/coll/tuned/coll_tuned_dynamic_file.c and docs/tuning-apps/coll-tuned.rst of Open MPI; the
+JSON is read from version 6 on, the classic file (numbers only) by all. Algorithm 0 is the fixed decision.
+"""
+
+import json
+from typing import Any
+
+from mpiric.model.policy import Policy
+from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, version_numbers
+
+_CLASSIC, _JSON = "coll_tuned.rules", "coll_tuned.json"
+_FIXED = "0"
+
+# Numbers of the collectives in the classic file: the order of COLLTYPE_T in coll_base_functions.h.
+_NUMBERS = {
+    "allgather": 0,
+    "allgatherv": 1,
+    "allreduce": 2,
+    "alltoall": 3,
+    "alltoallv": 4,
+    "barrier": 6,
+    "bcast": 7,
+    "gather": 9,
+    "reduce": 11,
+    "reduce_scatter": 12,
+    "reduce_scatter_block": 13,
+    "scatter": 15,
+}
+# The size that a rule is about is that of all blocks together for these.
+_SUMMED = frozenset(("allgather", "alltoall", "gather", "scatter", "reduce_scatter", "reduce_scatter_block"))
+_FANOUT, _SEGMENT, _REQUESTS = "fanout", "segment", "requests"
+
+
+def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
+    """The rules file, and the variables that have it read."""
+    tables: dict[str, tuple[Box, ...]] = {}
+    left: list[str] = []
+    for collective in _NUMBERS:
+        found, missed = boxes(policy, collective, by_node=False)
+        left += missed
+        if found:
+            tables[collective] = one_by_one(found) if collective in _SUMMED else found
+    newer = version_numbers(policy.version) >= (6,)
+    variables = {
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+        "OMPI_MCA_coll_tuned_priority": "80",  # in front of `han`, which would serve several nodes
+    }
+    name = _JSON if newer else _CLASSIC
+    text = _json(tables) if newer else _classic(tables, second=version_numbers(policy.version) >= (5,))
+    return Exported(
+        files={name: text},
+        variables=variables,
+        by_file={"OMPI_MCA_coll_tuned_dynamic_rules_filename": name},
+        left_out=tuple(dict.fromkeys(left)),
+    )
+
+
+def _classic(tables: dict[str, tuple[Box, ...]], *, second: bool) -> str:
+    """Communicator sizes ascend; each holds until the next, so that a fixed one ends every stretch.
+
+    The second version of the format, read from Open MPI 5 on, adds the number of requests to a rule.
+    """
+    lines = [*(["rule-file-version-2"] * second), f"{len(tables)} # collectives"]
+    for collective, found in tables.items():
+        sizes = _closed(found)
+        lines += [f"{_NUMBERS[collective]} # {collective}", f"{len(sizes)} # communicator sizes"]
+        for ranks, box in sizes:
+            rules = [_rule(collective, piece, ranks) for piece in box.pieces] if box else [(0, *_DEFAULT)]
+            lines += [f"{ranks} # ranks", f"{len(rules)} # message sizes"]
+            lines += [" ".join(str(number) for number in rule[: 5 if second else 4]) for rule in rules]
+    return "\n".join(lines) + "\n"
+
+
+_DEFAULT = (_FIXED, "0", "0", "0")
+
+
+def _closed(found: tuple[Box, ...]) -> list[tuple[int, Box | None]]:
+    sizes: list[tuple[int, Box | None]] = [(0, None)]
+    for box in sorted(found, key=lambda box: box.ranks):
+        if sizes[-1][0] == box.ranks.low:
+            sizes.pop()
+        sizes.append((box.ranks.low, box))
+        if box.ranks.high is not None:
+            sizes.append((box.ranks.high + 1, None))
+    return sizes
+
+
+def _rule(collective: str, piece: Piece, ranks: int) -> tuple[object, ...]:
+    """Least size, algorithm, fan-out, segment size, requests."""
+    start = piece.start * (ranks if collective in _SUMMED else 1)
+    if piece.candidate is None:
+        return (start, *_DEFAULT)
+    given = dict(piece.parameters)
+    return (start, piece.candidate.value, *(given.get(key, "0") for key in (_FANOUT, _SEGMENT, _REQUESTS)))
+
+
+def _json(tables: dict[str, tuple[Box, ...]]) -> str:
+    document = {
+        "rule_file_version": 3,
+        "module": "tuned",
+        "collectives": {
+            collective: [_communicators(collective, box) for box in found]
+            for collective, found in tables.items()
+        },
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _communicators(collective: str, box: Box) -> dict[str, Any]:
+    limits: dict[str, Any] = {"comm_size_min": box.ranks.low}
+    if box.ranks.high is not None:
+        limits["comm_size_max"] = box.ranks.high
+    factor = box.ranks.low if collective in _SUMMED else 1
+    return {**limits, "rules": [_json_rule(piece, factor) for piece in box.pieces if piece.candidate]}
+
+
+def _json_rule(piece: Piece, factor: int) -> dict[str, Any]:
+    assert piece.candidate is not None
+    rule: dict[str, Any] = {"msg_size_min": piece.start * factor}
+    rule["msg_size_max"] = "Inf" if piece.end is None else piece.end * factor - 1
+    rule["alg"] = piece.candidate.name
+    given = dict(piece.parameters)
+    for key, field in ((_FANOUT, "faninout"), (_SEGMENT, "seg_size"), (_REQUESTS, "reqs")):
+        if key in given:
+            rule[field] = int(given[key])
+    return rule

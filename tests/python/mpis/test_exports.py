@@ -1,0 +1,157 @@
+import json
+
+import pytest
+
+from mpiric.model.errors import MismatchError
+from mpiric.model.policy import Line, Policy, Span
+from mpiric.mpis import export
+
+GENERIC = json.dumps(
+    {
+        "collective=allreduce": {"comm_type=intra": {"algorithm=MPIR_Allreduce_intra_before": {}}},
+        "collective=alltoall": {"comm_type=intra": {"algorithm=MPIR_Alltoall_intra_before": {}}},
+        "collective=allgather": {"comm_type=intra": {"algorithm=MPIR_Allgather_intra_before": {}}},
+    }
+)
+CH4 = json.dumps(
+    {"collective=allreduce": {"comm_type=intra": {"composition=MPIDI_Allreduce_intra_composition_alpha": {}}}}
+)
+
+
+def policy(implementation: str, version: str, *lines: Line) -> Policy:
+    return Policy(implementation, version, lines)
+
+
+def line(collective: str, candidate: str, start: int = 0, end: int | None = None, **of) -> Line:
+    return Line(collective, candidate, ranks=of.get("ranks", Span(4, 4)), start=start, end=end)
+
+
+def walk(tree: dict, size: int, ranks: int, *, answers: dict[str, str] | None = None) -> str:
+    """What csel.c would find: the first condition that holds, and no way back out of it."""
+    for key, branch in tree.items():
+        if key.startswith(("algorithm=", "composition=")):
+            return key.partition("=")[2] + "".join(f" {parameter}" for parameter in branch)
+        word, _, limit = key.partition("<=")
+        number = {"comm_size": ranks, "total_msg_size": size * ranks, "avg_msg_size": size}.get(word)
+        given, _, value = key.partition("=")
+        holds = number <= int(limit) if limit and number is not None else value == "any"
+        if not holds and given.startswith("is_"):
+            holds = (answers or {}).get(given, "yes") == value
+        if holds:
+            return walk(branch, size, ranks, answers=answers)
+    raise AssertionError("a branch without an end")
+
+
+def mpich_tree(*lines: Line) -> dict:
+    return json.loads(export(policy("mpich", "5.0.2", *lines), (GENERIC, CH4)).files["mpich-coll.json"])
+
+
+def test_choices_are_grafted_into_mpichs_own_trees() -> None:
+    lines = (
+        line("allreduce", "library:recexch radix=4", 1024, 4096),
+        line("allgather", "library:ring", 100, 200),
+    )
+    tree = mpich_tree(*lines)
+    found = [
+        walk(tree["collective=allreduce"]["comm_type=intra"], size, 4) for size in (1023, 1024, 4095, 4096)
+    ]
+    chosen = "MPIR_Allreduce_intra_recexch k=4 single_phase_recv=0"
+    before = "MPIR_Allreduce_intra_before"
+    assert found == [before, chosen, chosen, before]
+    for ranks in (3, 5):
+        assert walk(tree["collective=allreduce"]["comm_type=intra"], 2000, ranks) == before
+    no = {"is_commutative": "no"}
+    assert walk(tree["collective=allreduce"]["comm_type=intra"], 2000, 4, answers=no) == before
+    gathered = tree["collective=allgather"]["comm_type=intra"]
+    assert walk(gathered, 150, 4) == "MPIR_Allgather_intra_ring"
+    assert walk(gathered, 99, 4) == walk(gathered, 200, 4) == "MPIR_Allgather_intra_before"
+
+
+def test_the_device_is_asked_for_its_flat_form_where_a_choice_was_made() -> None:
+    exported = export(policy("mpich", "5.0.2", line("allreduce", "library:ring", 1024)), (GENERIC, CH4))
+    tree = json.loads(exported.files["mpich-coll-ch4.json"])["collective=allreduce"]["comm_type=intra"]
+    assert walk(tree, 10, 4) == "MPIDI_Allreduce_intra_composition_alpha"
+    assert walk(tree, 2000, 4) == "MPIDI_Allreduce_intra_composition_beta"
+
+
+def test_an_alltoall_in_place_goes_on_as_before() -> None:
+    tree = mpich_tree(line("alltoall", "library:brucks"))["collective=alltoall"]["comm_type=intra"]
+    assert walk(tree, 10, 4, answers={"is_sendbuf_inplace": "no"}) == "MPIR_Alltoall_intra_brucks"
+    assert walk(tree, 10, 4, answers={"is_sendbuf_inplace": "yes"}) == "MPIR_Alltoall_intra_before"
+
+
+def test_an_mpich_without_trees_is_named() -> None:
+    with pytest.raises(MismatchError, match="decision trees"):
+        export(policy("mpich", "5.0.2", line("allreduce", "library:ring")), ())
+
+
+def test_open_mpis_rules_are_about_all_blocks_together_and_end_where_the_policy_ends() -> None:
+    exported = export(
+        policy(
+            "openmpi",
+            "5.0.11",
+            line("allgather", "library:ring", 100, 200),
+            line("bcast", "library:pipeline segment=65536", ranks=Span(2, 8)),
+            line("alltoall", "own:bruck"),
+        )
+    )
+    numbers = [
+        word
+        for row in exported.files["coll_tuned.rules"].splitlines()[1:]
+        for word in row.partition("#")[0].split()
+    ]
+    assert " ".join(numbers) == (
+        "2 "
+        "0 3  0 1 0 0 0 0 0  4 3 0 0 0 0 0 400 4 0 0 0 800 0 0 0 0  5 1 0 0 0 0 0 "
+        "7 3  0 1 0 0 0 0 0  2 1 0 3 0 65536 0  9 1 0 0 0 0 0"
+    ).replace("  ", " ")
+    assert exported.left_out == ("alltoall: own:bruck is mpiric's own",)
+
+
+def test_open_mpi_6_gets_names() -> None:
+    exported = export(policy("openmpi", "6.0.0", line("bcast", "library:pipeline segment=65536", 10, 20)))
+    document = json.loads(exported.files["coll_tuned.json"])
+    assert document["collectives"]["bcast"] == [
+        {
+            "comm_size_min": 4,
+            "comm_size_max": 4,
+            "rules": [{"msg_size_min": 10, "msg_size_max": 19, "alg": "pipeline", "seg_size": 65536}],
+        }
+    ]
+
+
+def test_open_mpi_4_has_no_requests_in_a_rule() -> None:
+    exported = export(policy("openmpi", "4.1.4", line("bcast", "library:pipeline")))
+    text = exported.files["coll_tuned.rules"]
+    assert "rule-file-version" not in text
+    assert "\n0 3 0 0\n" in text
+
+
+def test_intel_mpis_lists_cover_every_size() -> None:
+    exported = export(policy("intelmpi", "2021.19", line("allreduce", "library:ring", 4096, 16384)))
+    assert exported.variables == {"I_MPI_ADJUST_ALLREDUCE": "0:0-4095;8:4096-16383;0:16384-2147483647"}
+    two = export(
+        policy(
+            "intelmpi",
+            "2021.19",
+            line("allreduce", "library:ring"),
+            line("allreduce", "library:knomial", ranks=Span(8, 8)),
+        )
+    )
+    assert two.variables == {}
+    assert sorted(two.files) == ["intelmpi-4-ranks.sh", "intelmpi-8-ranks.sh"]
+
+
+def test_long_stretches_of_ranks_are_cut_where_sizes_are_of_all_together() -> None:
+    exported = export(
+        policy("openmpi", "5.0.11", line("allgather", "library:ring", 100, ranks=Span(2, None)))
+    )
+    rows = exported.files["coll_tuned.rules"].splitlines()
+    assert rows[rows.index("3 # ranks") + 3].startswith("300 4")
+    assert rows[rows.index("64 # ranks") + 3].startswith("6400 4")
+    assert "65 # ranks" not in rows
+
+
+def test_a_library_that_reads_no_such_file_is_named() -> None:
+    with pytest.raises(MismatchError, match="mvapich"):
+        export(policy("mvapich", "3.0", line("bcast", "library:binomial")))

@@ -1,0 +1,85 @@
+"""Under what a policy is exported to, each library really chooses that algorithm there, and only there.
+
+Sums of floating-point numbers tell: algorithms differ in the order in which they add.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.elf import read_embedded_texts
+from mpiric.model.candidates import candidates_of
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.policy import Line, Policy, Span
+from mpiric.mpis import export
+from mpiric.mpis._spelling._candidates import numbers
+
+SOURCE = Path(__file__).parent / "programs" / "order.c"
+RANKS = 4
+BELOW, INSIDE, ABOVE = "256", "8192", "65536"
+# Per library: an algorithm of each collective that adds otherwise than the default does at 8 KiB.
+CHOSEN = {
+    "mpich": {"allreduce": "ring"},
+    "openmpi": {"allreduce": "ring", "reduce": "binomial"},
+    "intelmpi": {"allreduce": "ring"},
+}
+
+
+@pytest.fixture
+def digests(mpi: MpiLibrary, mpi_run, environment: dict[str, str], tmp_path: Path):
+    """`digests(settings)` is (collective, size) → digest of the sum."""
+    if mpi.implementation not in CHOSEN:
+        pytest.skip(f"{mpi.implementation} reads no tuning file")
+    if mpi.implementation == "mpich" and numbers(mpi.version) < (5,):
+        pytest.skip("older trees name other algorithms")
+    compiler = mpi.compilers.get("c")
+    assert compiler, f"{mpi.label} has no C compiler"
+    program = tmp_path / "order"
+    with_mpi = {**environment, **mpi.environment}
+    subprocess.run([compiler, "-O1", SOURCE, "-o", program], check=True, timeout=120, env=with_mpi)
+
+    def run(settings: dict[str, str]) -> dict[tuple[str, str], str]:
+        crowded = {
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "I_MPI_WAIT_MODE": "1",
+            "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM": "mpir",
+            "MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM": "mpir",
+        }
+        done = mpi_run(mpi, RANKS, program, BELOW, INSIDE, ABOVE, env={**crowded, **settings})
+        assert done.returncode == 0, done.stderr
+        rows = [row.split() for row in done.stdout.splitlines()]
+        return {(collective, size): digest for collective, size, digest in rows}
+
+    return run
+
+
+def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_path: Path) -> None:
+    chosen = CHOSEN[mpi.implementation]
+    policy = Policy(
+        mpi.implementation,
+        mpi.version,
+        tuple(
+            Line(collective, f"library:{name}", ranks=Span(RANKS, RANKS), start=4096, end=16384)
+            for collective, name in chosen.items()
+        ),
+    )
+    forced: dict[str, str] = {}
+    for collective, name in chosen.items():
+        offered = candidates_of(mpi.implementation, collective, numbers(mpi.version))
+        forced.update(next(each for each in offered if each.name == name).environment)
+    exported = export(policy, read_embedded_texts(mpi.library, b'{"collective='))
+    assert exported.left_out == ()
+    for name, text in exported.files.items():
+        (tmp_path / name).write_text(text)
+    here = {variable: str(tmp_path / name) for variable, name in exported.by_file.items()}
+
+    by_default, by_force, by_file = digests({}), digests(forced), digests({**exported.variables, **here})
+
+    for collective in chosen:
+        assert by_force[collective, INSIDE] != by_default[collective, INSIDE], "the test would see nothing"
+        assert by_file[collective, INSIDE] == by_force[collective, INSIDE]
+        assert by_file[collective, BELOW] == by_default[collective, BELOW]
+        assert by_file[collective, ABOVE] == by_default[collective, ABOVE]

@@ -11,6 +11,7 @@ from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.workflows.policies import parse_share
 from mpiric.workflows.run import Prepared, RunRequest, prepare
 
 _EPILOG = """\b
@@ -19,6 +20,8 @@ Examples:
   mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
   mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of the same ABI family
   mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
+  mpiric run --policy-out learned.json -- mpiexec -n 64 ./app   tune its collectives while it runs
+  mpiric run --policy learned.json -- mpiexec -n 64 ./app       use what was learned, learn nothing
 """
 
 
@@ -28,6 +31,26 @@ Examples:
 @click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
 @click.option("--mpi", "mpi_label", metavar="NAME", help="Run under this MPI; see `mpiric mpi list`.")
 @click.option("--set", "settings", multiple=True, metavar="KNOB=VALUE", help="Set a knob by hand.")
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Collective algorithms by this policy; with --policy-out, learn what it does not cover.",
+)
+@click.option(
+    "--policy-out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Learn the best collective algorithms while the program runs, and save them here.",
+)
+@click.option(
+    "--learn-at-most", metavar="SHARE", help="Let learning lose this share of the time in collectives: 1%."
+)
+@click.option(
+    "--reproducible",
+    is_flag=True,
+    help="Only collective algorithms that reduce in the same order on every run and rank.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Do not say what is applied.")
 @click.option("--dry-run", is_flag=True, help="Print the command and environment; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON object.")
@@ -47,6 +70,10 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         store=given["store"],
         use_recipe=not given["no_recipe"],
         values=_values(given["settings"], given["mpi_label"]),
+        policy=given["policy"],
+        policy_out=given["policy_out"],
+        learn_at_most=parse_share(given["learn_at_most"]) if given["learn_at_most"] else "",
+        reproducible=given["reproducible"],
     )
     prepared = prepare(request, LocalHost())
     if given["dry_run"] or given["as_json"]:

@@ -31,4 +31,5 @@ class Recipe:
     reasons: Mapping[str, str] = field(default_factory=dict)  # knob → why it helps
     checked_output: str = "learned"  # "learned", "command" or "none"
     mpiric_version: str = ""
+    policy: tuple[str, ...] = ()  # lines of the flat policy that goes with `collectives = "policy"`
     format: int = FORMAT

@@ -91,6 +91,15 @@ class Allowed:
 
 
 @dataclass(frozen=True)
+class Tuner:
+    """The part of the runtime that chooses collective algorithms, as it can be given to the ranks."""
+
+    library: str = ""  # absolute path of the runtime for this MPI, "" when there is none that tunes
+    policy: str = ""  # absolute path of the flat policy to obey
+    settings: tuple[tuple[str, str], ...] = ()  # its other options
+
+
+@dataclass(frozen=True)
 class Situation:
     """Machine, job, library and observation together: the argument of every knob's functions."""
 
@@ -102,3 +111,4 @@ class Situation:
     allowed: Allowed = field(default_factory=Allowed)
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
+    tuner: Tuner = field(default_factory=Tuner)

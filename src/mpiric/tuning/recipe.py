@@ -21,6 +21,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
+from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.strict import Table
 
 _toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -28,6 +29,7 @@ _toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
 _MOST_KNOBS = 200
+_MOST_POLICY_LINES = 5000
 _KNOB = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 _HINT = "it was edited or damaged; tune again, or correct it by spec/formats/recipe.md"
 
@@ -72,6 +74,8 @@ def render_recipe(recipe: Recipe) -> str:
             "program": dict(fingerprint.program),
         },
     }
+    if recipe.policy:
+        document["policy"] = list(recipe.policy)
     if recipe.evidence is not None:
         document["evidence"] = _render_evidence(recipe.evidence)
     return tomli_w.dumps(document)
@@ -131,6 +135,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         reasons=top.table("reasons").text_map() if top.has("reasons") else {},
         checked_output=top.word("checked_output", ("learned", "command", "none")),
         mpiric_version=top.text("mpiric_version", default=""),
+        policy=_policy(top, where) if top.has("policy") else (),
         format=version,
     )
     top.nothing_else()
@@ -147,6 +152,13 @@ def _configuration(table: Table, check: Check) -> Configuration:
         if reason := check(knob, value):
             raise table.error(knob, reason)
     return Configuration.of(values)
+
+
+def _policy(top: Table, where: str) -> tuple[str, ...]:
+    """Checked as a policy of its own would be: it can choose among known algorithms and do nothing else."""
+    lines = top.texts("policy", most=_MOST_POLICY_LINES)
+    parse_flat("\n".join(lines).encode(), f"{where}: 'policy'")
+    return lines
 
 
 def _fingerprint(table: Table) -> Fingerprint:

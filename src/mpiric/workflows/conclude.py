@@ -141,6 +141,7 @@ def _save(course: Course, evidence: Evidence, directory: Path, also: Path | None
         reasons={name: _why(name, situation) for name, _ in evidence.configuration.items},
         checked_output=course.checked_output,
         mpiric_version=__version__,
+        policy=_policy(evidence.configuration, situation),
     )
     path = directory / file_name(recipe.name)
     write_recipe(path, recipe)
@@ -148,6 +149,13 @@ def _save(course: Course, evidence: Evidence, directory: Path, also: Path | None
         path = also / file_name(recipe.name) if also.is_dir() else also
         write_recipe(path, recipe)
     return str(path)
+
+
+def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:
+    """The lines that `collectives = "policy"` stands for."""
+    if configuration.as_dict().get("collectives") != "policy" or not situation.tuner.policy:
+        return ()
+    return tuple(Path(situation.tuner.policy).read_text(encoding="ascii").splitlines())
 
 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:

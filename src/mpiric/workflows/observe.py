@@ -14,6 +14,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.workflows.narrator import Narrator
+from mpiric.workflows.policies import tuner_for
 from mpiric.workflows.trials import Ran, Trials
 from mpiric.workflows.understand import (
     Understood,
@@ -149,6 +150,7 @@ def _situation(
         others=tuple(other for other in understood.others if other.library != mpi.library),
         allowed=allowed,
         inherited=inherited_settings(understood.job.environment),
+        tuner=tuner_for(mpi),
     )
 
 

@@ -1,21 +1,23 @@
 """Run a command with the recipe that fits it, under another MPI, or with knobs set by hand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Situation
 from mpiric.tuning.fingerprint import Severity, differences, fits
+from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store import default_store
 from mpiric.workflows.fingerprints import fingerprint
 from mpiric.workflows.observe import expected_situation
+from mpiric.workflows.policies import check_mpi, lay_out, read_policy, site_policy
 from mpiric.workflows.spelling import render
 from mpiric.workflows.understand import understand
 
@@ -31,6 +33,15 @@ class RunRequest:
     store: Path | None = None
     use_recipe: bool = True
     values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, over those of the recipe
+    policy: Path | None = None  # of collectives, in either form
+    policy_out: Path | None = None  # where the ranks write what they learned
+    learn_at_most: str = ""  # share of the time in collectives, "" for no bound
+    reproducible: bool = False
+
+    @property
+    def tunes_collectives(self) -> bool:
+        """Whether any of the options about collectives was given."""
+        return bool(self.policy or self.policy_out or self.learn_at_most or self.reproducible)
 
 
 @dataclass(frozen=True)
@@ -50,12 +61,16 @@ def prepare(request: RunRequest, host: Host) -> Prepared:
     everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)  # the recipe's maker allowed it
     situation = expected_situation(understood, host, everything)
     here = fingerprint(situation.job, situation.machine, situation.mpi, host)
-    configuration, path, words = Configuration(), "", list[str]()
+    recipe, path, words = None, "", list[str]()
     if request.recipe is not None:
-        configuration, path, words = _named(request.recipe, here)
+        recipe, path, words = _named(request.recipe, here)
     elif request.use_recipe:
-        configuration, path, words = _fitting(request.store or default_store(), here, situation)
-    values = {**request.values, **_mpi_label(request, situation)}
+        recipe, path, words = _fitting(request.store, here, situation)
+    configuration = recipe.configuration if recipe else Configuration()
+    situation = _with_policy_of(recipe, situation, request.store)
+    situation, collectives, more = _with_collectives(request, configuration, situation)
+    words += more
+    values = {**collectives, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == situation.mpi.label:
         values.pop("mpi")  # launcher and program have it anyhow
     for knob, value in values.items():
@@ -81,7 +96,47 @@ def check_value(knob: str, value: str) -> str:
     return next(iter(knobs.check_configuration({knob: value})), "")
 
 
-def _named(path: Path, here: Fingerprint) -> tuple[Configuration, str, list[str]]:
+def _with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None) -> Situation:
+    """The policy that a recipe carries, where rank 0 can read it."""
+    if recipe is None or not recipe.policy or not situation.tuner.library:
+        return situation
+    policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
+    return replace(situation, tuner=replace(situation.tuner, policy=lay_out(policy, store)))
+
+
+def _with_collectives(
+    request: RunRequest, configuration: Configuration, situation: Situation
+) -> tuple[Situation, dict[str, str], list[str]]:
+    """What the options about collectives ask for, or the site's policy where nobody asks for anything."""
+    tuner, words, policy = situation.tuner, list[str](), None
+    if not request.tunes_collectives:
+        site = site_policy(situation.mpi, request.environment)
+        taken = "collectives" in configuration.as_dict() or "collectives" in request.values
+        if site is None or taken or not request.use_recipe or not tuner.library:
+            return situation, {}, []
+        policy, value = read_policy(site), "policy"
+        words.append(f"collectives by this site's policy {site}")
+    else:
+        if not tuner.library:
+            raise NotFoundError(
+                f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
+                hint="install mpiric where a C++20 compiler is, or leave --policy and its like out",
+            )
+        policy = read_policy(request.policy) if request.policy else None
+        value = "policy" if request.policy and not request.policy_out else "online"
+    if policy is not None:
+        check_mpi(policy, situation.mpi, str(request.policy or site))
+        tuner = replace(tuner, policy=lay_out(policy, request.store))
+    settings = {
+        "MPIRIC_POLICY_OUT": str(request.policy_out.absolute()) if request.policy_out else "",
+        "MPIRIC_LEARN_AT_MOST": request.learn_at_most,
+        "MPIRIC_REPRODUCIBLE": "1" if request.reproducible else "",
+    }
+    tuner = replace(tuner, settings=tuple((name, text) for name, text in settings.items() if text))
+    return replace(situation, tuner=tuner), {"collectives": value}, words
+
+
+def _named(path: Path, here: Fingerprint) -> tuple[Recipe, str, list[str]]:
     recipe = read_recipe(path, check_value)
     found = differences(recipe.fingerprint, here)
     refused = [str(each) for each in found if each.severity is Severity.REFUSE]
@@ -90,23 +145,26 @@ def _named(path: Path, here: Fingerprint) -> tuple[Configuration, str, list[str]
             f"the recipe {path} is not for this: {'; '.join(refused)}",
             hint="tune this command: mpiric tune -- CMD",
         )
-    return recipe.configuration, str(path), [_applied(path, recipe), *_warnings(found)]
+    return recipe, str(path), [_applied(path, recipe), *_warnings(found)]
 
 
-def _fitting(store: Path, here: Fingerprint, situation: Situation) -> tuple[Configuration, str, list[str]]:
+def _fitting(
+    place: Path | None, here: Fingerprint, situation: Situation
+) -> tuple[Recipe | None, str, list[str]]:
     """The best fitting recipe of the store whose settings can be written here."""
+    store = place or default_store()
     found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, here))
     why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
     for path, recipe in found:
         try:
-            render(recipe.configuration, situation)
+            render(recipe.configuration, _with_policy_of(recipe, situation, place))
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
             continue
         warnings = _warnings(differences(recipe.fingerprint, here))
-        return recipe.configuration, str(path), [_applied(path, recipe), *warnings]
+        return recipe, str(path), [_applied(path, recipe), *warnings]
     near = _nearest(store, here)
-    return Configuration(), "", [why, *([near] if near else [])]
+    return None, "", [why, *([near] if near else [])]
 
 
 def _nearest(store: Path, here: Fingerprint) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 
@@ -31,10 +31,12 @@ from mpiric.workflows.fingerprints import job_identity, program_name
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import Objective
 from mpiric.workflows.observe import expected_situation, observe
+from mpiric.workflows.policies import lay_out, learned_file, read_policy
 from mpiric.workflows.spelling import can_be_written, render
 from mpiric.workflows.trials import Judge, Trials
 from mpiric.workflows.understand import Understood, understand
 
+_COLLECTIVES = "collectives"
 _PROOF_PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
 
 
@@ -90,6 +92,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
         budget.spend(len(observed.originals))
         course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
         try:
+            _learn_collectives(request, course, record, trials, budget, narrator)
             candidates = _search(request, course, trials, budget, narrator)
             _prove(request, course, candidates, trials, budget, narrator)
         except KeyboardInterrupt:
@@ -105,6 +108,32 @@ def _open(request: TuneRequest, understood: Understood) -> Tune:
     return store.create(
         program_name(understood.job), job, understood.job.argv, objective=request.objective.text
     )
+
+
+def _learn_collectives(
+    request: TuneRequest, course: Course, record: Tune, trials: Trials, budget: Budget, narrator: Narrator
+) -> None:
+    """One run in which the runtime learns which collective algorithms are best; what the search may then use.
+
+    Learning costs time, so this run competes with none; the policy it leaves is a value like any other.
+    """
+    situation = course.observed.situation
+    space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
+    if all(dimension.knob != _COLLECTIVES for dimension in space.dimensions):
+        return
+    narrator.phase("Learning its collectives")
+    learned = learned_file(record.path)
+    settings = (("MPIRIC_POLICY_OUT", str(learned)),)
+    learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
+    trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH).trial
+    budget.spend(1)
+    narrator.trial(trial, course.best, budget.remaining_s)
+    if not learned.is_file():
+        return
+    policy = read_policy(learned)
+    if policy.lines:
+        tuner = replace(situation.tuner, policy=lay_out(policy, record.path))
+        course.observed = replace(course.observed, situation=replace(situation, tuner=tuner))
 
 
 def _search(

@@ -17,7 +17,7 @@ from mpiric.model.machine import (
     Topology,
 )
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
+from mpiric.model.situation import Allowed, Observation, RankSeen, Situation, Tuner
 
 GIB = 1 << 30
 
@@ -140,6 +140,7 @@ def situation(
         others=others,
         nodes=nodes,
         inherited=inherited or {},
+        tuner=Tuner("/opt/mpiric/libmpiric.so", "/home/u/some.policy"),
     )
 
 

@@ -127,5 +127,5 @@ def spellers(newer: bool) -> dict[str, Callable[[str, Situation], Spelling | Non
             environment={"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS": value}
         ),
         "matching": lambda value, _: matching(value),
-        "collectives": lambda value, _: collectives(value),
+        "collective-component": lambda value, _: collectives(value),
     }

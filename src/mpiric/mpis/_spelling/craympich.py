@@ -50,7 +50,7 @@ _SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
     **_fabrics.spellers(),
     "single-copy": _single_copy,
     "single-copy-threshold": _single_copy_threshold,
-    "collectives": _collectives,
+    "collective-component": _collectives,
     "eager-network": _eager_network,
     "matching": _matching,
     "gpu-buffers": _gpu_buffers,

@@ -89,7 +89,7 @@ _SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
     "eager-network": lambda value, _: Spelling(environment=_fabrics.network_eager(value)),
     "node-buffers": _node_buffers,
     "memory-copy": _memory_copy,
-    "collectives": _collectives,
+    "collective-component": _collectives,
 }
 
 

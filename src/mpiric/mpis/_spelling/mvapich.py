@@ -47,7 +47,7 @@ _SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
     **_fabrics.spellers(),
     "waiting": _waiting,
     "single-copy": _single_copy,
-    "collectives": _collectives,
+    "collective-component": _collectives,
     "eager-node": _eager_node,
     "eager-network": _eager_network,
     "network-interface": _network_interface,

@@ -145,7 +145,7 @@ _SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
     "eager-network": _eager_network,
     "node-buffers": _node_buffers,
     "memory-copy": _memory_copy,
-    "collectives": _collectives,
+    "collective-component": _collectives,
     "mpi-io": _mpi_io,
     "collective-io": _collective_io,
 }

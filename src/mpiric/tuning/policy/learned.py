@@ -18,7 +18,7 @@ from mpiric.model.policy import (
     Named,
     Shape,
 )
-from mpiric.tuning.policy._files import read_bounded, write_whole
+from mpiric.tuning.policy.files import read_bounded, write_whole
 from mpiric.tuning.strict import Table
 
 _MOST_BYTES = 64 << 20

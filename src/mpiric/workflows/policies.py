@@ -1,0 +1,87 @@
+"""Collective policies on their way to the ranks: found, checked against the MPI, laid where rank 0 reads."""
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from mpiric.host.elf import read_embedded_texts
+from mpiric.host.native import native_part
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.policy import Policy
+from mpiric.model.situation import Tuner
+from mpiric.tuning.policy import condense, parse_flat, parse_learned, render_flat
+from mpiric.tuning.policy.files import read_bounded, write_whole
+from mpiric.tuning.store import default_store
+
+SWITCH = "MPIRIC_COLLECTIVES"
+_RUNTIME = "libmpiric.so"
+_SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
+_MOST_BYTES = 64 << 20
+
+
+def tuner_for(mpi: MpiLibrary) -> Tuner:
+    """The runtime for this MPI, if one is installed that knows the switch."""
+    try:
+        library = native_part(_RUNTIME, mpi.abi_families[0])
+    except NotFoundError:
+        return Tuner()
+    return Tuner(library) if read_embedded_texts(library, SWITCH.encode()) else Tuner()
+
+
+def read_policy(path: Path) -> Policy:
+    """A policy of either form: flat text, or the JSON of a learned one."""
+    data = read_bounded(path, "a policy", _MOST_BYTES)
+    if data.lstrip()[:1] == b"{":
+        return condense(parse_learned(data, str(path)))
+    return parse_flat(data, str(path))
+
+
+def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
+    """Raises MismatchError when the policy's names would mean something else under this library."""
+    major = policy.version.partition(".")[0]
+    if policy.implementation != mpi.implementation or major != mpi.version.partition(".")[0]:
+        raise MismatchError(
+            f"the policy {where} is for {policy.implementation} {policy.version}, and the program runs under "
+            f"{mpi.label}",
+            hint="make one for it: mpiric run --policy-out FILE -- CMD, or mpiric sweep",
+        )
+
+
+def learned_file(directory: Path) -> Path:
+    """Where the ranks of a tune leave what they learned."""
+    return directory / "learned.policy.json"
+
+
+def lay_out(policy: Policy, store: Path | None = None) -> str:
+    """Path of the flat text, named by what is in it, below the store: home directories reach every node."""
+    text = render_flat(policy)
+    place = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
+    if not place.is_file():
+        write_whole(place, text)
+    return str(place.absolute())
+
+
+def site_policy(mpi: MpiLibrary, environment: Mapping[str, str]) -> Path | None:
+    """The policy that the administrator put in place for this library, if there is one."""
+    directory = Path(environment.get("MPIRIC_POLICIES", _SITE))
+    path = directory / site_name(mpi.implementation, mpi.version)
+    return path if os.access(path, os.R_OK) else None
+
+
+def site_name(implementation: str, version: str) -> str:
+    """``openmpi-5.policy.json``."""
+    return f"{implementation}-{version.partition('.')[0]}.policy.json"
+
+
+def parse_share(text: str) -> str:
+    """``1%`` or ``0.01`` → ``0.01``. Raises MpiricError for what is no part of a whole."""
+    percent = text.endswith("%")
+    try:
+        share = float(text.removesuffix("%")) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise MpiricError(f"{text!r} is no share of the time in collectives", hint="for example 1%")
+    return f"{share:.6g}"

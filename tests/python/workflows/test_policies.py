@@ -1,0 +1,98 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.policy import Line, Policy
+from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.model.situation import Tuner
+from mpiric.tuning.policy import read_flat
+from mpiric.tuning.recipe import parse_recipe, render_recipe
+from mpiric.workflows.policies import check_mpi, lay_out, parse_share, read_policy, site_name, site_policy
+from mpiric.workflows.spelling import render
+
+from ..knobs.situations import MPIS, situation
+
+SPEC = Path(__file__).parents[3] / "spec" / "formats"
+HERE = situation(next(library for library in MPIS if library.label == "mpich-5.0.2"))
+POLICY = Policy("mpich", "5.0.2", (Line("bcast", "library:binomial"),))
+
+
+def test_both_forms_are_read_and_laid_out_as_text(tmp_path: Path) -> None:
+    learned = read_policy(SPEC / "policy.example.json")
+    assert [line.candidate for line in learned.lines] == ["library:ring"]
+    path = lay_out(learned, tmp_path)
+    assert read_flat(Path(path)) == learned
+    assert lay_out(learned, tmp_path) == path
+    assert lay_out(POLICY, tmp_path) != path
+
+
+@pytest.mark.parametrize(("text", "share"), [("1%", "0.01"), ("0.05", "0.05"), ("100%", "1")])
+def test_shares_are_read_as_percent_or_fraction(text: str, share: str) -> None:
+    assert parse_share(text) == share
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1%", "101%", "nan", "much", "inf"])
+def test_no_share_is_refused(text: str) -> None:
+    with pytest.raises(MpiricError, match="no share"):
+        parse_share(text)
+
+
+def test_a_policy_of_another_library_is_refused() -> None:
+    mpi = HERE.mpi
+    check_mpi(POLICY, replace(mpi, version="5.1"), "p")
+    with pytest.raises(MismatchError, match=r"mpich 5\.0\.2"):
+        check_mpi(POLICY, replace(mpi, version="4.0.2"), "p")
+
+
+def test_a_sites_policy_is_found_by_its_name(tmp_path: Path) -> None:
+    mpi = replace(HERE.mpi, version="5.0.2")
+    assert site_policy(mpi, {"MPIRIC_POLICIES": str(tmp_path)}) is None
+    path = tmp_path / site_name("mpich", "5.0.2")
+    path.write_text("{}")
+    assert site_policy(mpi, {"MPIRIC_POLICIES": str(tmp_path)}) == path
+
+
+def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
+    here = replace(HERE, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
+    launch = render(Configuration.of({"collectives": "policy"}), here)
+    line = launch.shell_line()
+    assert "MPIRIC_COLLECTIVES policy" in line or "MPIRIC_COLLECTIVES=policy" in line
+    assert "/p.policy" in line
+    assert "/lib/libmpiric.so" in line
+    with pytest.raises(MismatchError):
+        render(Configuration.of({"collectives": "policy"}), replace(here, tuner=Tuner("/lib/libmpiric.so")))
+
+
+def recipe(*lines: str) -> Recipe:
+    evidence = Evidence(Configuration(), Verdict.FASTER, 1.2, 1.1, 1.3, ((2.0, 1.0),), 0.99, 0.01, "decided")
+    return Recipe(
+        name="app",
+        configuration=Configuration.of({"collectives": "policy"}),
+        fingerprint=Fingerprint({}, {}, {}),
+        evidence=evidence,
+        command=("mpiexec", "app"),
+        created="2026-01-01T00:00:00Z",
+        policy=lines,
+    )
+
+
+def test_a_recipe_carries_its_policy_as_data() -> None:
+    lines = tuple((SPEC / "policy.example.txt").read_text().splitlines())
+    again = parse_recipe(render_recipe(recipe(*lines)).encode(), "r", lambda *_: "")
+    assert again.policy == lines
+
+
+@pytest.mark.parametrize("line", ["choose bcast * * * * * 0 * /tmp/evil.so", "set LD_PRELOAD /tmp/x"])
+def test_a_recipes_policy_can_only_choose_algorithms(line: str) -> None:
+    text = render_recipe(recipe("mpiric-policy 1", "mpi mpich 5.0.2", line))
+    with pytest.raises(MpiricError, match="line 3"):
+        parse_recipe(text.encode(), "r", lambda *_: "")
+
+
+def test_the_example_of_the_learned_form_is_json() -> None:
+    assert json.loads((SPEC / "policy.example.json").read_text())["mpiric_policy"] == 1

@@ -4,13 +4,19 @@ from pathlib import Path
 
 import click
 
+from mpiric import __version__
 from mpiric.cli._json import print_json
 from mpiric.cli._terminal import stdout_console
+from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
+from mpiric.report.policy_html import policy_html
+from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.workflows.report import PAGE, export_csv, load, load_two, write_comparison, write_report
+from mpiric.tuning.policy import merge, read_learned
+from mpiric.workflows.policies import export_policy, is_learned_policy
+from mpiric.workflows.report import PAGE, export_csv, load, load_two, write, write_comparison, write_report
 
 _EPILOG = """\b
 Examples:
@@ -18,6 +24,8 @@ Examples:
   mpiric report before after              what changed from one record to the other
   mpiric report lj --csv tables           calls.csv, traffic.csv, ranks.csv, …
   mpiric report lj --json | jq .p2p
+  mpiric report learned.json              a collective policy: who wins where, by how much
+  mpiric report a.json b.json --export site --html page.html   merged; in the MPI's own form as well
 """
 
 
@@ -26,12 +34,35 @@ Examples:
 @click.option(
     "--csv", "csv_directory", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables there."
 )
-@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Page of a comparison.")
-@click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR [DIR]", required=True)
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Page of a comparison, or of policies.",
+)
+@click.option(
+    "--export",
+    "export_directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write a policy there: merged, as the runtime reads it, and in the MPI library's own form.",
+)
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR|POLICY…", required=True)
 def command(
-    records: tuple[Path, ...], *, as_json: bool, csv_directory: Path | None, page: Path | None
+    records: tuple[Path, ...],
+    *,
+    as_json: bool,
+    csv_directory: Path | None,
+    page: Path | None,
+    export_directory: Path | None,
 ) -> None:
-    """Explain the record that `mpiric profile` left in DIR, or compare two records."""
+    """Explain the record that `mpiric profile` left in DIR, compare two, or show collective policies."""
+    if all(is_learned_policy(place) for place in records):
+        _policies(records, page, export_directory, as_json=as_json)
+        return
+    if export_directory is not None:
+        raise MpiricError("--export is for collective policies", hint="mpiric report POLICY --export DIR")
     if len(records) > 2:
         raise MpiricError("a report is about one record, or compares two", hint="mpiric report DIR [DIR]")
     if len(records) == 2:
@@ -49,6 +80,19 @@ def command(
         print_json(profile_json(profile))
     else:
         print_profile(profile, stdout_console(), str(written or ""))
+
+
+def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | None, *, as_json: bool) -> None:
+    learned = merge([read_learned(place) for place in places])
+    if page is not None:
+        click.echo(f"wrote {write(page, policy_html(learned, __version__))}", err=True)
+    words = export_policy(learned, directory, LocalHost()) if directory is not None else []
+    if as_json:
+        print_json(policy_json(learned))
+    else:
+        print_policy(learned, stdout_console())
+    for sentence in words:
+        click.echo(sentence, err=True)
 
 
 def _compare(first: Path, second: Path, page: Path | None, *, as_json: bool) -> None:

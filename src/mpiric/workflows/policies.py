@@ -4,14 +4,24 @@ import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 
+from mpiric import mpis
 from mpiric.host.elf import read_embedded_texts
+from mpiric.host.host import Host
 from mpiric.host.native import native_part
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import Policy
+from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.model.situation import Tuner
-from mpiric.tuning.policy import condense, parse_flat, parse_learned, render_flat
+from mpiric.tuning.policy import (
+    condense,
+    parse_flat,
+    parse_learned,
+    render_flat,
+    without_own,
+    write_learned,
+)
 from mpiric.tuning.policy.files import read_bounded, write_whole
 from mpiric.tuning.store import default_store
 
@@ -19,6 +29,7 @@ SWITCH = "MPIRIC_COLLECTIVES"
 _RUNTIME = "libmpiric.so"
 _SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
 _MOST_BYTES = 64 << 20
+_HEAD_BYTES = 4096
 
 
 def tuner_for(mpi: MpiLibrary) -> Tuner:
@@ -36,6 +47,45 @@ def read_policy(path: Path) -> Policy:
     if data.lstrip()[:1] == b"{":
         return condense(parse_learned(data, str(path)))
     return parse_flat(data, str(path))
+
+
+def is_learned_policy(path: Path) -> bool:
+    """Whether a file looks like the JSON of a learned policy (it may still be a damaged one)."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return b'"mpiric_policy"' in file.read(_HEAD_BYTES)
+
+
+def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
+    """Merged JSON, flat text and the library's own form into ``directory``; how to use them, in sentences.
+
+    Where mpiric's own algorithms win, the library's form takes the best of the library's.
+    """
+    name = site_name(learned.implementation, learned.version)
+    write_learned(directory / name, learned)
+    write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
+    words = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
+    exported = mpis.export(condense(without_own(learned)), _decision_trees(learned, host))
+    for file, text in exported.files.items():
+        write_whole(directory / file, text)
+    by_file = {variable: str((directory / file).absolute()) for variable, file in exported.by_file.items()}
+    settings = {**exported.variables, **by_file}
+    lines = "".join(f"export {variable}={quote(value)}\n" for variable, value in settings.items())
+    if lines:
+        write_whole(directory / "collectives.sh", lines)
+        words.append(f"without mpiric: source {directory / 'collectives.sh'}")
+    return [*words, *(f"left out: {sentence}" for sentence in exported.left_out)]
+
+
+def _decision_trees(learned: LearnedPolicy, host: Host) -> tuple[str, ...]:
+    """What the library of this version has built in, if it keeps such a thing as text."""
+    if learned.implementation != "mpich":
+        return ()
+    found = [
+        mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == ("mpich", learned.version)
+    ]
+    return read_embedded_texts(found[0].library, b'{"collective=') if found else ()
 
 
 def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:

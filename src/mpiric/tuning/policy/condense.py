@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from mpiric.model.policy import ANY, LearnedKey, LearnedPolicy, Line, Policy, Shape, Span
+from mpiric.model.policy import ANY, LIBRARY, LearnedKey, LearnedPolicy, Line, Named, Policy, Shape, Span
 from mpiric.tuning.policy.merge import least_everywhere, merged_keys, pooled_times
 
 
@@ -24,6 +24,18 @@ def condense(learned: LearnedPolicy) -> Policy:
         narrow += _joined([_line(collective, key.shape, key) for key in own])
         wide += _joined([_line(collective, shape, key) for key in common])
     return Policy(learned.implementation, learned.version, (*narrow, *wide))
+
+
+def without_own(learned: LearnedPolicy) -> LearnedPolicy:
+    """The same with the best of the library's own candidates wherever mpiric's was chosen."""
+    return replace(learned, keys=tuple(_of_library(key) for key in learned.keys))
+
+
+def _of_library(key: LearnedKey) -> LearnedKey:
+    if Named.parse(key.candidate).origin == LIBRARY:
+        return key
+    left = {each.name: each.median_s for each in key.candidates if Named.parse(each.name).origin == LIBRARY}
+    return replace(key, candidate=min(left, key=lambda name: left[name]) if left else LIBRARY)
 
 
 def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey]]:

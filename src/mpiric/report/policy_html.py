@@ -1,0 +1,54 @@
+"""A learned policy as one self-contained page: the gain over sizes, and every candidate's times."""
+
+from importlib.resources import files
+from math import log2
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from mpiric.model.policy import LearnedKey, LearnedPolicy
+from mpiric.report._amounts import seconds
+from mpiric.report.policy_text import cells, legend, overall_gain, pictures, sizes
+
+_WIDTH, _HEIGHT, _LEFT = 640, 180, 44
+
+
+def policy_html(learned: LearnedPolicy, version: str) -> str:
+    """The whole page."""
+    templates = files("mpiric.report").joinpath("templates")
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    groups: dict[tuple[str, str], list[LearnedKey]] = {}
+    for key in learned.keys:
+        groups.setdefault((key.collective, str(key.shape)), []).append(key)
+    return made.from_string(templates.joinpath("policy.html").read_text(encoding="utf-8")).render(
+        one=learned,
+        gain=overall_gain(learned),
+        legend=legend(learned),
+        pictures=pictures(learned),
+        plots=[(*group, *_plot(keys)) for group, keys in groups.items()],
+        keys=[(key, sizes(key), cells(key)) for key in learned.keys],
+        seconds=seconds,
+        version=version,
+        css=Markup(templates.joinpath("page.css").read_text(encoding="utf-8")),  # noqa: S704 our own file
+    )
+
+
+def _plot(keys: list[LearnedKey]) -> tuple[list[tuple[str, str]], float]:
+    """Name and SVG points of each candidate: its time ÷ the library's over log₂ of the size; the largest."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for key in sorted(keys, key=lambda key: key.start):
+        own = key.time_of("library")
+        for each in key.candidates if own and own.median_s > 0 else ():
+            assert own is not None
+            lines.setdefault(each.name, []).append((log2(max(key.start, 1)), each.median_s / own.median_s))
+    points = [point for line in lines.values() for point in line]
+    if not points:
+        return [], 1.0
+    last = max(1.0, *(at for at, _ in points))
+    top = min(2.0, max(1.05, *(ratio for _, ratio in points)))
+
+    def place(at: float, ratio: float) -> str:
+        across = _LEFT + at / last * (_WIDTH - _LEFT - 10)
+        return f"{across:.1f},{_HEIGHT - 20 - min(ratio, top) / top * (_HEIGHT - 30):.1f}"
+
+    return [(name, " ".join(place(*point) for point in line)) for name, line in lines.items()], top

@@ -297,6 +297,20 @@ def test_a_program_that_replaces_malloc_keeps_one_heap(shop: Workshop) -> None:
         shop.same_everywhere("fat", "fine\n")
 
 
+def test_common_and_weak_symbols_are_one_in_every_variant(shop: Workshop) -> None:
+    shop.write(
+        a_c="#include <stdio.h>\nint shared;\nint tall[4];\nvoid b(void);\nextern int absent __attribute__((weak));\n"
+        '__attribute__((weak)) const char *name(void) { return "weak"; }\n'
+        '__attribute__((weak)) const char *alone(void) { return "alone"; }\n'
+        'int main(void) { b(); printf("%d %d %s %s %d\\n", shared, tall[9], name(), alone(), &absent == 0); return 0; }\n',
+        b_c='int shared;\nint tall[16];\nconst char *name(void) { return "strong"; }\nvoid b(void) { shared = 5; tall[9] = 7; }\n',
+    )
+    for flags in ((), ("-rdynamic",), ("-static",)):
+        shop.plain("gcc", "-O2", "-fcommon", *flags, "a.c", "b.c", "-o", "plain")
+        shop.fat("cc", "-O2", "-fcommon", *flags, "a.c", "b.c", "-o", "fat")
+        shop.same_everywhere("fat", shop.run("plain"))
+
+
 def test_wrapped_symbols_are_wrapped_once(shop: Workshop) -> None:
     shop.write(
         main_c="#include <stdio.h>\n#include <stdlib.h>\nvoid *__real_malloc(size_t n);\nstatic int calls;\n"

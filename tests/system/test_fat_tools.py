@@ -133,6 +133,57 @@ def test_dependencies_are_written_for_the_object_that_was_asked_for(tmp_path: Pa
     assert (tmp_path / "d/sub.d").read_text() == "d/sub.o: a.c\n"
 
 
+def test_dependencies_of_a_program_are_written_beside_it(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    (tmp_path / "d").mkdir()
+    assert run_mpiric("cc", "-MMD", "a.c", "-o", "d/prog.x").returncode == 0
+    assert (tmp_path / "d/prog.d").read_text() == "d/prog.x: a.c\n"
+    assert run_mpiric("cc", "-MMD", "a.c").returncode == 0
+    assert (tmp_path / "a.d").read_text() == "a.o: a.c\n"
+    assert run_mpiric("cc", "-MMD", "-MF", "deps", "-MT", "this", "a.c", "-o", "prog").returncode == 0
+    assert (tmp_path / "deps").read_text() == "this: a.c\n"
+
+
+def test_features_that_the_code_does_not_use_are_not_asked_of_a_cpu(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    (tmp_path / "keys.c").write_text(
+        "#ifdef __PKU__\n#include <immintrin.h>\nunsigned keys(void) { return _rdpkru_u32(); }\n"
+        "#else\nunsigned keys(void) { return 0; }\n#endif\n"
+    )
+
+    def needs(*sources: str) -> set[str]:
+        words = ["--targets", "skylake_avx512", "-O3", *sources, "-o", "fat"]
+        assert run_mpiric("cc", "gcc", *words).returncode == 0
+        told = json.loads(run_mpiric("inspect", "--json", "fat").stdout)["variants"][0]
+        assert "pku" in told["made_for"]
+        return set(told["needs"])
+
+    assert "pku" not in needs("a.c")
+    assert "avx512f" in needs("a.c")
+    assert "pku" in needs("a.c", "keys.c")
+
+
+@pytest.mark.requires("clang", "clang++")
+def test_clang_builds_fat_programs_and_says_what_it_cannot(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    (tmp_path / "b.cc").write_text(
+        "#include <cstdio>\n#include <stdexcept>\nint main() {\n"
+        '  try { throw std::out_of_range("range"); } catch (const std::exception &e) { std::puts(e.what()); }\n}\n'
+    )
+    for verb, compiler, source in (("cc", "clang", "a.c"), ("cxx", "clang++", "b.cc")):
+        subprocess.run([compiler, "-O2", source, "-o", "plain"], cwd=tmp_path, check=True)
+        plain = subprocess.run(["./plain"], cwd=tmp_path, capture_output=True, text=True).stdout
+        done = run_mpiric(verb, compiler, "-O2", "-flto", source, "-o", "fat")
+        assert done.returncode == 0, done.stderr
+        assert "-flto is left out" in done.stderr
+        assert len(json.loads(run_mpiric("inspect", "--json", "fat").stdout)["variants"]) == 4
+        for target in ("x86_64", "x86_64_v2", ""):
+            fat = subprocess.run(
+                ["./fat"], cwd=tmp_path, capture_output=True, text=True, env={"MPIRIC_TARGET": target}
+            )
+            assert fat.stdout == plain, fat.stderr
+
+
 @pytest.mark.requires("ccache")
 def test_a_compiler_cache_below_serves_every_variant(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text(PROGRAM)
@@ -201,3 +252,13 @@ def test_every_compiler_is_tried_and_one_is_recommended(tmp_path: Path, run_mpir
     }
     assert told["best"]
     assert not (tmp_path / "a").exists()
+
+
+def test_a_run_teaches_a_second_build(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
+    words = ["--try-compilers", "--feedback", "--json", "--repeats", "1"]
+    told = json.loads(run_mpiric("build", *words, "--run", "./a", "--", "make").stdout)
+    learned = {row["label"]: row for row in told["attempts"] if row["flag_set"] == "feedback"}
+    assert learned["gcc feedback"]["agrees"]
+    assert run_mpiric("build", *words, "--", "make").returncode == 120

@@ -1,11 +1,11 @@
 """Every compiler of this machine with every sensible set of flags, put under a build of its own mind."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric.build.compilers import families
+from mpiric.build.compilers import CompilerFamily, families
 
 LANGUAGES = ("c", "cxx", "fortran")
 _NAMES = {
@@ -19,6 +19,7 @@ _WRAPPED = {
     "fortran": ("FC", "F77", "F90", "OMPI_FC", "MPICH_FC", "MPICH_F90", "I_MPI_FC", "I_MPI_F90"),
 }
 FLAG_SETS = ("default", "good", "flexible", "strict")
+FEEDBACK = "feedback"  # good flags, and what a first run of the program taught the compiler
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Candidate:
     programs: Mapping[str, str]
     flags: tuple[str, ...]
     vectorisation: tuple[str, ...]
+    training: tuple[str, ...] = ()  # flags of a first build that is run to teach the second; none: one build
+    merge: tuple[str, ...] = ()  # command that makes one profile of what all runs of the first wrote
 
     @property
     def label(self) -> str:
@@ -42,8 +45,11 @@ class Candidate:
         return self.flag_set == "flexible"
 
 
-def candidates(path: str) -> tuple[Candidate, ...]:
-    """Those whose C compiler is found on ``path``, one per real program, general families first."""
+def candidates(path: str, profile: Path | None = None) -> tuple[Candidate, ...]:
+    """Those whose C compiler is found on ``path``, one per real program, general families first.
+
+    With a directory for profiles, one more of each that learns from a run.
+    """
     found: list[Candidate] = []
     seen: set[str] = set()
     for name, family in reversed(families().items()):
@@ -61,22 +67,41 @@ def candidates(path: str) -> tuple[Candidate, ...]:
         for flag_set in FLAG_SETS:
             flags = tuple(facts["flag_sets"][flag_set])
             found.append(Candidate(name, flag_set, programs, flags, family.words("vectorisation")))
+        if profile is not None:
+            found.append(_learning(name, family, programs, profile / name))
     return tuple(found)
+
+
+def _learning(name: str, family: CompilerFamily, programs: Mapping[str, str], profile: Path) -> Candidate:
+    sets = family.facts["flag_sets"]
+
+    def words(key: str) -> tuple[str, ...]:
+        return tuple(str(word).format(profile=profile) for word in sets.get(key, ()))
+
+    return Candidate(
+        name,
+        FEEDBACK,
+        programs,
+        (*sets["good"], *words("feedback_use")),
+        family.words("vectorisation"),
+        (*sets["good"], *words("feedback_make")),
+        words("feedback_merge"),
+    )
 
 
 def _first(names: tuple[str, ...], path: str) -> str:
     return next((found for name in names if (found := shutil.which(name, path=path))), "")
 
 
-def shims(candidate: Candidate, place: Path) -> Mapping[str, str]:
-    """Scripts under the usual compilers' names that run the candidate with its flags last; the environment.
+def shims(candidate: Candidate, place: Path, flags: Sequence[str]) -> Mapping[str, str]:
+    """Scripts under the usual compilers' names that run the candidate with ``flags`` last; the environment.
 
     A makefile that says ``gcc`` gets the candidate, and so does an MPI's compiler wrapper.
     """
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     environment: dict[str, str] = {}
     for language, program in candidate.programs.items():
-        words = " ".join(f"'{flag}'" for flag in (*candidate.flags, *candidate.vectorisation))
+        words = " ".join(f"'{flag}'" for flag in (*flags, *candidate.vectorisation))
         for name in _NAMES[language]:
             script = place / name
             script.write_text(f'#!/bin/sh\nexec {program} "$@" {words}\n')

@@ -63,7 +63,17 @@ def words_for(command: Command, source: Source) -> tuple[str, ...]:
         and word not in ("-c", "-o", "-shared", "-rdynamic", "-s")
         and not (word.startswith("-o") and command.output and word == f"-o{command.output}")
     ]
-    return (*kept, "-c")
+    return (*kept, *_dependency_words(command, source), "-c")
+
+
+def _dependency_words(command: Command, source: Source) -> list[str]:
+    """Where a compiler that is to link too writes what a source depends on, and how it calls what depends."""
+    if command.mode is Mode.COMPILE or not {"-MD", "-MMD"}.intersection(command.words):
+        return []
+    beside = Path(command.output) if command.output else Path(Path(source.path).stem).with_suffix(".o")
+    words = [] if command.option("-MF") else ["-MF", str(beside.with_suffix(".d"))]
+    named = command.option("-MT") or command.option("-MQ")
+    return words if named else [*words, "-MT", str(beside)]
 
 
 def compile_source(

@@ -40,7 +40,9 @@ class ObjectEditor:
         self._symbols_at = next((s.number for s in elf.sections if s.kind == SHT_SYMTAB), 0)
         table = elf.sections[self._symbols_at]
         self._symbols = bytearray(elf.contents(table)) if self._symbols_at else bytearray()
-        self._strings = bytearray(elf.contents(elf.sections[table.link])) if self._symbols_at else bytearray()
+        self._strings_at = table.link if self._symbols_at else 0
+        own = self._strings_at != self._names_at  # Clang keeps the names of sections and symbols in one table
+        self._strings = bytearray(elf.contents(elf.sections[self._strings_at])) if own else self._names
         self._extension = next((s for s in elf.sections if s.kind == SHT_SYMTAB_SHNDX), None)
         self._wide = bytearray(elf.contents(self._extension)) if self._extension else bytearray()
 
@@ -109,7 +111,8 @@ class ObjectEditor:
         grown = [(self._names_at, bytes(self._names)), *self._appended]
         if self._symbols_at:
             grown.append((self._symbols_at, bytes(self._symbols)))
-            grown.append((self.elf.sections[self._symbols_at].link, bytes(self._strings)))
+            if self._strings_at != self._names_at:
+                grown.append((self._strings_at, bytes(self._strings)))
         if self._extension:
             grown.append((self._extension.number, bytes(self._wide)))
         for index, contents in grown:

@@ -134,6 +134,19 @@ def _fold(word: str, names: Sequence[str], machine: str, reading: _Reading) -> N
         reading.sentences.append(f"{word} becomes a target of its own beside the others: {', '.join(new)}")
 
 
+def without_intermediate(wishes: Wishes, flags: Sequence[str]) -> Wishes:
+    """Without the ``flags`` by which a compiler writes intermediate code where an ELF object should be."""
+    found = [word for word in wishes.words if word.partition("=")[0] in flags]
+    if not found or not wishes.targets:
+        return wishes
+    sentence = (
+        f"{found[0]} is left out: this compiler's intermediate code cannot carry variants (GCC's can); "
+        "each variant is optimised file by file"
+    )
+    words = tuple(word for word in wishes.words if word not in found)
+    return wishes._replace(words=words, sentences=(*wishes.sentences, sentence))
+
+
 def from_environment(wishes: Wishes, options: Mapping[str, str], environ: Mapping[str, str]) -> Wishes:
     """The switches that are not targets."""
     return wishes._replace(

@@ -20,16 +20,24 @@ from mpiric.workflows.build import Advice, Attempt, Request, try_all
     "--try-compilers", is_flag=True, required=True, help="Build with every compiler and flag set found."
 )
 @click.option("--try-mpis", is_flag=True, help="And with every MPI library that has compiler wrappers.")
+@click.option("--feedback", is_flag=True, help="Also with what a run of a first build teaches each compiler.")
 @click.option("--run", "run", default="", help="Command in the built tree that is checked and timed.")
 @click.option("--repeats", default=5, show_default=True, help="Timed runs of each, interleaved.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.argument("build", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
-    build: tuple[str, ...], run: str, repeats: int, *, try_compilers: bool, try_mpis: bool, as_json: bool
+    build: tuple[str, ...],
+    run: str,
+    repeats: int,
+    *,
+    try_compilers: bool,
+    try_mpis: bool,
+    feedback: bool,
+    as_json: bool,
 ) -> None:
     """Build a copy of this directory with each compiler, check that results agree, time them, recommend."""
     del try_compilers  # required: there is no other way to build yet, and its name says what happens
-    request = Request(build, run, repeats, try_mpis, Path.cwd())
+    request = Request(build, run, repeats, try_mpis, Path.cwd(), feedback)
     advice = try_all(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
     if as_json:
         print_json(

@@ -18,10 +18,11 @@ from mpiric.workflows.verify import Cell, Request, verify
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="\b\nExamples:\n  mpiric verify ./lmp --args '-in in.lj'\n"
-    "  mpiric verify --ranks 4 --network eth0 ./cg.A",
+    "  mpiric verify --ranks 4 --hosts n1,n2 --network eth0 --network ib0 ./cg.A",
 )
 @click.option("--ranks", default=2, show_default=True, help="Ranks of each run.")
-@click.option("--network", "interfaces", multiple=True, help="Interface to try too; default lo.")
+@click.option("--network", "interfaces", multiple=True, help="Network interface to try too; default lo.")
+@click.option("--hosts", default="", help="Hosts (n1,n2,…) to spread the ranks over, on each --network.")
 @click.option("--cpu", "cpus", multiple=True, help="QEMU's name of a CPU to try; default all it has.")
 @click.option(
     "--mpi", "mpis", multiple=True, help="An MPI to try, as `mpiric mpi list` names it; default all."
@@ -36,6 +37,7 @@ def command(
     arguments: tuple[str, ...],
     ranks: int,
     interfaces: tuple[str, ...],
+    hosts: str,
     cpus: tuple[str, ...],
     mpis: tuple[str, ...],
     timeout_s: float,
@@ -43,7 +45,11 @@ def command(
     exact: bool,
     as_json: bool,
 ) -> int:
-    """Run EXE on every CPU (emulated where it is not here) × MPI × network, and print the matrix."""
+    """Run EXE on every CPU (emulated where it is not here) × MPI × network, and print the matrix.
+
+    A network is this host's shared memory, and TCP through each --network: between the --hosts, or on this
+    host alone when none are given. The hosts must see EXE and the current directory.
+    """
     own, words = _own_options(arguments)
     request = Request(
         exe=exe,
@@ -54,6 +60,7 @@ def command(
         rounding=not exact,
         cpus=cpus,
         mpis=mpis,
+        hosts=tuple(host for host in hosts.split(",") if host),
     )
     as_json = as_json or own
     cells = verify(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))

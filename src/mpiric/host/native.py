@@ -25,11 +25,12 @@ def native_part(name: str, family: AbiFamily | None = None) -> str:
 
 
 @contextlib.contextmanager
-def library_under_name(library: str, soname: str) -> Iterator[str]:
+def library_under_name(library: str, soname: str, inside: str | None = None) -> Iterator[str]:
     """A directory for LD_LIBRARY_PATH where a library answers to the soname that native parts ask for.
 
-    Debian's MPICH is ``libmpich.so.12`` and otherwise the same ABI as ``libmpi.so.12``.
+    Debian's MPICH is ``libmpich.so.12`` and otherwise the same ABI as ``libmpi.so.12``. ``inside`` is a
+    directory that other hosts see too; without it the directory is among the temporary ones.
     """
-    with tempfile.TemporaryDirectory(prefix="mpiric-") as directory:
+    with tempfile.TemporaryDirectory(prefix=".mpiric-" if inside else "mpiric-", dir=inside) as directory:
         (Path(directory) / soname).symlink_to(library)
         yield directory

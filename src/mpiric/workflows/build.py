@@ -12,7 +12,7 @@ from pathlib import Path
 from mpiric.build.candidates import Candidate, candidates, shims
 from mpiric.host.host import Host
 from mpiric.host.toolchain import Finished, Toolchain
-from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 from mpiric.tuning.equivalence import Expectation, learn
@@ -29,6 +29,7 @@ class Request:
     repeats: int
     try_mpis: bool
     root: Path
+    feedback: bool = False  # also build twice, the second time with what a run of the first taught
 
 
 @dataclass
@@ -61,14 +62,16 @@ class Advice:
 def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[[str], None]) -> Advice:
     """Build with each, check the answers against the first, time them interleaved."""
     path = toolchain.environ.get("PATH", "")
-    found = candidates(path)
-    if not found:
+    if request.feedback and not request.run:
+        raise MpiricError("feedback comes from a run, and none is given", hint="add --run COMMAND")
+    if not candidates(path):
         raise NotFoundError("no compiler that mpiric knows is on PATH", hint="apt-get install gcc")
     mpis: Sequence[MpiLibrary | None] = (
         [m for m in find_mpis(host) if m.compilers] if request.try_mpis else [None]
     )
     with tempfile.TemporaryDirectory(prefix="mpiric-build-") as name:
         attempts: list[Attempt] = []
+        found = candidates(path, Path(name, "profiles") if request.feedback else None)
         for number, (mpi, candidate) in enumerate((m, c) for m in mpis or [None] for c in found):
             attempt = _build(request, candidate, mpi, Path(name, str(number)), toolchain)
             watch(f"{attempt.label}: {'built' if attempt.built else attempt.sentence}")
@@ -88,7 +91,7 @@ def _build(
 ) -> Attempt:
     tree = place / "tree"
     shutil.copytree(request.root, tree, symlinks=True)
-    environment = dict(shims(candidate, place / "bin"))
+    environment = dict(shims(candidate, place / "bin", candidate.training or candidate.flags))
     directories = [str(place / "bin")]
     if mpi:
         directories += [*mpi.search_path, str(Path(mpi.launcher).parent)]
@@ -96,6 +99,13 @@ def _build(
         environment["LD_LIBRARY_PATH"] = ":".join(mpi.library_path)
     environment["PATH"] = ":".join([*directories, toolchain.environ.get("PATH", "")])
     done = _in(tree, request.build, environment, toolchain)
+    if candidate.training and done.status == 0:
+        done = _learn_from_run(request, candidate, tree, environment, toolchain)
+        if done.status == 0:
+            shutil.rmtree(tree)
+            shutil.copytree(request.root, tree, symlinks=True)  # profiles go by the path of the objects
+            shims(candidate, place / "bin", candidate.flags)
+            done = _in(tree, request.build, environment, toolchain)
     said = done.stdout.decode(errors="replace") + done.words
     label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
     attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", done.status == 0)
@@ -103,6 +113,16 @@ def _build(
     attempt.vectorised = sum("vectorized" in line for line in said.splitlines())
     attempt.tree, attempt.environment = tree, environment
     return attempt
+
+
+def _learn_from_run(
+    request: Request, candidate: Candidate, tree: Path, environment: Mapping[str, str], toolchain: Toolchain
+) -> Finished:
+    """Run the instrumented program once, and make one profile of what it wrote."""
+    done = _in(tree, ("sh", "-c", request.run), environment, toolchain)
+    if done.status == 0 and candidate.merge:
+        done = _in(tree, candidate.merge, environment, toolchain)
+    return done
 
 
 def _check(request: Request, built: Sequence[Attempt], toolchain: Toolchain) -> None:

@@ -48,6 +48,8 @@ def build(
         targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
     wishes = reading.read(expanded, targets, driver.identity.machine)
     wishes = reading.from_environment(wishes, options, toolchain.environ)
+    if any(word.startswith(("-flto", "-ipo")) for word in wishes.words):  # else the families need not be read
+        wishes = reading.without_intermediate(wishes, driver.family.words("intermediate"))
     return _build(driver, wishes)
 
 

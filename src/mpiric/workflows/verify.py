@@ -17,7 +17,9 @@ from mpiric.host.elf import read_elf
 from mpiric.host.host import Host
 from mpiric.host.native import library_under_name
 from mpiric.host.toolchain import Finished, Toolchain
+from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError, ProgramFailedError
+from mpiric.model.job import Meaning
 from mpiric.mpis import abi_of_program, find_mpis
 from mpiric.tuning.equivalence import Expectation, learn
 
@@ -57,6 +59,7 @@ class Request:
     rounding: bool  # variants may differ in the last digits
     cpus: tuple[str, ...] = ()  # emulated ones to try, all when empty
     mpis: tuple[str, ...] = ()  # labels or implementations to try, all when empty
+    hosts: tuple[str, ...] = ()  # ranks are spread over them on a network; this host alone when empty
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,11 @@ class _Run:
     network: Network
     cpu: str  # "" is native
     baseline: bool = False  # forced, to see whose fault an illegal instruction is
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Where the ranks of this run are, empty for this host alone."""
+        return self.request.hosts if self.network.interface else ()
 
 
 def verify(
@@ -155,11 +163,28 @@ def _execute(run: _Run) -> tuple[Finished, float]:
     emulator = [f"qemu-{_machine(request.exe)}", "-cpu", run.cpu] if run.cpu else []
     program = [*emulator, str(request.exe.resolve()), *request.arguments]
     with _environment(run) as environment:
-        launcher = [run.server.library.launcher, "-n", str(request.ranks)] if run.server else []
+        launcher = _launcher(run, environment)
         limit = ["timeout", "-k", "5", str(request.timeout_s)]
         start = time.monotonic()
         done = run.toolchain.run([*limit, *launcher, *program], environment=environment)
         return done, time.monotonic() - start
+
+
+def _launcher(run: _Run, environment: Mapping[str, str]) -> list[str]:
+    """The words before the program; on several hosts ranks are told each variable that we set."""
+    if run.server is None:
+        return []
+    library, ranks = run.server.library, run.request.ranks
+    write = dialects()[library.dialect].write
+    words = [library.launcher, *(write[Meaning.RANKS]((str(ranks),)) or ())]
+    if run.hosts:
+        on_each = -(-ranks // len(run.hosts))
+        words += write[Meaning.HOSTS]((",".join(f"{host}:{on_each}" for host in run.hosts),)) or ()
+        for name, value in environment.items():
+            words += (write[Meaning.ENVIRONMENT]((name, value)) or ()) if name != "PATH" else ()
+        if Meaning.BINDING in write:  # hosts of a virtual cluster share their CPUs
+            words += write[Meaning.BINDING](("none",)) or ()
+    return words
 
 
 def _machine(exe: Path) -> str:
@@ -186,7 +211,8 @@ def _environment(run: _Run) -> Iterator[Mapping[str, str]]:
         if run.server.how is Serving.BY_NAME:
             elf = read_elf(str(run.request.exe))
             soname = mpi_sonames(elf.needed if elf else ())[0]
-            directories.insert(0, stack.enter_context(library_under_name(library.library, soname)))
+            seen = str(Path.cwd()) if run.hosts else None
+            directories.insert(0, stack.enter_context(library_under_name(library.library, soname, seen)))
             directories.extend(_beside(library.library))
         environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
         yield environment

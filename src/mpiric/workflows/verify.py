@@ -204,8 +204,12 @@ def _environment(run: _Run) -> Iterator[Mapping[str, str]]:
     library, ours = run.server.library, run.toolchain.environ
     environment |= library.environment
     environment |= run.network.environment(library.implementation, library.transports) or {}
-    path = [*library.search_path, str(Path(library.launcher).parent), ours.get("PATH", "")]
-    environment["PATH"] = ":".join(path)
+    path, beside = ours.get("PATH", ""), str(Path(library.launcher).parent)
+    if beside not in path.split(
+        ":"
+    ):  # a directory that is there keeps its place: the user's ssh may come before
+        path = f"{beside}:{path}"
+    environment["PATH"] = ":".join([*library.search_path, path])
     with contextlib.ExitStack() as stack:
         directories = [*library.library_path, str(Path(library.library).parent)]
         if run.server.how is Serving.BY_NAME:

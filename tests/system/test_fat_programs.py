@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501 — sources of other languages stand in it as they are
 
+import random
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -92,6 +93,29 @@ def test_a_variant_this_cpu_cannot_run_is_not_taken_by_name(shop: Workshop) -> N
     shop.write(which_c=WHICH_C, main_c=MAIN_C)
     shop.fat("cc", "-O2", "main.c", "which.c", "-o", "prog")
     assert shop.run("prog", cpu="Nehalem", target="x86_64_v3") == "v2\n"
+
+
+def test_a_machine_with_odd_features_hidden_never_meets_an_instruction_it_lacks(shop: Workshop) -> None:
+    second = ("popcnt", "sse4.1", "sse4.2", "ssse3", "cx16", "lahf-lm")
+    third = ("avx", "avx2", "bmi1", "bmi2", "fma", "movbe", "f16c", "abm", "xsave")
+    shop.write(
+        which_c=WHICH_C,
+        main_c="#include <stdio.h>\nconst char *which(void);\nstatic double x[999], y[999];\n"
+        "__attribute__((constructor)) static void fill(void) { for (int i = 0; i < 999; i++) x[i] = 0.5 * i; }\n"
+        "int main(void) {\n  double s = 0;\n  for (int i = 0; i < 999; i++) y[i] += 3 * x[i];\n"
+        '  for (int i = 0; i < 999; i++) s += y[i];\n  printf("%s %.1f\\n", which(), s);\n  return 0;\n}\n',
+    )
+    shop.fat("cc", "-O3", "main.c", "which.c", "-o", "prog")
+    rng = random.Random(7)
+    for _ in range(16):
+        hidden = [name for name in second + third if rng.random() < rng.choice((0.02, 0.1, 0.4))]
+        said = shop.run("prog", cpu=",".join(["max", *(f"-{name}" for name in hidden)])).split()
+        lost_second, lost_third = set(hidden).intersection(second), set(hidden).intersection(third)
+        assert said[0] in {"base"} | ({"v2"} if not lost_second else set()) | (
+            {"v3"} if not hidden else set()
+        )
+        assert said[0] == "v3" or lost_second or lost_third
+        assert said[1] == "747751.5"
 
 
 def test_objects_archives_and_thin_archives_carry_their_variants(shop: Workshop) -> None:

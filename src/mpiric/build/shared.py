@@ -37,7 +37,9 @@ def link_shared(driver: Driver, command: Command) -> Linked:
                 return Linked(done.status, f"{words}mpiric: the variant {target}:\n{done.words}")
             _lay_out(inner / output.name, output, GLIBC_LEVELS[target])
     left = [target for target in others if target not in GLIBC_LEVELS]
-    return Linked(0, words, tuple(others), (_sentence(output, left),) if left else ())
+    return Linked(
+        0, words, tuple(others), (_sentence(output, left, only=len(left) == len(others)),) if left else ()
+    )
 
 
 def _lay_out(made: Path, output: Path, level: str) -> None:
@@ -57,9 +59,10 @@ def _soname(library: Path) -> str:
     return elf.soname if elf else ""
 
 
-def _sentence(output: Path, left: list[str]) -> str:
+def _sentence(output: Path, left: list[str], only: bool) -> str:  # noqa: FBT001
     levels = ", ".join(GLIBC_LEVELS)
+    what = "and only the baseline is built" if only else "and that is left out"
     return (
-        f"{output.name} is a shared library: the loader chooses by level, so {', '.join(left)} is not used "
-        f"for it (targets that are: {levels})"
+        f"{output.name} is a shared library: the loader knows no variant for {', '.join(left)}, {what} "
+        f"(it chooses among {levels})"
     )

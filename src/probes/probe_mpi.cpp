@@ -3,8 +3,11 @@
 //   mpiexec -n 2 probe-mpi                     what every rank runs under
 //   mpiexec -n 2 probe-mpi affinity            where every rank may run
 //   mpiexec -n 2 probe-mpi pingpong [BYTES…]   latency and bandwidth, rank 0 with the last rank
+//   mpiexec -n 4 probe-mpi fabric [BYTES…]     which way messages take, and how fast, for each class of pairs
 #include "probe_mpi.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +18,7 @@
 namespace {
 
 using mpiric::probes::print_affinity;
+using mpiric::probes::print_fabric;
 using mpiric::probes::print_identity;
 using mpiric::probes::print_pingpong;
 
@@ -35,7 +39,7 @@ std::optional<std::vector<std::size_t>> sizes_of(int argc, char** argv) {
 }
 
 int explain() {
-    std::fputs("usage: probe-mpi [identity | affinity | pingpong [BYTES...]]\n", stderr);
+    std::fputs("usage: probe-mpi [identity | affinity | pingpong [BYTES...] | fabric [BYTES...]]\n", stderr);
     return usage;
 }
 
@@ -47,14 +51,18 @@ int answer(std::string_view question, int argc, char** argv, int thread_level) {
         return print_affinity();
     }
     const auto sizes = sizes_of(argc, argv);
-    return sizes ? print_pingpong(*sizes) : explain();
+    if (!sizes) {
+        return explain();
+    }
+    return question == "fabric" ? print_fabric(*sizes) : print_pingpong(*sizes);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string_view question = argc > 1 ? argv[1] : "identity";
-    if (question != "identity" && question != "affinity" && question != "pingpong") {
+    constexpr std::array<std::string_view, 4> questions{"identity", "affinity", "pingpong", "fabric"};
+    if (std::find(questions.begin(), questions.end(), question) == questions.end()) {
         return explain();
     }
     // The highest level is asked for only where it is the answer: it slows down messages.

@@ -16,4 +16,8 @@ int print_affinity();
 // One line a size: messages between rank 0 and the last rank.
 int print_pingpong(const std::vector<std::size_t>& sizes_bytes);
 
+// Lines of five kinds: "rank" where each sits, "pair" a line a size and class of pairs, "moved" what each
+// class used, "network" plain TCP over each network between two nodes, "copy" the memory's own speed.
+int print_fabric(const std::vector<std::size_t>& sizes_bytes);
+
 }  // namespace mpiric::probes

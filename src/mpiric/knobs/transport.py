@@ -128,8 +128,10 @@ def _interface_applies(situation: Situation) -> Applicability:
 
 
 def _interface_promise(situation: Situation) -> Promise:
-    fastest = networks(situation)[:1]
-    first = tuple(nic.name for nic in fastest)
+    names = {nic.name for nic in networks(situation)}
+    if measured := tuple(name for name in situation.observation.networks if name in names):
+        return Promise(0.9, f"plain TCP between two of the nodes is best over {measured[0]}", measured[:1])
+    first = tuple(nic.name for nic in networks(situation)[:1])
     return Promise(0.8, "on two networks the library's own choice had 100 times the latency", first)
 
 

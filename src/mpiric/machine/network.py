@@ -53,16 +53,30 @@ def _rdma_device(host: Host, name: str) -> Nic:
 
     rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", text("ports/1/rate"))
     link = text("ports/1/link_layer")
-    kind = "omni-path" if name.startswith("hfi1") else "roce" if link == "Ethernet" else "infiniband"
     return Nic(
         name=name,
-        kind=kind,
+        kind=_rdma_kind(
+            name, host.real_path(f"{_RDMA}/{name}/device/driver").rpartition("/")[2], text("node_type"), link
+        ),
         speed_mbit=int(float(rate[1]) * 1000) if rate else 0,
         mtu=0,
         up="ACTIVE" in text("ports/1/state"),
         addresses=(),
         numa_node=_node(text("device/numa_node")),
     )
+
+
+def _rdma_kind(name: str, driver: str, node_type: str, link: str) -> str:
+    """Adapters that share the verbs interface of the kernel and are driven by different libraries."""
+    if name.startswith("hfi1"):
+        return "omni-path"
+    if name.startswith("qib"):
+        return "truescale"
+    if driver == "efa" or name.startswith("efa"):
+        return "efa"
+    if "RNIC" in node_type:
+        return "iwarp"
+    return "roce" if link == "Ethernet" else "infiniband"
 
 
 def _node(text: str) -> int:

@@ -109,7 +109,7 @@ class Nic:
     """One network interface."""
 
     name: str
-    kind: str  # "ethernet", "infiniband", "omni-path", "slingshot", "roce", "ipoib", "loopback", "virtual"
+    kind: str  # "loopback", or one of fabric/networks.toml: "ethernet", "infiniband", "omni-path", ...
     speed_mbit: int  # 0 when the kernel does not say
     mtu: int
     up: bool

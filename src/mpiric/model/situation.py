@@ -37,6 +37,9 @@ class Observation:
     mpi_calls: frozenset[str] = frozenset()  # MPI functions it can call ("mpi_allreduce"); empty: unknown
     mpi_names: frozenset[str] = frozenset()  # MPI libraries it asks for ("libmpi.so.12"); empty: unknown
     mpi_nailed: str = ""  # the MPI library that an RPATH binds it to, "" when the library path decides
+    networks: tuple[
+        str, ...
+    ] = ()  # by plain TCP between two of the nodes, the best first; empty: not measured
 
     @property
     def oversubscribed(self) -> bool:

@@ -149,6 +149,7 @@ def _situation(
         observation=observation,
         others=tuple(other for other in understood.others if other.library != mpi.library),
         allowed=allowed,
+        nodes=understood.nodes,
         inherited=inherited_settings(understood.job.environment),
         tuner=tuner_for(mpi),
     )

@@ -26,6 +26,7 @@ from mpiric.workflows.choose import (
 )
 from mpiric.workflows.conclude import conclude
 from mpiric.workflows.course import Course
+from mpiric.workflows.fabric_probe import with_networks
 from mpiric.workflows.findings import findings_of
 from mpiric.workflows.fingerprints import job_identity, program_name
 from mpiric.workflows.narrator import Narrator
@@ -89,6 +90,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
         observed = observe(
             trials, understood, host, request.allowed, narrator, compare=request.compare_output
         )
+        observed = with_networks(observed, host, narrator)
         budget.spend(len(observed.originals))
         course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
         try:

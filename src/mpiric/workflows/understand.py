@@ -12,6 +12,7 @@ from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Observation
 from mpiric.workflows.interchange import ready_to_serve
+from mpiric.workflows.nodes import node_count
 from mpiric.workflows.singletons import singletons, start_alone
 
 
@@ -23,6 +24,7 @@ class Understood:
     machine: Machine
     mpi: MpiLibrary | None
     others: tuple[MpiLibrary, ...]
+    nodes: int = 1
 
 
 def understand(
@@ -52,7 +54,7 @@ def understand(
     if mpi is not None and program_abi is not None and program_abi not in mpi.abi_families:
         raise singletons(job, mpi, program_abi, libraries)
     others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
-    return Understood(job, read_machine(host, working_directory), mpi, others)
+    return Understood(job, read_machine(host, working_directory), mpi, others, node_count(job, host))
 
 
 def resolve_mpi(understood: Understood, observation: Observation, host: Host) -> MpiLibrary:

@@ -53,3 +53,16 @@ def test_bridges_and_tunnels_are_virtual(host_with):
 
 def test_without_sysfs_there_is_no_nic(host_with):
     assert read_nics(host_with({})) == ()
+
+
+def test_adapters_behind_the_verbs_interface_are_told_apart(host_with):
+    """Names and drivers as the kernel's drivers of these adapters give them."""
+    files = {
+        "/sys/class/infiniband/qib0/ports/1/rate": "40 Gb/sec (4X QDR)\n",
+        "/sys/class/infiniband/rdmap0s6/ports/1/state": "4: ACTIVE\n",
+        "/sys/class/infiniband/cxgb4_0/node_type": "4: RNIC\n",
+        "/sys/class/infiniband/cxgb4_0/ports/1/link_layer": "Ethernet\n",
+    }
+    links = {"/sys/class/infiniband/rdmap0s6/device/driver": "/sys/bus/pci/drivers/efa"}
+    kinds = {nic.name: nic.kind for nic in read_nics(host_with(files, links=links))}
+    assert kinds == {"qib0": "truescale", "rdmap0s6": "efa", "cxgb4_0": "iwarp"}

@@ -1,0 +1,99 @@
+"""Kinds of network: which transports drive them well, which badly, and why; the data is networks.toml."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+
+from mpiric.model.finding import Finding
+from mpiric.model.machine import Nic
+
+_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+# What a job should use first, where a node has several.
+_RANKS = (
+    "slingshot",
+    "omni-path",
+    "truescale",
+    "infiniband",
+    "efa",
+    "roce",
+    "iwarp",
+    "ipoib",
+    "ethernet",
+    "virtual",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of network."""
+
+    name: str
+    native: tuple[str, ...]
+    inferior: Mapping[str, str] = field(default_factory=dict)  # pattern → why it is slow
+    choose: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # implementation → knob → value
+    share: float = 1.0
+    latency_us: float = 0.0
+    source: str = ""
+
+    def is_native(self, transport: str) -> bool:
+        """Whether any of the transports named (``rc_mlx5, cma``) drives this network as it is meant."""
+        return any(fnmatchcase(name, pattern) for name in _names(transport) for pattern in self.native)
+
+    def objection(self, transport: str) -> str:
+        """Why a transport is a bad way to use this network; "" when nothing is known against it."""
+        if self.is_native(transport):
+            return ""
+        for pattern, why in self.inferior.items():
+            if any(fnmatchcase(name, pattern) for name in _names(transport)):
+                return why
+        return ""
+
+
+def _names(transport: str) -> list[str]:
+    return [name for name in transport.replace(";", ", ").split(", ") if name] + [transport]
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Every kind by its name, the ones to prefer first."""
+    text = files("mpiric.fabric").joinpath("networks.toml").read_text(encoding="utf-8")
+    tables = _toml.loads(text)
+    return {name: _kind(name, tables[name]) for name in sorted(tables, key=_RANKS.index)}
+
+
+def _kind(name: str, table: Mapping[str, object]) -> Kind:
+    values = dict(table)
+    native = values.pop("native")
+    assert isinstance(native, list)
+    return Kind(name, tuple(native), latency_us=values.pop("latency"), **values)  # type: ignore[arg-type]
+
+
+def best_network(nics: Iterable[Nic]) -> Nic | None:
+    """The interface or adapter that a job between nodes should use, as far as its kind and rate tell."""
+    usable = [nic for nic in nics if nic.up and nic.kind in kinds()]
+    return min(usable, key=lambda nic: (_RANKS.index(nic.kind), -nic.speed_mbit, nic.name), default=None)
+
+
+def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Finding | None:
+    """The complaint when messages between nodes take a way that the node's best network is not made for."""
+    nic = best_network(nics)
+    if nic is None or not transport:
+        return None
+    kind = kinds()[nic.kind]
+    why = kind.objection(transport)
+    if not why:
+        return None
+    values = kind.choose.get(implementation, {})
+    better = (
+        " ".join(f"{knob}={value}" for knob, value in values.items()) or f"one of {', '.join(kind.native)}"
+    )
+    return Finding(
+        id="network-misdriven",
+        says=f"{transport} carries the messages between nodes on a machine with {nic.kind}",
+        evidence=f"{nic.name} ({nic.kind}): {why} [{kind.source}]",
+        fix=f"choose {better}",
+    )

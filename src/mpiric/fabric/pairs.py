@@ -1,0 +1,154 @@
+"""Words, bytes and times of every way → one report for each class of pairs, and what is wrong with it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mpiric.fabric.networks import kinds, misdriven
+from mpiric.fabric.seen import carriers, contradiction, in_words
+from mpiric.fabric.verdict import times_us, winners
+from mpiric.model.configuration import Configuration
+from mpiric.model.fabric import (
+    Alternative,
+    Moved,
+    PairClass,
+    PairReport,
+    Path,
+    PlainNetwork,
+    Probe,
+    Way,
+    Words,
+)
+from mpiric.model.finding import Finding
+from mpiric.model.machine import Nic
+
+_SLOWER = 1.2  # times: from here on a better way is told as a warning
+_FAR_BELOW = 0.5  # of what the network gives plain TCP
+
+Heard = Mapping[Configuration, Words]
+
+
+def pair_reports(
+    nics: Sequence[Nic], words: Words, ways: Sequence[Way], heard: Heard
+) -> tuple[PairReport, ...]:
+    """One for each class that the job has, nearest first; ``ways`` holds the library's own among others."""
+    default = next(way for way in ways if way.is_default)
+    present = [c for c in PairClass if default.probes and c in default.probes[0].points]
+    return tuple(_report(pair_class, nics, words, ways, heard, default) for pair_class in present)
+
+
+def _report(
+    pair_class: PairClass, nics: Sequence[Nic], words: Words, ways: Sequence[Way], heard: Heard, default: Way
+) -> PairReport:
+    probe = default.probes[0]
+    moved, path = probe.moved.get(pair_class, Moved()), words.paths.get(pair_class, Path())
+    carried = carriers(moved, probe.networks) if pair_class is PairClass.OTHER_NODE else {}
+    times = times_us(default.probes, pair_class)
+    disagreement = contradiction(path, carried)
+    return PairReport(
+        pair_class=pair_class,
+        layer=words.layer,
+        transport=_transport(pair_class, path, moved, carried),
+        devices=tuple(carried) or path.devices,
+        why=(*words.why, *([disagreement] if disagreement else [])) if _is_remote(pair_class) else (),
+        seen=in_words(pair_class, moved, carried),
+        latency_us=times[min(times)],
+        bandwidth_mb_s=_bandwidth(times),
+        possible=_possible(pair_class, nics, probe, tuple(carried) or path.devices),
+        alternatives=tuple(_alternatives(pair_class, ways, heard)),
+        winners=winners([way for way in ways if way.is_default or pair_class in way.about], pair_class),
+    )
+
+
+def _is_remote(pair_class: PairClass) -> bool:
+    return pair_class is PairClass.OTHER_NODE
+
+
+def _bandwidth(times: Mapping[int, float]) -> float:
+    return max(times) / times[max(times)]
+
+
+def _transport(pair_class: PairClass, path: Path, moved: Moved, carried: Mapping[str, int]) -> str:
+    """As the library says it; else as it shows."""
+    if path.transport:
+        return path.transport
+    if pair_class is PairClass.SELF:
+        return "self"
+    if not _is_remote(pair_class):
+        return "shared memory" if moved.shared else "unknown"
+    return "tcp" if moved.sockets and carried else "unknown"
+
+
+def _possible(pair_class: PairClass, nics: Sequence[Nic], probe: Probe, devices: Iterable[str]) -> str:
+    """``plain TCP over eth0: 1117 µs, 12 MB/s; its link: 1000 Mbit/s``."""
+    if not _is_remote(pair_class):
+        return f"one core copies {probe.copy_mb_s:.0f} MB/s" if probe.copy_mb_s else ""
+    plain = {network.name: network for network in probe.networks}
+    known = {nic.name: nic for nic in nics}
+    return "; ".join(filter(None, (_device(name.split(":")[0], plain, known) for name in devices)))
+
+
+def _device(name: str, plain: Mapping[str, PlainNetwork], known: Mapping[str, Nic]) -> str:
+    parts = []
+    if name in plain:
+        network = plain[name]
+        parts.append(f"plain TCP {network.latency_us:.1f} µs, {network.bandwidth_mb_s:.0f} MB/s")
+    nic = known.get(name)
+    if nic and nic.speed_mbit and nic.kind in kinds() and nic.kind != "virtual":  # whose rate is made up
+        expected_mb_s = nic.speed_mbit / 8 * kinds()[nic.kind].share
+        parts.append(f"its link of {nic.speed_mbit} Mbit/s should give {expected_mb_s:.0f} MB/s")
+    return f"{name}: {', '.join(parts)}" if parts else ""
+
+
+def _alternatives(pair_class: PairClass, ways: Sequence[Way], heard: Heard) -> Iterator[Alternative]:
+    for way in ways:
+        times = times_us(way.probes, pair_class)
+        if way.is_default or pair_class not in way.about:
+            continue
+        path = heard.get(way.configuration, Words()).paths.get(pair_class, Path())
+        probe = way.probes[0] if way.probes else Probe()
+        moved = probe.moved.get(pair_class, Moved())
+        carried = carriers(moved, probe.networks) if _is_remote(pair_class) else {}
+        yield Alternative(
+            way.configuration,
+            _transport(pair_class, path, moved, carried),
+            tuple(carried) or path.devices,
+            times[min(times)] if times else 0.0,
+            _bandwidth(times) if times else 0.0,
+            way.refused,
+        )
+
+
+def warnings_of(nics: Sequence[Nic], implementation: str, pairs: Sequence[PairReport]) -> tuple[Finding, ...]:
+    """What is wrong with the ways that the library chose, the costliest kinds first."""
+    return tuple(finding for pair in pairs for finding in _warnings(nics, implementation, pair))
+
+
+def _warnings(nics: Sequence[Nic], implementation: str, pair: PairReport) -> Iterator[Finding]:
+    better = max(pair.winners, key=lambda winner: winner.gain, default=None)
+    if _is_remote(pair.pair_class) and better and better.gain >= _SLOWER and better.configuration:
+        own_us, over = better.latency_us * better.gain, ", ".join(pair.devices) or pair.transport
+        yield Finding(
+            "slower-transport",
+            f"the library's own choice between nodes is up to {better.gain:.3g} times slower than another",
+            f"{better.size_bytes} bytes take {own_us:.1f} µs over {over}, "
+            f"and {better.latency_us:.1f} µs with {better.configuration}",
+            f"set {better.configuration}: `mpiric tune` proves it for the program",
+        )
+    if not _is_remote(pair.pair_class):
+        return
+    if len(pair.devices) > 1 and pair.seen:
+        yield Finding(
+            "several-networks",
+            "messages between nodes are spread over several networks: the slowest decides",
+            pair.seen,
+            "keep the library on one: the knob network-interface",
+        )
+    if found := misdriven(pair.transport, nics, implementation):
+        yield found
+    for sentence in pair.why:
+        if sentence.startswith("the library says"):
+            yield Finding(
+                "words-and-bytes-differ",
+                sentence,
+                pair.seen,
+                "believe the bytes; name the network explicitly",
+            )

@@ -1,0 +1,69 @@
+"""Ways measured → which is faster, for which message size, by how much.
+
+Every comparison is of the fastest batches: what a transport can do shows there, while medians on a busy node
+show the scheduler. A way counts as better overall by the geometric mean over message sizes, as no size is
+known to matter more.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.fabric import PairClass, Probe, Way, Winner
+
+_NOTICEABLE = 1.05  # below that the library's own way is named the fastest
+
+
+def times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, float]:
+    """Message size → fastest one way over all runs."""
+    best: dict[int, float] = {}
+    for probe in probes:
+        for point in probe.points.get(pair_class, ()):
+            known = best.get(point.size_bytes, point.latency_us_min)
+            best[point.size_bytes] = min(known, point.latency_us_min)
+    return best
+
+
+def gain(default: Mapping[int, float], other: Mapping[int, float]) -> float:
+    """How many times faster, geometric mean over the sizes that both have; 1 when there are none."""
+    ratios = [default[size] / other[size] for size in default if size in other]
+    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else 1.0
+
+
+def gain_of(default: Sequence[Probe], other: Sequence[Probe], classes: Iterable[PairClass]) -> float:
+    """The same over several classes of pairs, each counting once."""
+    gains = [gain(times_us(default, c), times_us(other, c)) for c in classes]
+    return exp(sum(map(log, gains)) / len(gains)) if gains else 1.0
+
+
+def best_way(ways: Sequence[Way], classes: Sequence[PairClass], at_least: float) -> Way | None:
+    """The way with the largest gain over the library's own; None when none gains ``at_least``.
+
+    Of ways within two percent of the best, the one that sets fewest knobs.
+    """
+    default = next(way for way in ways if way.is_default)
+    gains = {
+        way.configuration: gain_of(default.probes, way.probes, classes)
+        for way in ways
+        if way.probes and not way.is_default
+    }
+    top = max(gains.values(), default=1.0)
+    if top < at_least:
+        return None
+    close = [way for way in ways if gains.get(way.configuration, 0.0) > top / 1.02]
+    return min(close, key=lambda way: (len(way.configuration.items), -gains[way.configuration]))
+
+
+def winners(ways: Sequence[Way], pair_class: PairClass) -> tuple[Winner, ...]:
+    """The fastest way for each message size, smallest size first."""
+    default = next(way for way in ways if way.is_default)
+    own = times_us(default.probes, pair_class)
+    found = []
+    for size, time_us in sorted(own.items()):
+        best, configuration = time_us, Configuration()
+        for way in ways:
+            other = times_us(way.probes, pair_class).get(size)
+            if other is not None and other < best and time_us / other > _NOTICEABLE:
+                best, configuration = other, way.configuration
+        found.append(Winner(size, configuration, best, time_us / best))
+    return tuple(found)

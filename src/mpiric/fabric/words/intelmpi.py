@@ -1,0 +1,30 @@
+"""Intel MPI: ``I_MPI_DEBUG=5`` prints the provider and, newer ones, the interface each rank is pinned to."""
+
+import re
+
+from mpiric.model.fabric import PairClass, Path, Words
+
+IMPLEMENTATIONS = ("intelmpi",)
+ASK = {"I_MPI_DEBUG": "5"}
+
+_PROVIDER = re.compile(r"MPI startup\(\): libfabric provider: (\S+)")
+_VERSION = re.compile(r"MPI startup\(\): libfabric (?:loaded|version): (\S+)")
+_PINNED = re.compile(r"MPI startup\(\): \d+ +\d+ +([A-Za-z]\S*)\s*$", re.M)
+_SHM = re.compile(r"MPI startup\(\): shm segment size|MPI startup\(\): (?:Load|File).*shm-ofi")
+_FORCED = re.compile(r"MPI startup\(\): (I_MPI_(?:FABRICS|OFI_PROVIDER|SHM)=\S+)")
+
+
+def recognise(text: str) -> Words:
+    """The provider between nodes, and its interface."""
+    provider = _PROVIDER.search(text)
+    if not provider:
+        return Words()
+    pinned = tuple(dict.fromkeys(_PINNED.findall(text)))
+    version = _VERSION.search(text)
+    why = [f"told {setting}" for setting in dict.fromkeys(_FORCED.findall(text))]
+    if version:
+        why.append(f"libfabric {version[1]} offers {provider[1]} first")
+    paths = {PairClass.OTHER_NODE: Path(provider[1], pinned)}
+    if _SHM.search(text):
+        paths |= {c: Path("shared memory") for c in (PairClass.SAME_NUMA, PairClass.SAME_NODE)}
+    return Words("fabrics shm:ofi" if len(paths) > 1 else "fabrics ofi", paths, tuple(why), provider[1])

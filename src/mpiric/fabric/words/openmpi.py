@@ -1,0 +1,82 @@
+"""Open MPI: ``hook_comm_method`` prints a table of connections, the frameworks tell how they were selected.
+
+The table names, for pairs on one host and on two, the point-to-point component and what it uses: a BTL, an
+MTL, or (from UCX 1.14 on) UCX's transports and devices.
+"""
+
+import re
+
+from mpiric.model.fabric import PairClass, Path, Words
+
+IMPLEMENTATIONS = ("openmpi",)
+ASK = {
+    "OMPI_MCA_hook_comm_method_display": "mpi_init",
+    "OMPI_MCA_pml_base_verbose": "10",
+    "OMPI_MCA_mtl_base_verbose": "10",
+    "OMPI_MCA_btl_base_verbose": "30",
+}
+_SUMMARY = re.compile(r"Connection summary: \((\w+)\)\s+on-host: +(.*?)\n\s+off-host: +(.*?)\n")
+_SELECTED = re.compile(r"selected (\w+) best priority (\d+)")
+_PRIORITY = re.compile(r"select: init returned priority (\d+)")
+_FAILED = re.compile(
+    r"select: (?:init returned failure for component (\w+)|init of component (\w+) returned failure)"
+)
+_MTL = re.compile(r"\( +mtl\) Selected component \[(\w+)\]")
+_TCP_INTERFACE = re.compile(r"btl:tcp: \S+ if (\S+) kidx \d+ cnt \d+ addr \S+ \S+ bw (\d+) lt (\d+)")
+_PROVIDER = re.compile(
+    r"mtl_ofi_component\.c:\d+: mtl:ofi:prov(?:ider)?: (\S+)|mtl:ofi:provider(?::|_include|) +\"?(\S+?)\"?$",
+    re.M,
+)
+_NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
+
+
+def recognise(text: str) -> Words:
+    """What the table and the frameworks say."""
+    summary, selected = _SUMMARY.search(text), _SELECTED.search(text)
+    if not summary and not selected:
+        return Words()
+    failed = tuple(dict.fromkeys(pml or btl for pml, btl in _FAILED.findall(text)))
+    why = [f"pml {selected[1]} has the highest priority, {selected[2]}"] if selected else []
+    if failed:
+        why.append(f"not usable here: {', '.join(failed)}")
+    interfaces = _interfaces(text)
+    if len(interfaces) > 1:
+        speeds = ", ".join(f"{name} {bandwidth} Mbit/s" for name, bandwidth in interfaces.items())
+        why.append(f"btl tcp stripes over every interface by its nominal speed: {speeds}")
+    pml = selected[1] if selected else ""
+    layer = f"pml {pml}" if pml else ""
+    paths: dict[PairClass, Path] = {}
+    if summary:
+        layer = layer or f"{summary[1]} {'ucx' if 'ucx=' in summary[0] else ''}".strip()
+        for pair_class in _NODE:
+            paths[pair_class] = _path(summary[2], interfaces)
+        paths[PairClass.OTHER_NODE] = _path(summary[3], interfaces)
+    mtl = _MTL.search(text)
+    if pml == "cm" and mtl:
+        layer += f", mtl {mtl[1]}"
+        paths.setdefault(PairClass.OTHER_NODE, Path(mtl[1]))
+    if pml == "ob1":
+        paths[PairClass.SELF] = Path("self")
+    return Words(layer, {k: p for k, p in paths.items() if p.transport}, tuple(why), _provider(text))
+
+
+def _path(words: str, interfaces: dict[str, str]) -> Path:
+    """``all connections are tcp`` or ``… are ucx=tcp;eth0,tcp;fast0``; several kinds are listed as given."""
+    said = words.removeprefix("all connections are ").strip()
+    if said.startswith("ucx="):
+        lanes = [lane.partition(";") for lane in said.removeprefix("ucx=").split(",")]
+        devices = tuple(dict.fromkeys(device for _, _, device in lanes if device not in ("", "memory")))
+        return Path(", ".join(dict.fromkeys(name for name, _, _ in lanes)), devices)
+    if said in ("", "none", "n/a"):
+        return Path()
+    return Path(said, tuple(interfaces) if said == "tcp" else ())
+
+
+def _interfaces(text: str) -> dict[str, str]:
+    """Interfaces of the first process that tells, with the speeds that Open MPI believes in."""
+    return {name: bandwidth for name, bandwidth, _ in _TCP_INTERFACE.findall(text)}
+
+
+def _provider(text: str) -> str:
+    found = _PROVIDER.search(text)
+    return next((part for part in found.groups() if part), "") if found else ""

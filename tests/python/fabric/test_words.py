@@ -1,0 +1,104 @@
+"""What libraries print of their transports, recorded or transcribed: see tests/data/fabric/README.md."""
+
+from pathlib import Path
+
+import pytest
+
+from mpiric.fabric.words import asking, listen
+from mpiric.model.fabric import PairClass
+
+DATA = Path(__file__).parents[2] / "data/fabric"
+NODE, OTHER = PairClass.SAME_NUMA, PairClass.OTHER_NODE
+
+
+def heard(name: str, implementation: str):
+    return listen((DATA / f"{name}.txt").read_text(), implementation)
+
+
+@pytest.mark.parametrize(
+    ("name", "implementation", "layer", "node", "other", "devices"),
+    [
+        (
+            "mpich-5.0-ucx-two-networks",
+            "mpich",
+            "ch4, netmod ucx, UCX 1.20.1",
+            "shared memory",
+            "tcp",
+            ("eth0", "fast0"),
+        ),
+        (
+            "mpich-5.0-ofi-two-networks",
+            "mpich",
+            "ch4, netmod ofi, libfabric",
+            "shared memory",
+            "sockets",
+            (),
+        ),
+        ("openmpi-5.0-two-networks", "openmpi", "pml ob1", "sm", "tcp", ("eth0", "fast0")),
+        (
+            "openmpi-5.0-ucx-two-networks",
+            "openmpi",
+            "pml ucx, UCX 1.20.1",
+            "sysv, cma",
+            "tcp",
+            ("eth0", "fast0"),
+        ),
+        (
+            "intelmpi-2021.19-two-networks",
+            "intelmpi",
+            "fabrics shm:ofi",
+            "shared memory",
+            "tcp;ofi_rxm",
+            ("fast0",),
+        ),
+    ],
+)
+def test_layer_transport_and_device_are_read(name, implementation, layer, node, other, devices):
+    words = heard(name, implementation)
+    assert words.layer == layer
+    assert words.paths[NODE].transport == node
+    assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == (other, devices)
+
+
+def test_the_adapter_of_infiniband_is_named_with_its_port():
+    words = heard("ucx-infiniband", "openmpi")
+    assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == ("rc_mlx5", ("mlx5_0:1",))
+    assert any("UCX_TLS=rc_x,self,sm" in why for why in words.why)
+    assert not any("spreads" in why for why in words.why)
+
+
+def test_older_ucx_leaves_no_space_before_the_lanes():
+    assert heard("ucx-1.14-no-space", "mpich").paths[NODE].transport == "sysv, cma"
+
+
+def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
+    why = heard("openmpi-5.0-two-networks", "openmpi").why
+    assert why[0] == "pml ob1 has the highest priority, 20"
+    assert "ofi" in why[1]
+    assert why[2].endswith("eth0 10000 Mbit/s, fast0 10000 Mbit/s")
+
+
+def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
+    why = heard("mpich-5.0-ofi-two-networks", "mpich").why
+    assert "sockets is taken: score 5, preference 0" in why
+    assert "libfabric's provider verbs is rejected: no data available" in why
+
+
+def test_cray_mpich_names_provider_and_adapters():
+    """Made up in the words of intro_mpi(3): no recording of it is at hand."""
+    said = "PE 0: MPICH OFI provider: cxi\nPE 0: MPICH NIC selection: rank 0 uses domain cxi0\n"
+    words = listen(said, "craympich")
+    assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == ("cxi", ("cxi0",))
+
+
+@pytest.mark.parametrize("implementation", ["mpich", "openmpi", "intelmpi", "craympich", "mvapich"])
+def test_a_program_that_says_nothing_of_it_gives_no_words(implementation):
+    words = listen("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
+    assert not words.layer
+    assert not words.paths
+
+
+def test_each_library_is_asked_in_its_own_words_and_layers_below_too():
+    assert asking("intelmpi", ("libfabric",)) == {"I_MPI_DEBUG": "5", "FI_LOG_LEVEL": "info"}
+    assert "MPIR_CVAR_DEBUG_SUMMARY" in asking("mpich", ("ucx",))
+    assert asking("craympich", ()) == {"MPICH_OFI_VERBOSE": "1", "MPICH_OFI_NIC_VERBOSE": "1"}

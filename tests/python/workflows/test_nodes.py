@@ -1,0 +1,40 @@
+"""On how many nodes a launch line puts ranks."""
+
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.local import LocalHost
+from mpiric.launchers import parse_command
+from mpiric.workflows.nodes import node_count
+
+
+def nodes(line: str, dialect: str, directory: Path) -> int:
+    job = parse_command(
+        line.split(), lambda _: dialect, str(directory), {}, is_program=lambda word: word == "app"
+    )
+    return node_count(job, LocalHost())
+
+
+@pytest.mark.parametrize(
+    ("line", "dialect", "count"),
+    [
+        ("mpirun -n 4 app", "openmpi5", 1),
+        ("mpirun --host n1:2,n2:2 app", "openmpi5", 2),
+        ("mpirun --host n1:2,n2:2 -n 2 app", "openmpi5", 1),
+        ("mpirun --host n1,n2,n3 -n 2 app", "openmpi5", 2),
+        ("mpiexec -hosts n1,n2 -ppn 1 -n 2 app", "hydra", 2),
+        ("mpiexec -hosts n1,n2,n3,n4 -ppn 2 -n 4 app", "hydra", 2),
+        ("mpiexec -hosts n1,n2 -n 8 app", "hydra", 2),
+        ("mpiexec -hosts n1 -n 8 app", "hydra", 1),
+        ("srun -N 3 -n 12 app", "srun", 3),
+    ],
+)
+def test_hosts_and_slots_are_counted(line, dialect, count, tmp_path):
+    assert nodes(line, dialect, tmp_path) == count
+
+
+def test_a_hostfile_is_read(tmp_path):
+    (tmp_path / "hosts").write_text("# ours\nn1 slots=2\nn2 slots=2\nn3 slots=2\n")
+    assert nodes("mpirun --hostfile hosts -n 4 app", "openmpi5", tmp_path) == 2
+    assert nodes("mpirun --hostfile hosts -n 5 app", "openmpi5", tmp_path) == 3

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.elf import read_embedded_texts
-from mpiric.model.candidates import candidates_of
+from mpiric.model.candidates import candidates_of, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.mpis import export
-from mpiric.mpis._spelling._candidates import numbers
 
 SOURCE = Path(__file__).parent / "programs" / "order.c"
 RANKS = 4
@@ -31,7 +30,7 @@ def digests(mpi: MpiLibrary, mpi_run, environment: dict[str, str], tmp_path: Pat
     """`digests(settings)` is (collective, size) → digest of the sum."""
     if mpi.implementation not in CHOSEN:
         pytest.skip(f"{mpi.implementation} reads no tuning file")
-    if mpi.implementation == "mpich" and numbers(mpi.version) < (5,):
+    if mpi.implementation == "mpich" and version_numbers(mpi.version) < (5,):
         pytest.skip("older trees name other algorithms")
     compiler = mpi.compilers.get("c")
     assert compiler, f"{mpi.label} has no C compiler"
@@ -68,7 +67,7 @@ def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_
     )
     forced: dict[str, str] = {}
     for collective, name in chosen.items():
-        offered = candidates_of(mpi.implementation, collective, numbers(mpi.version))
+        offered = candidates_of(mpi.implementation, collective, version_numbers(mpi.version))
         forced.update(next(each for each in offered if each.name == name).environment)
     exported = export(policy, read_embedded_texts(mpi.library, b'{"collective='))
     assert exported.left_out == ()

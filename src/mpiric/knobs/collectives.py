@@ -4,11 +4,10 @@ The choices for a whole program are coarse on purpose; their algorithms are thos
 which the tuner chooses by communicator and message size.
 """
 
-import re
 from collections.abc import Callable
 
 from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
-from mpiric.model.candidates import CANDIDATES, candidates_of, collectives
+from mpiric.model.candidates import CANDIDATES, candidates_of, collectives, version_numbers
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.policy import COLLECTIVES
 from mpiric.model.situation import Situation
@@ -21,14 +20,11 @@ _MOST = 5  # values a whole-program search tries of one collective
 _WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "reduce": 0.15}
 
 
-def _version(situation: Situation) -> tuple[int, ...]:
-    head = re.match(r"\d+(\.\d+)*", situation.mpi.version)
-    return tuple(int(part) for part in head[0].split(".")) if head else ()
-
-
 def _values_of(collective: str) -> Callable[[Situation], tuple[str, ...]]:
     def values(situation: Situation) -> tuple[str, ...]:
-        offered = candidates_of(situation.mpi.implementation, collective, _version(situation))
+        offered = candidates_of(
+            situation.mpi.implementation, collective, version_numbers(situation.mpi.version)
+        )
         several_on_node = ranks_per_node(situation) > 1
         return tuple(
             candidate.name

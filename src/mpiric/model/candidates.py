@@ -1,5 +1,6 @@
 """Candidates: the collective algorithms that MPI implementations let one choose."""
 
+import re
 from dataclasses import dataclass
 
 from mpiric.model._candidates_table import ROWS
@@ -38,6 +39,12 @@ class Candidate:
 CANDIDATES: tuple[Candidate, ...] = tuple(
     Candidate(*row[:-1], tuple(Parameter(*parameter) for parameter in row[-1])) for row in ROWS
 )
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """``4.0.2rc1`` → (4, 0, 2); what follows the numbers is left away."""
+    head = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in head[0].split(".")) if head else ()
 
 
 def candidates_of(implementation: str, collective: str, version: tuple[int, ...]) -> tuple[Candidate, ...]:

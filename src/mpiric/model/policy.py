@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 FORMAT = 1
 LIBRARY = "library"  # the candidate that is always there: what the library does by itself
@@ -188,6 +189,17 @@ class Policy:
     def choose(self, collective: str, shape: Shape, size: int) -> str | None:
         """The candidate for a call, None when no line covers it."""
         return next((line.candidate for line in self.lines if line.covers(collective, shape, size)), None)
+
+
+def order_of(nodes: tuple[int, ...]) -> str:
+    """Order of a communicator whose rank r is on node ``nodes[r]``, as the format defines it."""
+    changes = sum(one != other for one, other in pairwise(nodes))
+    count = len(set(nodes))
+    if changes == count - 1:
+        return "block"
+    even = len(nodes) % count == 0 and all(nodes.count(node) == len(nodes) // count for node in set(nodes))
+    repeats = all(nodes[rank] == nodes[rank - count] for rank in range(count, len(nodes)))
+    return "cyclic" if even and repeats else "mixed"
 
 
 def place_of(world_ranks: int, node_of_world_rank: tuple[int, ...], members: tuple[int, ...]) -> str:

@@ -27,7 +27,7 @@ from mpiric.tuning.store import default_store
 
 SWITCH = "MPIRIC_COLLECTIVES"
 _RUNTIME = "libmpiric.so"
-_SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
+SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
 _MOST_BYTES = 64 << 20
 _HEAD_BYTES = 4096
 
@@ -66,7 +66,10 @@ def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[s
     write_learned(directory / name, learned)
     write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
     words = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
-    exported = mpis.export(condense(without_own(learned)), _decision_trees(learned, host))
+    try:
+        exported = mpis.export(condense(without_own(learned)), _decision_trees(learned, host))
+    except MismatchError as error:
+        return [*words, f"no export: {error.message}"]
     for file, text in exported.files.items():
         write_whole(directory / file, text)
     by_file = {variable: str((directory / file).absolute()) for variable, file in exported.by_file.items()}
@@ -115,7 +118,7 @@ def lay_out(policy: Policy, store: Path | None = None) -> str:
 
 def site_policy(mpi: MpiLibrary, environment: Mapping[str, str]) -> Path | None:
     """The policy that the administrator put in place for this library, if there is one."""
-    directory = Path(environment.get("MPIRIC_POLICIES", _SITE))
+    directory = Path(environment.get("MPIRIC_POLICIES", SITE))
     path = directory / site_name(mpi.implementation, mpi.version)
     return path if os.access(path, os.R_OK) else None
 

@@ -17,6 +17,7 @@ from mpiric.model.policy import (
     Policy,
     Shape,
     Span,
+    order_of,
     place_of,
 )
 from mpiric.tuning.policy import (
@@ -257,3 +258,19 @@ def test_it_is_written_whole(tmp_path: Path) -> None:
         read_learned(tmp_path)
     with pytest.raises(MpiricError, match="there is no"):
         read_learned(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "order"),
+    [
+        ((0, 0, 1, 1), "block"),
+        ((0, 1, 2), "block"),
+        ((3, 3, 3), "block"),
+        ((0, 1, 0, 1), "cyclic"),
+        ((0, 1, 0), "mixed"),
+        ((0, 1, 1, 0), "mixed"),
+        ((0, 0, 1), "block"),
+    ],
+)
+def test_orders_are_told_apart_as_the_format_says(nodes: tuple[int, ...], order: str) -> None:
+    assert order_of(nodes) == order

@@ -1,11 +1,10 @@
 """What an export consists of, and the policy cut into the boxes that every library thinks in."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mpiric.model.candidates import CANDIDATES, Candidate
+from mpiric.model.candidates import CANDIDATES, Candidate, version_numbers
 from mpiric.model.policy import ANY, LIBRARY, Line, Named, Policy, Span
 
 Defaults = tuple[str, ...]
@@ -40,12 +39,6 @@ class Box:
     ranks: Span
     ranks_per_node: Span
     pieces: tuple[Piece, ...]  # without gaps, from 0 on
-
-
-def version_numbers(version: str) -> tuple[int, ...]:
-    """``5.0.11`` → (5, 0, 11)."""
-    head = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(part) for part in head[0].split(".")) if head else ()
 
 
 def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box, ...], tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """How MPICH spells the knobs."""
 
+from mpiric.model.candidates import version_numbers
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.mpis._spelling import _candidates, _ch4
@@ -7,6 +8,6 @@ from mpiric.mpis._spelling import _candidates, _ch4
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
     """How MPICH writes ``knob=value``; None when it cannot say it."""
-    newer = _candidates.numbers(situation.mpi.version) >= (4, 3)
+    newer = version_numbers(situation.mpi.version) >= (4, 3)
     speller = _ch4.spellers(newer).get(knob)
     return speller(value, situation) if speller else _candidates.spell("mpich", knob, value, situation)

@@ -1,0 +1,163 @@
+"""``mpiric sweep``: tune the collectives of a cluster once, for everybody."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from mpiric.cli._completing import files
+from mpiric.cli._json import print_json
+from mpiric.cli._terminal import stdout_console
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError
+from mpiric.report.policy_text import policy_json, print_policy
+from mpiric.tuning.budget import parse_duration
+from mpiric.workflows.policies import SITE
+from mpiric.workflows.sweep import COLLECTIVES, Prepared, SweepRequest, Swept, for_site, prepare, sweep
+
+_EPILOG = """\b
+Examples:
+  mpiric sweep -o tuned -- mpiexec -n 8
+  mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       what it would cost, in core-hours
+  mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- srun -N 4 -n 256
+  mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only what that program calls
+  mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
+"""
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return tuple(part for part in (value or "").split(",") if part)
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option("--collectives", callback=_list, metavar="NAME,…", help=f"Of {', '.join(COLLECTIVES)}.")
+@click.option(
+    "--sizes",
+    default="4:4M",
+    show_default=True,
+    metavar="LOW:HIGH",
+    help="Powers of two between these; or a list 8,1K,3000.",
+)
+@click.option("--ranks", callback=_list, metavar="N,…", help="Communicator sizes; default all, half, … 2.")
+@click.option(
+    "--per-node", callback=_list, metavar="N,…", help="Ranks a node; default one, and as many as there are."
+)
+@click.option(
+    "--profile",
+    "record",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Only calls and sizes that this record of `mpiric profile` has.",
+)
+@click.option("--thorough", is_flag=True, help="Every algorithm and parameter, not only the usual ones.")
+@click.option("--seconds", type=click.FloatRange(min=1e-4), default=0.05, show_default=True, help="A point.")
+@click.option("--budget", metavar="TIME", help="Stop measuring after this: 90s, 10m, 1h30m.")
+@click.option(
+    "--out",
+    "-o",
+    "directory",
+    type=click.Path(path_type=Path),
+    default=Path("mpiric-sweep"),
+    show_default=True,
+    metavar="DIR",
+    help="Where measurements, policy and exports go.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the sweep in that directory.")
+@click.option("--site", is_flag=True, help=f"Also write the policy to {SITE}, for everybody's `mpiric run`.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--dry-run", is_flag=True, help="Print what would be measured and what it costs.")
+@click.argument(
+    "launch_line",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=files,
+    metavar="-- LAUNCHER",
+    required=True,
+)
+def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
+    """Measure the collectives of an MPI library on this cluster and write the policy of the best.
+
+    LAUNCHER is a launch line without a program, over the nodes to tune for. The sweep measures where it is
+    unsure which algorithm is best, not the whole grid.
+    """
+    host, words = LocalHost(), Console(stderr=True, highlight=False, markup=False)
+    prepared = prepare(_request(launch_line, given), host)
+    cost = (
+        f"at most {prepared.points} points on {len(prepared.nodes)} ranks, "
+        f"{prepared.most_core_hours:.2g} core-hours"
+    )
+    if dry_run:
+        print_json(_plan(prepared)) if as_json else print(cost)
+        return 0
+    words.print(cost)
+    with words.status("measuring") as status:
+        swept = sweep(prepared, host, status.update if words.is_terminal else words.print)
+    if given["site"]:
+        swept.words += for_site(swept.learned, Path(os.environ.get("MPIRIC_POLICIES", SITE)), host)
+    _tell(swept, prepared, words, as_json=as_json)
+    return 0
+
+
+def _tell(swept: Swept, prepared: Prepared, words: Console, *, as_json: bool) -> None:
+    if as_json:
+        found = policy_json(swept.learned)
+        more = {"points": swept.points, "launches": swept.launches, "elapsed_s": swept.elapsed_s}
+        print_json({**found, **_plan(prepared), **more, "failed": swept.failed})
+    else:
+        print_policy(swept.learned, stdout_console())
+    for name, why in swept.failed.items():
+        words.print(f"given up: {name}: {why}")
+    share = swept.points / prepared.points
+    words.print(f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s")
+    for sentence in swept.words:
+        words.print(sentence)
+
+
+def _plan(prepared: Prepared) -> dict[str, Any]:
+    return {
+        "grid_points": prepared.points,
+        "most_core_hours": prepared.most_core_hours,
+        "world_ranks": len(prepared.nodes),
+        "communicators": sorted({str(subject.shape) for subject in prepared.subjects}),
+    }
+
+
+def _request(launch_line: tuple[str, ...], given: dict[str, Any]) -> SweepRequest:
+    return SweepRequest(
+        argv=launch_line,
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        directory=given["directory"],
+        collectives=given["collectives"] or COLLECTIVES,
+        sizes=_sizes(given["sizes"]),
+        ranks=tuple(_number(word) for word in given["ranks"]),
+        per_node=tuple(_number(word) for word in given["per_node"]),
+        record=given["record"],
+        seconds=given["seconds"],
+        budget_s=parse_duration(given["budget"]) if given["budget"] else None,
+        thorough=given["thorough"],
+        resume=given["resume"],
+    )
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        return tuple(sorted({_number(word) for word in text.split(",")}))
+    first, last = _number(low), _number(high)
+    sizes = tuple(2**power for power in range(31) if first <= 2**power <= last)
+    if not sizes:
+        raise MpiricError(f"no power of two lies in {text}", hint="for example --sizes 4:4M")
+    return sizes
+
+
+def _number(word: str) -> int:
+    match = re.fullmatch(r"([0-9]{1,9})([kKmMgG]?)", word)
+    number = int(match[1]) * _UNITS[match[2].lower()] if match else 0
+    if not 0 < number < 2**31:
+        raise MpiricError(f"{word!r} is no number from 1 to 2^31", hint="for example 8, 64K or 4M")
+    return number

@@ -1,0 +1,175 @@
+"""Which points a sweep measures next: active sampling instead of the full grid of sizes and candidates.
+
+FACT (Wilkins et al., ExaMPI 2021) and ACCLAiM (Wilkins et al., CLUSTER 2022) train a model of the time while
+they sample, and measure next where it is the least sure. Here a candidate's time is taken to be linear
+between the sizes it was measured at, both axes logarithmic, and what there is to be unsure about is where one
+candidate overtakes another: sizes between two neighbours with different winners are halved until the winners
+are neighbours on the grid, or one is within the noise of the other. A candidate that loses by a factor at
+both ends of a stretch is not measured within it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+
+from mpiric.model.policy import LIBRARY, LearnedKey, Measured, Shape
+
+_HOPELESS = 1.5  # times the best at both ends of a stretch
+_STRIDE = 4  # of the first pass over the sizes of the grid
+_NOISE = 0.03  # differences below this are none
+
+
+@dataclass(frozen=True, order=True)
+class Subject:
+    """One collective on one communicator."""
+
+    collective: str
+    shape: Shape
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """One measurement to make."""
+
+    subject: Subject
+    size: int
+    candidate: str
+
+
+Times = Mapping[Point, Measured]
+
+
+def next_points(
+    subjects: Sequence[Subject],
+    sizes: Sequence[int],
+    candidates: Mapping[Subject, Sequence[str]],
+    measured: Times,
+) -> tuple[Point, ...]:
+    """The next round, empty when nothing more is worth a measurement. ``sizes`` ascend."""
+    found: list[Point] = []
+    for subject in subjects:
+        grid = [0] if subject.collective == "barrier" else list(sizes)
+        first = sorted({*range(0, len(grid), _STRIDE), len(grid) - 1})
+        wanted = {Point(subject, grid[at], name) for at in first for name in candidates[subject]}
+        missing = wanted - measured.keys()
+        found += missing or _between(subject, grid, candidates[subject], measured)
+    return tuple(sorted(found))
+
+
+def _between(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[Point]:
+    known = [at for at, size in enumerate(grid) if Point(subject, size, LIBRARY) in measured]
+    points: list[Point] = []
+    for low, high in pairwise(known):
+        if high - low < 2:
+            continue
+        ends = [_times(subject, grid[at], names, measured) for at in (low, high)]
+        if _same_winner(*ends):
+            continue
+        middle = grid[(low + high) // 2]
+        points += [
+            Point(subject, middle, name)
+            for name in names
+            if name == LIBRARY or not all(_hopeless(name, times) for times in ends)
+        ]
+    return [point for point in points if point not in measured]
+
+
+def _times(subject: Subject, size: int, names: Iterable[str], measured: Times) -> dict[str, float]:
+    there = ((name, measured.get(Point(subject, size, name))) for name in names)
+    return {name: each.median_s for name, each in there if each is not None}
+
+
+def _same_winner(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
+    """Whether some candidate is within the noise of the best at both ends."""
+    common = first.keys() & second.keys()
+    return any(
+        first[name] <= min(first.values()) * (1 + _NOISE)
+        and second[name] <= min(second.values()) * (1 + _NOISE)
+        for name in common
+    )
+
+
+def _hopeless(name: str, times: Mapping[str, float]) -> bool:
+    return name not in times or times[name] > _HOPELESS * min(times.values())
+
+
+def grid_points(
+    subjects: Sequence[Subject], sizes: Sequence[int], candidates: Mapping[Subject, Sequence[str]]
+) -> int:
+    """Measurements of the full grid."""
+    return sum(
+        len(candidates[subject]) * (1 if subject.collective == "barrier" else len(sizes))
+        for subject in subjects
+    )
+
+
+def learned_keys(measured: Times, sizes: Sequence[int]) -> tuple[LearnedKey, ...]:
+    """A key for every size of the grid, from what was measured there or between its neighbours.
+
+    A size stands for all from itself to the next; the smallest also for less, the largest for more.
+    """
+    subjects: dict[Subject, dict[int, dict[str, Measured]]] = defaultdict(lambda: defaultdict(dict))
+    for point, times in measured.items():
+        subjects[point.subject][point.size][point.candidate] = times
+    keys: list[LearnedKey] = []
+    for subject, by_size in sorted(subjects.items()):
+        grid = [0] if subject.collective == "barrier" else list(sizes)
+        for at, size in enumerate(grid):
+            there = _at(size, by_size)
+            if LIBRARY not in there:
+                continue
+            start = 0 if at == 0 else size
+            end = grid[at + 1] if at + 1 < len(grid) else None
+            keys.append(_key(subject, start, end, there))
+    return tuple(keys)
+
+
+def _at(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> dict[str, Measured]:
+    """Measured there, or on the line between the nearest sizes on both sides that have the candidate."""
+    if size in by_size:
+        return dict(by_size[size])
+    names = {name for times in by_size.values() for name in times}
+    found = {}
+    for name in names:
+        below = max((s for s, times in by_size.items() if s < size and name in times), default=None)
+        above = min((s for s, times in by_size.items() if s > size and name in times), default=None)
+        if below is not None and above is not None:
+            found[name] = _interpolated(size, below, by_size[below][name], above, by_size[above][name])
+    return found
+
+
+def _interpolated(size: int, low: int, first: Measured, high: int, second: Measured) -> Measured:
+    weight = log(size / max(low, 1)) / log(high / max(low, 1))
+
+    def between(one: float, other: float) -> float:
+        return exp((1 - weight) * log(max(one, 1e-12)) + weight * log(max(other, 1e-12)))
+
+    return Measured(
+        first.name,
+        min(first.calls, second.calls),
+        between(first.median_s, second.median_s),
+        between(first.low_s, second.low_s),
+        between(first.high_s, second.high_s),
+    )
+
+
+def _key(subject: Subject, start: int, end: int | None, times: Mapping[str, Measured]) -> LearnedKey:
+    """The best, unless the library's own choice is within the noise of it."""
+    own, best = times[LIBRARY], min(times.values(), key=lambda each: (each.median_s, each.name))
+    apart = best.median_s * (1 + _NOISE) < own.median_s and best.high_s < own.median_s
+    chosen = best if apart else own
+    return LearnedKey(
+        collective=subject.collective,
+        shape=subject.shape,
+        start=start,
+        end=end,
+        candidate=chosen.name,
+        settled=True,
+        confidence=0.95 if apart and best.high_s < own.low_s else 0.75,
+        calls=sum(each.calls for each in times.values()),
+        learning_calls=sum(each.calls for each in times.values()),
+        learning_s=sum(max(0.0, each.median_s - chosen.median_s) * each.calls for each in times.values()),
+        candidates=tuple(times[name] for name in sorted(times, key=lambda name: times[name].median_s)),
+    )

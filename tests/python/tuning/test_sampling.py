@@ -1,0 +1,78 @@
+"""The sampler against known times: it finds the crossings with a fraction of the grid."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured, Policy, Shape
+from mpiric.tuning.policy import condense
+from mpiric.tuning.policy.sampling import Point, Subject, grid_points, learned_keys, next_points
+
+EIGHT = Shape(8, 4, 2)
+SUBJECT = Subject("allreduce", EIGHT)
+SIZES = tuple(2**power for power in range(2, 23))
+NAMES = (LIBRARY, "library:eager", "library:ring", "library:bad")
+
+
+def truth(name: str, size: int) -> float:
+    """Latency and bandwidth of each; eager wins up to about 3 KiB, ring from about 30 KiB on."""
+    latency, per_byte = {
+        LIBRARY: (10e-6, 2e-9),
+        "library:eager": (5e-6, 3.6e-9),
+        "library:ring": (40e-6, 1e-9),
+        "library:bad": (300e-6, 9e-9),
+    }[name]
+    return latency + per_byte * size
+
+
+def swept(subjects: tuple[Subject, ...], names: Mapping[Subject, tuple[str, ...]]) -> dict[Point, Measured]:
+    measured: dict[Point, Measured] = {}
+    for _ in range(50):
+        wanted = next_points(subjects, SIZES, names, measured)
+        if not wanted:
+            return measured
+        assert not set(wanted) & measured.keys()
+        for point in wanted:
+            at = truth(point.candidate, point.size)
+            measured[point] = Measured(point.candidate, 100, at, at * 0.999, at * 1.001)
+    raise AssertionError("the sampler does not come to an end")
+
+
+def test_crossings_are_found_with_a_part_of_the_grid() -> None:
+    names = {SUBJECT: NAMES}
+    measured = swept((SUBJECT,), names)
+    assert len(measured) < 0.5 * grid_points((SUBJECT,), SIZES, names)
+    keys = learned_keys(measured, SIZES)
+    assert (keys[0].start, keys[-1].end) == (0, None)
+    chosen = condense(LearnedPolicy("mpich", "5", EIGHT, keys))
+    for size in SIZES:
+        best = min(truth(name, size) for name in NAMES)
+        assert truth(chosen.choose("allreduce", EIGHT, size) or "", size) <= 1.04 * best
+
+
+def test_a_hopeless_candidate_is_left_alone_after_the_first_pass() -> None:
+    measured = swept((SUBJECT,), {SUBJECT: NAMES})
+    bad = [point.size for point in measured if point.candidate == "library:bad"]
+    own = [point.size for point in measured if point.candidate == LIBRARY]
+    assert len(bad) < len(own)
+
+
+def test_a_barrier_has_one_point() -> None:
+    barrier = Subject("barrier", EIGHT)
+    assert len(swept((barrier,), {barrier: NAMES})) == len(NAMES)
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.5])
+def test_a_gain_within_the_noise_stays_with_the_library(spread: float) -> None:
+    best = 1e-6 * (1 - spread / 4)
+    measured = {
+        Point(SUBJECT, size, name): Measured(name, 10, at, at * (1 - spread), at * (1 + spread))
+        for size in SIZES
+        for name, at in ((LIBRARY, 1e-6), ("library:ring", best))
+    }
+    assert {key.candidate for key in learned_keys(measured, SIZES)} == {LIBRARY}
+
+
+def test_nothing_measured_is_no_policy() -> None:
+    assert learned_keys({}, SIZES) == ()
+    assert condense(LearnedPolicy("mpich", "5", EIGHT, ())) == Policy("mpich", "5", ())

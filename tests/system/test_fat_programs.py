@@ -277,6 +277,33 @@ def test_plug_ins_meet_the_functions_and_data_of_the_chosen_variant(shop: Worksh
     shop.same_everywhere("fat", shop.run("plain"))
 
 
+@pytest.mark.requires("g++")
+def test_cxx_plug_ins_share_types_exceptions_and_statics_with_the_program(shop: Workshop) -> None:
+    shop.write(
+        host_h="#pragma once\n#include <stdexcept>\n"
+        "struct Base { virtual int value() const { return 1; } virtual ~Base() = default; };\n"
+        "struct Odd : std::runtime_error { using std::runtime_error::runtime_error; };\n"
+        "template <class T> T &counter() { static T n = 0; return n; }\n"
+        "inline thread_local int mine = 5;\nBase *build();\nvoid refuse();\n",
+        main_cc='#include "host.h"\n#include <dlfcn.h>\n#include <iostream>\n'
+        "struct Own : Base { int value() const override { return 2; } };\n"
+        'Base *build() { return new Own; }\nvoid refuse() { throw Odd("host"); }\n'
+        "int main() {\n  counter<int>() = 40; mine = 6;\n"
+        '  void *p = dlopen("./plugin.so", RTLD_NOW);\n  if (!p) { std::cout << dlerror(); return 1; }\n'
+        '  auto go = reinterpret_cast<Base *(*)()>(dlsym(p, "go"));\n'
+        "  try { go(); } catch (const Odd &e) { std::cout << e.what() << counter<int>() << mine << '\\n'; }\n"
+        "  Base *b = go();\n  std::cout << b->value() << (dynamic_cast<Own *>(b) != nullptr) << counter<int>() << '\\n';\n}\n",
+        plugin_cc='#include "host.h"\nextern "C" Base *go() {\n'
+        '  if (counter<int>()++ == 40) { mine++; throw Odd("plugin"); }\n'
+        "  try { refuse(); } catch (const Odd &) { counter<int>() += 100; }\n  return build();\n}\n",
+    )
+    shop.plain("g++", "-O1", "-shared", "-fPIC", "plugin.cc", "-o", "plugin.so")
+    shop.plain("g++", "-O2", "-rdynamic", "main.cc", "-o", "plain", "-ldl")
+    for flags in ((), ("-fno-gnu-unique",)):
+        shop.fat("cxx", "-O2", "-rdynamic", *flags, "main.cc", "-o", "fat", "-ldl")
+        shop.same_everywhere("fat", shop.run("plain"))
+
+
 def test_a_library_calls_back_and_shares_data_with_the_chosen_variant(shop: Workshop) -> None:
     shop.write(
         lib_c="#include <stdio.h>\nextern int level;\nconst char *which(void);\nvoid hello(void);\n"

@@ -14,6 +14,8 @@ from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
 from mpiric.workflows.verify import Cell, Request, verify
 
+_WIDTH = 120  # of a table that goes to a file
+
 
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
@@ -105,7 +107,7 @@ def _print(cells: tuple[Cell, ...]) -> None:
         answer = _answer(cell)
         seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
         found.add_row(cell.cpu, cell.mpi or "-", cell.network, cell.path or "-", answer, seconds)
-    Console().print(found)
+    Console(width=None if sys.stdout.isatty() else _WIDTH).print(found)
     for cell in cells:
         if not cell.is_green:
             where = f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}"

@@ -191,5 +191,6 @@ def _targets() -> tuple[str, ...]:
 
 def _last_line(words: str) -> str:
     lines = [line for line in words.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower()]
+    telling = ("error", "cannot find", "undefined reference")
+    errors = [line for line in lines if any(word in line.lower() for word in telling)]
     return (errors or lines or ["it said nothing"])[0][:160]

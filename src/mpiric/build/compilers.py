@@ -49,7 +49,12 @@ def families() -> dict[str, CompilerFamily]:
     """Every family that has a file, the special ones before the general ones they descend from."""
     stems = {path.stem for path in directory("data/compilers").glob("*.toml")}
     ordered = [name for name in _ORDER if name in stems] + sorted(stems.difference(_ORDER))
-    return {name: CompilerFamily(name, table(f"data/compilers/{name}")) for name in ordered}
+    return {name: family(name) for name in ordered}
+
+
+def family(name: str) -> CompilerFamily:
+    """One family: a compilation needs no other."""
+    return CompilerFamily(name, table(f"data/compilers/{name}"))
 
 
 def recognise(banner: str, machine: str) -> Identity | None:
@@ -66,7 +71,7 @@ def target_flags(identity: Identity, target: str) -> tuple[str, ...]:
     """How this compiler is told to build for a target, by archspec; an error names what would know it."""
     import archspec.cpu
 
-    facts = families()[identity.family].facts
+    facts = family(identity.family).facts
     compiler = str(facts["archspec"])
     short = ".".join(identity.version.split(".")[:2])
     refusal = ""

@@ -18,6 +18,7 @@ from mpiric.build.compilers import (
     CompilerFamily,
     Identity,
     families,
+    family,
     predefined_macros,
     recognise,
     target_flags,
@@ -61,7 +62,7 @@ class Driver:
     @property
     def family(self) -> CompilerFamily:
         """What is known of such compilers."""
-        return families()[self.identity.family]
+        return family(self.identity.family)
 
     def target(self, name: str, no_fma: bool = False) -> Target:  # noqa: FBT001, FBT002
         """Flags and needed features of a target; an error when compiler or assembler cannot build it."""

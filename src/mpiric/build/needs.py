@@ -12,7 +12,7 @@ from mpiric.build.targets import features
 from mpiric.host.toolchain import Toolchain
 
 _UNKNOWN = re.escape("(bad)")  # objdump does not know the instruction, so it may be any
-_PROOF = "file format"  # objdump's first line
+_PROOF = "disassembled to the end"
 
 
 def really_needed(
@@ -25,8 +25,8 @@ def really_needed(
         return tuple(allowed)
     pattern = "|".join([*spelled.values(), _UNKNOWN, _PROOF])
     # Only the hits come back: the disassembly of a large program is hundreds of times larger than its code.
-    script = 'LC_ALL=C "$1" -d --no-show-raw-insn "$2" | grep -owE -e "$3" | sort -u'
-    done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern])
+    script = '{ LC_ALL=C "$1" -d --no-show-raw-insn "$2" && echo "$4"; } | grep -owE -e "$3" | sort -u'
+    done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern, _PROOF])
     hits = set(done.stdout.decode(errors="replace").splitlines())
     if _PROOF not in hits or "(bad)" in hits:
         return tuple(allowed)

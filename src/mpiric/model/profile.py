@@ -172,8 +172,18 @@ class Advice:
 
     finding: Finding
     gain_share: float  # of the run time that it could save at the very most; 0 when unknown
+    expected_share: (
+        float | None
+    )  # of the run time that it would save by the model `basis`; None: a trial tells
+    basis: str
     knobs: tuple[str, ...]
+    commands: tuple[str, ...]  # that apply it, or show more; CMD where the user's own is not known
     source: str
+
+    @property
+    def promise(self) -> float:
+        """What to go by: the model's word where there is one, else the most that there is to gain."""
+        return self.gain_share if self.expected_share is None else self.expected_share
 
 
 @dataclass(frozen=True, slots=True)

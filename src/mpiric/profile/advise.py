@@ -44,7 +44,12 @@ class Rule:
     fix: str
     source: str
     gain: str  # the number that bounds what it may save, "" for unknown
+    expected: str  # the number that a model gives for it, "" when only a trial can tell
+    basis: str  # the model in words
     knobs: tuple[str, ...]
+    only: str  # the same for the command: families say it shorter
+    apply: str  # KNOB=VALUE to try at once, "" for none
+    command: str  # where no knob acts: what shows more
 
 
 class _Quoted:
@@ -96,7 +101,12 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         fix=row["fix"],
         source=row["source"],
         gain=row.get("gain", ""),
+        expected=row.get("expected", ""),
+        basis=row.get("basis", ""),
         knobs=tuple(row.get("knobs", ())),
+        only=row.get("only", ",".join(row.get("knobs", ()))),
+        apply=row.get("apply", ""),
+        command=row.get("command", ""),
     )
 
 
@@ -108,10 +118,29 @@ def advise(profile: Profile) -> tuple[Advice, ...]:
         Advice(
             Finding(rule.id, *(text.format_map(quotable) for text in (rule.says, rule.evidence, rule.fix))),
             min(1.0, numbers.get(rule.gain, 0.0)) if rule.gain else 0.0,
+            _expected(rule, numbers),
+            rule.basis.format_map(quotable),
             rule.knobs,
+            _commands(rule, profile.command or "CMD"),
             rule.source,
         )
         for rule in rules()
         if all(condition.holds(numbers) for condition in rule.when)
     ]
-    return tuple(sorted(given, key=lambda advice: -advice.gain_share))
+    return tuple(sorted(given, key=lambda advice: -advice.promise))
+
+
+def _expected(rule: Rule, numbers: Mapping[str, float]) -> float | None:
+    """Never more than the bound, where there is one."""
+    if not rule.expected:
+        return None
+    bound = numbers.get(rule.gain, 0.0) if rule.gain else 1.0
+    return max(0.0, min(1.0, bound, numbers.get(rule.expected, 0.0)))
+
+
+def _commands(rule: Rule, command: str) -> tuple[str, ...]:
+    """The setting at once; the search that proves what is best; or what shows where to look."""
+    at_once = [f"mpiric run --set {rule.apply} -- {command}"] if rule.apply else []
+    search = [f"mpiric tune --only {rule.only} -- {command}"] if rule.knobs else []
+    more = [rule.command.replace("{command}", command)] if rule.command else []
+    return (*at_once, *search, *more)

@@ -8,6 +8,7 @@ from mpiric.profile import cells, traffic
 from mpiric.profile.advise import advise
 from mpiric.profile.communicators import by_collective, by_communicator, labels
 from mpiric.profile.efficiency import efficiencies
+from mpiric.profile.expected import expected_numbers
 from mpiric.profile.files import file_totals
 from mpiric.profile.numbers import balance_numbers, io_numbers, message_numbers, system_numbers, time_numbers
 from mpiric.profile.places import place_numbers
@@ -39,6 +40,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         **io_numbers(files, ranks),
         **place_numbers(ranks),
     }
+    numbers |= expected_numbers(record, waiting, ranks, collectives, numbers)
     numbers["start_up_s"] = sum(use.time_s for use in functions if use.name in cells.OUTSIDE) / max(
         1, len(ranks)
     )

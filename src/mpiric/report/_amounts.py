@@ -1,5 +1,7 @@
 """Numbers as reports print them."""
 
+from mpiric.model.profile import Advice
+
 
 def seconds(value: float) -> str:
     """``1.53 s``, ``12.4 ms``, ``830 ns``: three digits in the unit that fits."""
@@ -24,6 +26,17 @@ def share(value: float) -> str:
     if 0 < value < 1e-4:
         return "< 0.01 %"
     return f"{100 * value:.0f} %" if abs(value) >= 0.0995 else f"{100 * value:.2g} %"
+
+
+def expectation(advice: Advice) -> str:
+    """What following an advice would bring, as far as it can be told before it is tried."""
+    if advice.expected_share is not None:
+        about = f"about {share(advice.expected_share)} of the run time"
+        bound = advice.gain_share > advice.expected_share * 1.005
+        return f"{about}, at the very most {share(advice.gain_share)}" if bound else about
+    if advice.gain_share:
+        return f"between nothing and {share(advice.gain_share)} of the run time; a trial tells"
+    return "a trial tells"
 
 
 def count(value: float) -> str:

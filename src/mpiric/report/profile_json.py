@@ -44,6 +44,9 @@ def advice_json(advice: Advice) -> dict[str, Any]:
     """One finding of a record, with what it may be worth."""
     return finding_json(advice.finding) | {
         "gain_share": advice.gain_share,
+        "expected_share": advice.expected_share,
+        "basis": advice.basis,
+        "commands": list(advice.commands),
         "knobs": list(advice.knobs),
         "source": advice.source,
     }

@@ -1,6 +1,6 @@
 """A profile as one screen of terminal, like a good doctor's letter: how it is, where it hurts, what to do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -9,21 +9,30 @@ from rich.text import Text
 
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
-from mpiric.report._amounts import count, seconds, share, size
+from mpiric.report._amounts import count, expectation, seconds, share, size
 
-_MOST_FUNCTIONS, _MOST_ADVICE, _MOST_FILES = 6, 4, 3
-_BAR = 20
+_MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
+_BAR, _WHOLE_BAR = 16, 40
+_HEALTHY = 0.8  # POP regards efficiencies above that as acceptable
+
+_DIAGNOSES = {  # of the weakest factor of the parallel efficiency
+    "load_balance": "Some ranks have more work than others, which wait for them.",
+    "serialisation": "Ranks wait for one another more than uneven work explains.",
+    "transfer": "Moving data takes the time.",
+}
 
 
 def print_profile(profile: Profile, console: Console, report: str = "") -> None:
     """Print the letter; ``report`` is the path of the HTML page, "" when there is none."""
     console.print()
     for part in _letter(profile, report):
-        console.print(part)
+        console.print(part, crop=False)
 
 
 def _letter(profile: Profile, report: str) -> Iterator[RenderableType]:
     yield _headline(profile)
+    yield Text(diagnosis(profile), style=_style(profile.efficiencies.parallel))
+    yield _whole(profile)
     yield _efficiencies(profile)
     yield _functions(profile)
     yield from _remarks(profile)
@@ -47,21 +56,51 @@ def _headline(profile: Profile) -> Text:
     return text.append(f"   {profile.mpi}", style="dim")
 
 
+def diagnosis(profile: Profile) -> str:
+    """One sentence: is it well, and if not, what ails it most."""
+    e = profile.efficiencies
+    if e.parallel >= _HEALTHY:
+        return f"Healthy: {share(e.parallel)} of the ranks' time is their own work."
+    return _DIAGNOSES[min(_DIAGNOSES, key=lambda name: getattr(e, name))]
+
+
 def _style(goodness: float) -> str:
-    return "bold green" if goodness >= 0.8 else "bold yellow" if goodness >= 0.6 else "bold red"
+    return "bold green" if goodness >= _HEALTHY else "bold yellow" if goodness >= 0.6 else "bold red"
+
+
+def _whole(profile: Profile) -> Text:
+    """The time of all ranks as one bar."""
+    total_s = sum(rank.wall_s for rank in profile.ranks) or 1.0
+    between = sum(rank.point_to_point_s for rank in profile.ranks) / total_s
+    collective = sum(rank.collective_s for rank in profile.ranks) / total_s
+    files = min(profile.numbers["io_share"], 1.0 - profile.mpi_share)
+    other = max(0.0, profile.mpi_share - between - collective)
+    parts = {
+        "work": (max(0.0, 1.0 - profile.mpi_share - files), "green"),
+        "files": (files, "magenta"),
+        "point to point": (between, "yellow"),
+        "collectives": (collective, "red"),
+        "other MPI": (other, "bright_black"),
+    }
+    bar, words, filled = Text("time        "), Text("            "), 0.0
+    for name, (part, colour) in parts.items():
+        bar.append("█" * (round((filled + part) * _WHOLE_BAR) - round(filled * _WHOLE_BAR)), style=colour)
+        filled += part
+        if part >= 0.005:
+            words.append("█ ", style=colour).append(f"{name} {share(part)}  ")
+    return bar.append("\n").append_text(words)
 
 
 def _efficiencies(profile: Profile) -> Text:
     e = profile.efficiencies
     text = Text("efficiency  ")
     text.append(f"parallel {share(e.parallel)}", style=_style(e.parallel))
-    for name, value in (
-        ("load balance", e.load_balance),
-        ("serialisation", e.serialisation),
-        ("transfer", e.transfer),
+    for before, name, value in (
+        (" = ", "load balance", e.load_balance),
+        (" × ", "serialisation", e.serialisation),
+        (" × ", "transfer", e.transfer),
     ):
-        text.append(" = " if name == "load balance" else " × ").append(f"{name} ")
-        text.append(share(value), style=_style(value))
+        text.append(f"{before}{name} ").append(share(value), style=_style(value))
     return text
 
 
@@ -114,19 +153,24 @@ def _remarks(profile: Profile) -> Iterator[Text]:
 
 
 def _advice(advice: Advice) -> RenderableType:
-    gain = f"  (at the very most {share(advice.gain_share)} of the time)" if advice.gain_share else ""
-    return _paragraph(advice.finding, gain)
+    gain = Text("expected gain: ", style="dim").append(expectation(advice), style="bold")
+    # A command is to be copied: the terminal may break its line, we do not.
+    commands = (
+        Text(f"    $ {command}", style="cyan", no_wrap=True, overflow="ignore") for command in advice.commands
+    )
+    return Group(_paragraph(advice.finding, gain), *commands)
 
 
-def _paragraph(finding: Finding, gain: str = "") -> RenderableType:
-    head = Text(finding.says, style="yellow").append(gain, style="dim")
-    parts = [Text(finding.evidence), Text(f"→ {finding.fix}", style="green")]
-    return Group(Padding(head, (0, 0, 0, 2)), *(Padding(part, (0, 0, 0, 4)) for part in parts))
+def _paragraph(finding: Finding, *more: Text) -> RenderableType:
+    parts = [Text(finding.evidence), Text(f"→ {finding.fix}", style="green"), *more]
+    head = Padding(Text(finding.says, style="yellow"), (0, 0, 0, 2), expand=False)
+    return Group(head, *(Padding(part, (0, 0, 0, 4), expand=False) for part in parts))
 
 
-def print_findings(findings: tuple[Finding, ...], console: Console) -> None:
+def print_findings(findings: Iterable[Finding | Advice], console: Console) -> None:
     """Findings alone, for `mpiric doctor`."""
-    if not findings:
+    found = tuple(findings)
+    if not found:
         console.print(Text("nothing to complain of", style="green"))
-    for finding in findings:
-        console.print(_paragraph(finding))
+    for each in found:
+        console.print(_advice(each) if isinstance(each, Advice) else _paragraph(each), crop=False)

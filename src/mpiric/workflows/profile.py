@@ -1,5 +1,6 @@
 """Run a command with the recording runtime in its ranks, and say what the record means."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -77,7 +78,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
         record = read_record(prepared.directory)
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, error)
-    return Profiled(prepared, ran, record, analyse(record, " ".join(request.argv)))
+    return Profiled(prepared, ran, record, analyse(record, shlex.join(request.argv)))
 
 
 def _family(understood: Understood, host: Host) -> AbiFamily:

@@ -64,10 +64,11 @@ void Recorder::learn_activities(std::string_view names) noexcept {
         const std::string_view line = names.substr(0, names.find('\n'));
         const std::string_view kind = line.substr(std::min(line.find(' ') + 1, line.size()));
         const auto is = [&](auto... some) { return ((kind == some) || ...); };
-        activity_[function] = is("send", "receive", "start", "wait", "poll") ? Activity::point_to_point
-                              : is("collective")                             ? Activity::collective
-                              : is("file")                                   ? Activity::files
-                                                                             : Activity::other_mpi;
+        activity_[function] =
+            uint8_t(is("send", "receive", "start", "wait", "poll") ? Activity::point_to_point
+                    : is("collective")                             ? Activity::collective
+                    : is("file")                                   ? Activity::files
+                                                                   : Activity::other_mpi);
         names.remove_prefix(std::min(line.size() + 1, names.size()));
     }
 }

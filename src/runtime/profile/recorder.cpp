@@ -157,7 +157,8 @@ File* Recorder::file(const char* path, uint32_t interface, uint32_t processes) n
     return &row;
 }
 
-void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes, Elapsed elapsed) noexcept {
+void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
+                         const Elapsed& elapsed) noexcept {
     const Held held(lock_, many_threads_);
     SectionEntry& entry = section(Section::sites);
     Site* rows = entries<Site>(Section::sites);
@@ -175,7 +176,7 @@ void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes, El
     Site& site = rows[site_index_.position(slot)];
     ++site.calls;
     site.bytes += bytes;
-    site.timed += elapsed.timed;
+    site.timed += elapsed.weight != 0;
     site.ticks += elapsed.ticks;
 }
 

@@ -30,9 +30,8 @@ struct Beginning {
 /// Time of one call.
 struct Elapsed {
     uint64_t ticks = 0;
-    bool timed = false;
     uint64_t end = 0;     ///< tick at which it was over
-    uint32_t weight = 1;  ///< calls of its kind that it stands for: of those only some are timed
+    uint32_t weight = 0;  ///< calls of its kind that it stands for; 0: this one was not timed
 };
 
 /// Bin of a message size: 0 for nothing, else the number of bits in it.
@@ -47,7 +46,7 @@ class Recorder {
     bool open(const Beginning& beginning, const char*& reason) noexcept;
 
     /// Counts one call. The hot path.
-    void count(uint32_t function, uint32_t communicator, uint64_t bytes, Elapsed elapsed,
+    void count(uint32_t function, uint32_t communicator, uint64_t bytes, const Elapsed& elapsed,
                uint64_t waited) noexcept {
         const uint64_t key = uint64_t(function) | uint64_t(communicator) << 16 |
                              uint64_t(size_bin(bytes)) << 32 | uint64_t(region_) << 40;
@@ -57,10 +56,10 @@ class Recorder {
             return;
         ++cell->calls;
         cell->bytes += bytes;
-        if (elapsed.timed) {
+        if (elapsed.weight) {
             cell->waited += waited;
             add_time(*cell, elapsed.ticks);
-            timeline_.add(activity_[function], elapsed.end - elapsed.ticks - waited, elapsed.end,
+            timeline_.add(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
                           elapsed.weight);
         }
     }
@@ -106,7 +105,7 @@ class Recorder {
     /// The row of a file by path; null when there is no room.
     File* file(const char* path, uint32_t interface, uint32_t processes) noexcept;
 
-    void call_site(uint64_t address, uint32_t function, uint64_t bytes, Elapsed elapsed) noexcept;
+    void call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
 
     /// A receive was looked at before it was posted: was its message already there?
     void looked_at(bool late, uint64_t bytes) noexcept;
@@ -171,7 +170,7 @@ class Recorder {
     SpinLock lock_;
     Timeline timeline_;
     pthread_t owner_{};
-    Activity activity_[function_capacity] = {};  ///< by function
+    uint8_t activity_[function_capacity] = {};  ///< by function
     Cell* local_cells_[function_capacity] = {};
     DenseIndex<13> cell_index_;
     DenseIndex<17> peer_index_;

@@ -30,25 +30,34 @@ void Timeline::begin(Span* spans, uint64_t& span_ticks, uint32_t& used, uint64_t
     span_ticks = uint64_t(1) << first_shift;
 }
 
-void Timeline::reach(uint64_t to) noexcept {
-    while (to >> shift_ >= span_count) {
-        for (uint32_t at = 0; at < span_count; ++at) {
-            const Span from = spans_[at];
-            Span& into = spans_[at / 2];
-            if (at % 2 == 0) {
-                into = from;
-                continue;
-            }
-            for (uint32_t activity = 0; activity < activity_count; ++activity)
-                into.ticks[activity] += from.ticks[activity];
-            vote(into, from.region, from.region_ticks);
+void Timeline::widen() noexcept {
+    for (uint32_t at = 0; at < span_count; ++at) {
+        const Span from = spans_[at];
+        Span& into = spans_[at / 2];
+        if (at % 2 == 0) {
+            into = from;
+            continue;
         }
-        for (uint32_t at = span_count / 2; at < span_count; ++at)
-            spans_[at] = Span{};
-        ++shift_;
-        *span_ticks_ = uint64_t(1) << shift_;
+        for (uint32_t activity = 0; activity < activity_count; ++activity)
+            into.ticks[activity] += from.ticks[activity];
+        vote(into, from.region, from.region_ticks);
     }
-    *used_ = uint32_t(to >> shift_) + 1;
+    for (uint32_t at = span_count / 2; at < span_count; ++at)
+        spans_[at] = Span{};
+    ++shift_;
+    *span_ticks_ = uint64_t(1) << shift_;
+}
+
+/// Makes a span, counted from the origin, the present one.
+void Timeline::reach(uint64_t to) noexcept {
+    while (to >> shift_ >= span_count)
+        widen();
+    const uint32_t at = uint32_t(to >> shift_);
+    if (at >= *used_)
+        *used_ = at + 1;
+    now_ = &spans_[at];
+    now_begin_ = origin_ + (uint64_t(at) << shift_);
+    now_ticks_ = uint64_t(1) << shift_;
 }
 
 template <class Each> void Timeline::each_span(uint64_t from, uint64_t to, Each&& each) noexcept {
@@ -61,16 +70,25 @@ template <class Each> void Timeline::each_span(uint64_t from, uint64_t to, Each&
     }
 }
 
-void Timeline::spread(Activity activity, uint64_t from, uint64_t to) noexcept {
-    each_span(from, to, [&](Span& span, uint64_t ticks) { span.ticks[uint32_t(activity)] += ticks; });
+void Timeline::add_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
+    if (!spans_)
+        return;
+    from = from < origin_ ? 0 : from - origin_;
+    to = to < origin_ ? 0 : to - origin_;
+    if (to <= from)
+        return;
+    reach(to);
+    if (from >> shift_ == to >> shift_)
+        now_->ticks[uint32_t(activity)] += (to - from) * weight;
+    else
+        each_span(from, to, [&](Span& span, uint64_t ticks) { span.ticks[uint32_t(activity)] += ticks; });
 }
 
 void Timeline::region_until(uint32_t region, uint64_t now) noexcept {
-    if (now <= origin_)
+    if (!spans_ || now <= origin_)
         return;
     const uint64_t to = now - origin_;
-    if (to >> shift_ >= *used_)
-        reach(to);
+    reach(to);
     each_span(changed_, to, [&](Span& span, uint64_t ticks) { vote(span, region, ticks); });
     changed_ = to;
 }

@@ -15,29 +15,23 @@ class Timeline {
 
     /// Adds the time from one tick to another; `weight`: calls that this one stands for.
     void add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
-        if (from < origin_)
-            from = origin_;
-        if (to <= from)
-            return;
-        from -= origin_;
-        to -= origin_;
-        if (to >> shift_ >= *used_) [[unlikely]]
-            reach(to);
-        const uint64_t at = from >> shift_;
-        if (at == to >> shift_) [[likely]]
-            spans_[at].ticks[uint32_t(activity)] += (to - from) * weight;
+        if (to - now_begin_ < now_ticks_ && from - now_begin_ <= to - now_begin_) [[likely]]
+            now_->ticks[uint32_t(activity)] += (to - from) * weight;
         else
-            spread(activity, from, to);
+            add_elsewhere(activity, from, to, weight);
     }
 
     /// The region that the program leaves, or changes, at this tick: all time since the last change was its.
     void region_until(uint32_t region, uint64_t now) noexcept;
 
   private:
+    void add_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept;
     void reach(uint64_t to) noexcept;
-    void spread(Activity activity, uint64_t from, uint64_t to) noexcept;
+    void widen() noexcept;
     template <class Each> void each_span(uint64_t from, uint64_t to, Each&& each) noexcept;
 
+    Span* now_ = nullptr;  ///< the span that time goes to at present, its first tick and its length
+    uint64_t now_begin_ = 0, now_ticks_ = 0;
     Span* spans_ = nullptr;
     uint64_t* span_ticks_ = nullptr;
     uint32_t* used_ = nullptr;

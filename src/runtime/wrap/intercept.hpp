@@ -60,7 +60,7 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
     Call call{static_cast<uint32_t>(function),
-              {end - begin, timed, end, weight(policy)},
+              {end - begin, end, timed ? weight(policy) : 0},
               waited,
               __builtin_return_address(0)};
     if (succeeded(result)) [[likely]]

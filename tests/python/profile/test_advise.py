@@ -17,10 +17,8 @@ KINDS = {"poll_share"}  # of a class of functions that this record does not call
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 def test_a_rule_looks_at_numbers_that_exist(rule):
-    quoted = re.findall(r"{(\w+):", rule.says + rule.evidence + rule.fix)
-    named = (
-        {condition.number for condition in rule.when} | set(quoted) | ({rule.gain} if rule.gain else set())
-    )
+    quoted = re.findall(r"{(\w+):", rule.says + rule.evidence + rule.fix + rule.basis)
+    named = {condition.number for condition in rule.when} | set(quoted) | {rule.gain, rule.expected} - {""}
     assert named - KINDS <= set(NUMBERS)
 
 
@@ -29,6 +27,20 @@ def test_a_rule_names_knobs_that_exist_and_its_source(rule):
     assert set(rule.knobs) <= set(knobs.all_knobs())
     assert rule.source
     assert rule.fix
+    families = {knob.family for knob in knobs.all_knobs().values()}
+    assert set(filter(None, rule.only.split(","))) <= {*knobs.all_knobs(), *families}
+
+
+@pytest.mark.parametrize("rule", [rule for rule in rules() if rule.apply], ids=lambda rule: rule.id)
+def test_what_a_rule_would_apply_is_a_value_of_one_of_its_knobs(rule):
+    knob, _, value = rule.apply.partition("=")
+    assert knob in rule.knobs
+    assert knobs.all_knobs()[knob].domain.accepts(value)
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
+def test_an_expected_gain_says_its_model(rule):
+    assert bool(rule.expected) == bool(rule.basis)
 
 
 def test_rules_have_names_of_their_own():
@@ -69,5 +81,5 @@ def test_the_most_promising_advice_comes_first():
             rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0)), rank(1, 10.0, cell("MPI_Allreduce", 1, 8, 1.0))
         )
     ).advice
-    gains = [advice.gain_share for advice in given]
+    gains = [advice.promise for advice in given]
     assert gains == sorted(gains, reverse=True)

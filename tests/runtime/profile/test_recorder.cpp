@@ -35,9 +35,9 @@ void calls_of_one_size_share_a_cell(const char* directory) {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
-    recorder.count(0, 0, 100, {50, true}, 0);
-    recorder.count(0, 0, 127, {10, true}, 0);
-    recorder.count(0, 0, 128, {10, true}, 0);
+    recorder.count(0, 0, 100, {50, 50, 1}, 0);
+    recorder.count(0, 0, 127, {10, 10, 1}, 0);
+    recorder.count(0, 0, 128, {10, 10, 1}, 0);
     CHECK(section(recorder, Section::cells).used == 2);
     const Cell& cell = cells(recorder)[0];
     CHECK(cell.calls == 2 && cell.bytes == 227 && cell.ticks == 60 && cell.shortest == 10 &&
@@ -119,7 +119,7 @@ void the_file_of_a_killed_process_has_its_data(const char* directory) {
         static Recorder recorder;
         const char* reason = nullptr;
         recorder.open(beginning(directory), reason);
-        recorder.count(1, 0, 77, {5, true}, 0);
+        recorder.count(1, 0, 77, {5, 5, 1}, 0);
         kill(getpid(), SIGKILL);
     }
     int status = 0;

@@ -3,14 +3,11 @@
 from typing import Any
 
 from mpiric.model.profile import Profile
+from mpiric.report._amounts import expectation
 
 TITLE = "What to do"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Advice, and for each the tune that would try its knobs."""
-    return {"advice": [(each, _command(each.knobs, profile.command)) for each in profile.advice]}
-
-
-def _command(knobs: tuple[str, ...], command: str) -> str:
-    return f"mpiric tune --only {','.join(knobs)} -- {command}" if knobs else ""
+    """Advice, and for each in words what it would bring."""
+    return {"advice": [(each, expectation(each)) for each in profile.advice]}

@@ -7,8 +7,9 @@ from mpiric.model.profile import Profile
 TITLE = "At a glance"
 
 _MEANING = {
-    "parallel": "mean useful time of a rank over the run time: the product of the three below",
+    "parallel": "mean useful time of a rank over the run time: load balance × communication",
     "load_balance": "mean over longest useful time: is the work evenly spread?",
+    "communication": "longest useful time over the run time: serialisation × transfer",
     "serialisation": "what waiting for one another leaves",
     "transfer": "what moving data leaves",
 }

@@ -1,0 +1,75 @@
+"""What advice would bring, by simple models: shares of the time of all ranks, as far as a record can tell.
+
+Each model is said in words in the rule's ``basis``. None lets waiting vanish that another rank causes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from mpiric.model.profile import CollectiveUse, RankUse
+from mpiric.model.record import Record
+from mpiric.profile.cells import counted
+from mpiric.profile.places import parse_cpus
+from mpiric.profile.ranks import POINT_TO_POINT, fact
+from mpiric.profile.waiting import Waiting
+
+_COPY_BYTES_PER_S = 4e9  # a copy reads and writes: half of what one core of a server moves
+_FAULT_S = 0.5e-6  # a page fault with the zeroing of 4 KiB
+_GATHERED, _JOINED = 4, 16  # messages, accesses that become one
+
+
+def expected_numbers(
+    record: Record,
+    waiting: Waiting,
+    ranks: tuple[RankUse, ...],
+    collectives: tuple[CollectiveUse, ...],
+    numbers: Mapping[str, float],
+) -> dict[str, float]:
+    """Numbers that rules name in ``expected``; 0 where the record has nothing to go by."""
+    total_s = sum(rank.wall_s for rank in ranks) or 1.0
+    transfer = _point_to_point_transfer_s(record, waiting) / total_s
+    late_bytes = _late_bytes(record)
+    barriers = [use for use in collectives if use.name == "MPI_Barrier"]
+    system_s = sum(fact(rank, "time.system_us") for rank in record.ranks) / 1e6
+    faults = sum(fact(rank, "faults.minor") for rank in record.ranks)
+    crowding, sharing = numbers["ranks_per_cpu"], _most_on_one_cpu(ranks)
+    return {
+        "point_to_point_transfer_share": transfer,
+        "late_bytes_in_all": late_bytes,
+        "late_copy_share": min(numbers["point_to_point_share"], late_bytes / _COPY_BYTES_PER_S / total_s),
+        "gathered_share": transfer * numbers["small_message_share"] * (1 - 1 / _GATHERED),
+        "barrier_transfer_share": sum(max(0.0, use.time_s - use.waited_s) for use in barriers) / total_s,
+        "page_fault_share": min(system_s, faults * _FAULT_S) / total_s,
+        "joined_access_share": numbers["io_share"] * numbers["small_io_share"] * (1 - 1 / _JOINED),
+        "crowded_wait_share": numbers["mpi_share"] * (1 - 1 / crowding) if crowding > 1 else 0.0,
+        "taken_cpu_share": max(0.0, 1.0 - numbers["cpu_use"] - numbers["io_share"]),
+        "shared_cpu_share": 1 - 1 / sharing,
+    }
+
+
+def _point_to_point_transfer_s(record: Record, waiting: Waiting) -> float:
+    return sum(
+        max(0.0, cell.time_s - waiting.waited_s(rank, cell))
+        for rank in record.ranks
+        for cell in counted(rank)
+        if record.function_classes.get(cell.function) in POINT_TO_POINT
+    )
+
+
+def _late_bytes(record: Record) -> float:
+    """Of all receives, as those that were looked at."""
+    looked_at = sum(rank.receives.looked_at for rank in record.ranks)
+    late_bytes = sum(rank.receives.late_bytes for rank in record.ranks)
+    receives = sum(
+        cell.calls
+        for rank in record.ranks
+        for cell in rank.cells
+        if record.function_classes.get(cell.function) == "receive"
+    )
+    return late_bytes * max(1.0, receives / looked_at) if looked_at else 0.0
+
+
+def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> int:
+    """Ranks on the CPU that most are bound to alone; at least 1."""
+    bound = [(rank.host, cpus) for rank in ranks if len(cpus := parse_cpus(rank.affinity)) == 1]
+    return max(Counter(bound).values(), default=1)

@@ -18,9 +18,9 @@ from benchmarks._report import RESULTS, Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from benchmarks._workbench import Workbench, workbench
 from mpiric.model.configuration import Configuration
+from mpiric.model.duration import parse_duration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.budget import parse_duration
 from mpiric.tuning.proof import Rule, prove
 
 _GOAL = 0.01

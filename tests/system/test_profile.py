@@ -100,6 +100,45 @@ def test_doctor_speaks_of_settings_and_leaves_nothing_behind(run_mpiric, build, 
     assert not list(tmp_path.glob("mpiric-*"))
 
 
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory):
+    """`endless(stack)` is the launch line of a program that works and reduces for ever."""
+
+    def built(stack: str) -> tuple[str, ...]:
+        compiler, launcher = STACKS[stack]
+        program = tmp_path_factory.getbasetemp() / f"endless-{stack}"
+        if not program.exists():
+            subprocess.run([compiler, "-o", program, SOURCE.with_name("endless.c")], check=True)
+        return (*launcher[:-1], "2", str(program))
+
+    return built
+
+
+@STACK
+def test_doctor_ends_a_run_at_the_limit_and_tells_what_was_seen(run_mpiric, endless, tmp_path, stack):
+    place = tmp_path / "p"
+    done = run_mpiric("doctor", "--json", "--limit", "4s", "-o", place, "--", *endless(stack))
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert data["ended_at_limit"]
+    assert data["recorded"]
+    assert data["exit_status"] == 0
+    assert data["mpi_share"] > 0
+    record = json.loads(run_mpiric("report", "--json", place).stdout)
+    assert 1.0 < record["wall_s"] < data["elapsed_s"]
+    assert record["numbers"]["cpu_use"] > 0
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert str(endless(stack)[-1]) not in running
+
+
+@pytest.mark.requires("debian-openmpi")
+def test_doctor_fails_on_what_it_is_told_to(run_mpiric, build):
+    setting = {"OMPI_MCA_btl": "self,tcp"}
+    for wanted, status in (("settings", 125), ("shared-memory-off", 125), ("swapping", 0), ("", 0)):
+        done = run_mpiric("doctor", "--fail-on", wanted, "--", *build("openmpi"), env=setting)
+        assert done.returncode == status, (wanted, done.stderr)
+
+
 @pytest.mark.requires("debian-mpich")
 def test_a_command_without_mpi_is_told_so(run_mpiric, tmp_path):
     done = run_mpiric(

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,10 @@ from mpiric.cli._json import print_json
 from mpiric.cli.profile import letter_console
 from mpiric.host.foreground import Output
 from mpiric.host.local import LocalHost
+from mpiric.model.duration import parse_duration, show_duration
+from mpiric.model.errors import ExitCode
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import Advice
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
 from mpiric.workflows.doctor import Diagnosis, diagnose
@@ -19,7 +23,9 @@ from mpiric.workflows.profile import ProfileRequest
 
 _EPILOG = """\b
 Examples:
-  mpiric doctor -- mpirun -n 4 ./app small.dat
+  mpiric doctor -- mpirun -n 4 ./app small.dat             for at most a minute
+  mpiric doctor --limit 10s -- mpirun -n 64 ./app big.dat  what ten seconds of it show
+  mpiric doctor --fail-on unbound-ranks,settings -- mpirun -n 4 ./app small.dat    in CI
   mpiric doctor --json -- mpirun -n 4 ./app small.dat | jq -r '.findings[].id'
 """
 
@@ -39,42 +45,63 @@ Examples:
     help="Family of the MPI library, as for `profile`.",
 )
 @click.option(
+    "--limit",
+    default="60s",
+    show_default=True,
+    metavar="TIME",
+    help="End the run after that long (90s, 10m, none) and tell what was seen until then.",
+)
+@click.option(
+    "--fail-on",
+    default="",
+    metavar="IDS",
+    help="Exit with 125 when one of these findings is there: ids, or run, placement, settings, machine, any.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's output goes to stderr."
 )
 @click.argument(
     "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
 )
-def command(command_line: tuple[str, ...], directory: Path | None, abi: str | None, *, as_json: bool) -> int:
+def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Run CMD once and say what is wrong with how it runs here: each finding with its evidence and its fix.
 
-    Give it a short input. The exit status is the program's own.
+    The exit status is the program's own, 0 when it ran well until the limit, or 125 for --fail-on.
     """
     request = ProfileRequest(
         argv=command_line,
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
-        directory=directory,
-        family=AbiFamily(abi) if abi else None,
-        output=Output.STDERR if as_json else Output.STDOUT,
+        directory=given["directory"],
+        family=AbiFamily(given["abi"]) if given["abi"] else None,
+        output=Output.STDERR if given["as_json"] else Output.STDOUT,
+        limit_s=None if given["limit"] == "none" else parse_duration(given["limit"]),
     )
     diagnosis = diagnose(request, LocalHost())
     done = diagnosis.profiled
     if done.why_not is not None:
         print(f"mpiric: {done.why_not.message}; what follows is not about the run", file=sys.stderr)
-    if as_json:
+    elif done.ran.was_ended:
+        lasted = show_duration(done.ran.elapsed_s)
+        print(f"mpiric: ended after {lasted} (--limit); what follows is from that time", file=sys.stderr)
+    if given["as_json"]:
         print_json(_as_json(diagnosis))
     else:
-        print_findings(diagnosis.findings, letter_console())
-    return done.ran.status
+        print_findings(diagnosis.findings.values(), letter_console())
+    wanted = frozenset(filter(None, given["fail_on"].split(",")))
+    return diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(wanted) else 0)
 
 
 def _as_json(diagnosis: Diagnosis) -> dict[str, object]:
-    by_id = {advice.finding.id: advice_json(advice) for advice in diagnosis.of_run}
-    profile = diagnosis.profiled.profile
+    profile, ran = diagnosis.profiled.profile, diagnosis.profiled.ran
     return {
-        "findings": [by_id.get(finding.id) or finding_json(finding) for finding in diagnosis.findings],
-        "exit_status": diagnosis.profiled.ran.status,
-        "elapsed_s": diagnosis.profiled.ran.elapsed_s,
+        "findings": [
+            advice_json(each) if isinstance(each, Advice) else finding_json(each)
+            for each in diagnosis.findings.values()
+        ],
+        "exit_status": diagnosis.status,
+        "ended_at_limit": ran.was_ended,
+        "elapsed_s": ran.elapsed_s,
         "recorded": profile is not None,
         "mpi_share": profile.mpi_share if profile else None,
     }

@@ -12,11 +12,11 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._progress import Progress
 from mpiric.host.local import LocalHost
+from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.situation import Allowed
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
-from mpiric.tuning.budget import parse_duration
 from mpiric.tuning.proof import Rule
 from mpiric.workflows.objective import parse_objective
 from mpiric.workflows.report import advised_knobs

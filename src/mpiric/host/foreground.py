@@ -1,5 +1,6 @@
 """Running a Launch in the foreground: input, output and signals are the program's own."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -11,9 +12,13 @@ from dataclasses import dataclass
 from enum import Enum
 from types import FrameType
 
+from mpiric.host.strays import end_marked, mark_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
 
+_GRACE_S = 10.0  # Open MPI and Hydra give their own ranks a few seconds between SIGTERM and SIGKILL
+_MARK = "MPIRIC_LIMITED"  # in the environment of every process of a launch that may have to be ended
+_LAUNCH_NUMBERS = itertools.count(1)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 
 
@@ -30,15 +35,22 @@ class Ran:
 
     status: int
     elapsed_s: float
+    was_ended: bool = False  # at the time limit, by us; the status then is that of a launcher told to stop
 
 
-def run_in_foreground(launch: Launch, environment: Mapping[str, str], output: Output) -> Ran:
-    """Start the launch and wait for it. Raises NotFoundError when it cannot be started.
+def run_in_foreground(
+    launch: Launch, environment: Mapping[str, str], output: Output, limit_s: float | None = None
+) -> Ran:
+    """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError when it cannot be started.
 
-    Ctrl-C reaches the launcher from the terminal and is left to it; other signals are passed on.
+    Ctrl-C reaches the launcher from the terminal and is left to it; other signals are passed on. At the
+    limit the launcher is asked to end, and what it leaves on this node is ended after it.
     """
     whole = {name: value for name, value in environment.items() if name not in launch.unset}
     whole.update(launch.environment)
+    mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
+    if limit_s is not None:
+        whole[_MARK] = mark
     sys.stdout.flush()
     sys.stderr.flush()
     begun = time.monotonic()
@@ -51,9 +63,26 @@ def run_in_foreground(launch: Launch, environment: Mapping[str, str], output: Ou
         )
     except OSError as error:
         raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+    was_ended = False
     with _passing_on(process):
+        try:
+            status = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            was_ended = True
+            status = _end(process, mark)
+    return Ran(128 - status if status < 0 else status, time.monotonic() - begun, was_ended)
+
+
+def _end(process: subprocess.Popen[bytes], mark: str) -> int:
+    """SIGTERM, with time for the launcher to end its ranks, then SIGKILL for it and what is left of it."""
+    process.terminate()
+    try:
+        status = process.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
         status = process.wait()
-    return Ran(128 - status if status < 0 else status, time.monotonic() - begun)
+    end_marked(_MARK, mark, _GRACE_S)
+    return status
 
 
 @contextmanager

@@ -15,6 +15,7 @@ class ExitCode(IntEnum):
     PROGRAM_FAILED = 123  # the user's unchanged command does not work, so there is nothing to tune
     NO_ROOM = 124  # disk, memory or permission
     SLOWER = 125  # `history --against`: the program has become slower
+    FOUND = 125  # `doctor --fail-on`: what was asked about is there
     INTERRUPTED = 130  # Ctrl-C, after the best so far was printed
     INTERNAL = 126  # a defect in mpiric
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mpiric.model.finding import Finding
+from mpiric.model.machine import Core
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,14 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeShape:
+    """The cores of the node on which mpiric ran: the record itself names CPUs only by number."""
+
+    host: str
+    cores: tuple[Core, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Everything that reports, exports and advice are made of."""
 
@@ -211,4 +220,5 @@ class Profile:
     node_traffic: tuple[Message, ...]  # positions in `nodes`
     numbers: Mapping[str, float]  # every derived number by name: what the rules of advice look at
     advice: tuple[Advice, ...] = ()
+    shape: NodeShape | None = None
     notes: tuple[str, ...] = field(default=())  # what is missing or was lost

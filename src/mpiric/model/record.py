@@ -3,7 +3,7 @@
 Times in seconds, sizes in bytes, ranks those of the program's world.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -127,22 +127,18 @@ class ReceiveTiming:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """What one rank's time went into in one equal part of the run; the rest is the program's own work."""
-
-    point_to_point_s: float
-    collective_s: float
-    other_mpi_s: float
-    files_s: float
-    region: int  # that had most of it: position in RankRecord.regions
-
-
-@dataclass(frozen=True, slots=True)
 class Timeline:
-    """A run in the order in which it went, from the beginning of the rank's recording."""
+    """A run cut into equal spans from the beginning of the rank's recording; a column has one entry a span.
 
-    span_s: float  # length of each span; the last one may be cut short
-    spans: tuple[Span, ...]
+    What the columns leave of a span is the program's own work.
+    """
+
+    span_s: float  # length of each; the last one may be cut short
+    point_to_point_s: Sequence[float] = ()
+    collective_s: Sequence[float] = ()
+    other_mpi_s: Sequence[float] = ()
+    files_s: Sequence[float] = ()
+    region: Sequence[int] = ()  # that had most of it: position in RankRecord.regions
 
 
 @dataclass(frozen=True, slots=True)

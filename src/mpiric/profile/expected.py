@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from mpiric.model.profile import CollectiveUse, RankUse
+from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import Record
 from mpiric.profile.cells import counted
-from mpiric.profile.places import parse_cpus
 from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.waiting import Waiting
 
@@ -71,5 +71,5 @@ def _late_bytes(record: Record) -> float:
 
 def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> int:
     """Ranks on the CPU that most are bound to alone; at least 1."""
-    bound = [(rank.host, cpus) for rank in ranks if len(cpus := parse_cpus(rank.affinity)) == 1]
+    bound = [(rank.host, cpus) for rank in ranks if len(cpus := parse_pu_list(rank.affinity)) == 1]
     return max(Counter(bound).values(), default=1)

@@ -1,5 +1,6 @@
 """One rank's image: tables as they lay in the rank's memory. ``ValueError`` for what cannot be right."""
 
+from array import array
 from collections.abc import Iterator
 from struct import Struct
 from typing import Any
@@ -14,7 +15,6 @@ from mpiric.model.record import (
     RankState,
     ReceiveTiming,
     Region,
-    Span,
     Timeline,
     TrafficKind,
 )
@@ -62,7 +62,8 @@ def read_head(image: memoryview) -> ImageHead:
     job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns, *receives = rest
     return ImageHead(
         version, size, rank, world, state, level, job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns,
-        (receives[0], receives[1], receives[2], receives[3]), receives[4] if version > 1 else 0, tables,
+        (receives[0], receives[1], receives[2], receives[3]), receives[4] if version > 1 else 0,
+        tuple(receives[5:]), tables,
     )  # fmt: skip
 
 
@@ -169,17 +170,28 @@ def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Ite
 
 def _timeline(image: memoryview, head: ImageHead, tick: float) -> Timeline:
     """Activities of threads at once, and what sampled calls stand for, never fill more than the span."""
-    if "spans" not in head.sections:
-        return Timeline(0.0, ())
-    span_s, regions = head.span_ticks * tick, head.sections["regions"][1]
-    spans = []
-    for between_ranks, collective, other, files, _, region in _rows(image, head, "spans", layout.SPAN):
-        if region >= regions:
+    if not head.sections.get("spans", (0, 0, 0))[1]:
+        return Timeline(0.0)
+    span_s = head.span_ticks * tick
+    columns = (array("d"), array("d"), array("d"), array("d"))
+    region = array("B")
+    for *ticks, _, at in _rows(image, head, "spans", layout.SPAN):
+        if at >= min(256, head.sections["regions"][1]):
             raise ValueError(f"rank {head.world_rank} was in a region that is not there")
-        whole_s = (between_ranks + collective + other + files) * tick
+        whole_s = sum(ticks) * tick
         scale = tick * min(1.0, span_s / whole_s) if whole_s else 0.0
-        spans.append(Span(between_ranks * scale, collective * scale, other * scale, files * scale, region))
-    return Timeline(span_s, tuple(spans))
+        for column, value in zip(columns, ticks, strict=True):
+            column.append(value * scale)
+        region.append(at)
+    return Timeline(span_s, columns[0], columns[1], columns[2], columns[3], region)
+
+
+def _reached_s(timeline: Timeline) -> float:
+    """Time up to the last event, at least."""
+    if not timeline.region:
+        return 0.0
+    columns = (timeline.point_to_point_s, timeline.collective_s, timeline.other_mpi_s, timeline.files_s)
+    return (len(timeline.region) - 1) * timeline.span_s + sum(column[-1] for column in columns)
 
 
 def _facts(image: memoryview, head: ImageHead) -> dict[str, str]:
@@ -192,12 +204,15 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
     """One rank from its image."""
     head = read_head(image)
     tick = _tick_s(head)
+    timeline = _timeline(image, head, tick)
+    # A rank that died had no time to look at the clock.
+    reached_s = _reached_s(timeline) if _STATES[head.state] is RankState.RUNNING else 0.0
     return RankRecord(
         rank=head.world_rank,
         state=_STATES[head.state],
         job=head.job,
         begin_unix_s=head.begin_unix_ns / 1e9,
-        wall_s=max(0.0, (head.latest_ns - head.begin_ns) / 1e9),
+        wall_s=max(0.0, (head.latest_ns - head.begin_ns) / 1e9, reached_s),
         thread_level=head.thread_level,
         cells=tuple(_cells(image, head, names, tick)),
         communicators=tuple(_communicators(image, head)),
@@ -209,7 +224,7 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         files=tuple(_files(image, head, tick)),
         sites=tuple(_sites(image, head, names, tick)),
         receives=ReceiveTiming(*head.receives),
-        timeline=_timeline(image, head, tick),
-        facts=_facts(image, head),
+        timeline=timeline,
+        facts=dict(zip(layout.USAGE, map(str, head.usage), strict=False)) | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
     )

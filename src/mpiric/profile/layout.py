@@ -22,6 +22,18 @@ SITE = Struct("<6Q")
 SPAN = Struct("<6Q")
 
 
+# Facts of version 1 that are numbers of the image's head since.
+USAGE = (
+    "time.user_us",
+    "time.system_us",
+    "faults.minor",
+    "faults.major",
+    "switches.voluntary",
+    "switches.involuntary",
+    "memory.peak_kib",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How an image of one version lies."""
@@ -47,7 +59,7 @@ _FIRST = {
 }
 LAYOUTS = {
     1: Layout(Struct("<8sIIQiiIIQQQQQQQQQQ"), _FIRST),
-    2: Layout(Struct("<8sIIQiiIIQQQQQQQQQQQ"), {**_FIRST, "spans": SPAN.size}),
+    2: Layout(Struct("<8sIIQiiII18Q"), {**_FIRST, "spans": SPAN.size}),
 }
 
 # No program has more ranks; a number above it is damage, and must not become memory.
@@ -72,4 +84,5 @@ class ImageHead:
     latest_ns: int
     receives: tuple[int, int, int, int]
     span_ticks: int
+    usage: tuple[int, ...]  # `USAGE`, empty in version 1, which has it among the facts
     sections: dict[str, tuple[int, int, int]]  # offset, entries, lost

@@ -3,23 +3,14 @@
 from collections import defaultdict
 
 from mpiric.model.profile import RankUse
-
-
-def parse_cpus(text: str) -> frozenset[int]:
-    """``0-2,5`` → {0, 1, 2, 5}; what cannot be read is left out."""
-    cpus: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if first.isdigit() and (last or first).isdigit():
-            cpus.update(range(int(first), min(int(last or first), int(first) + 65536) + 1))
-    return frozenset(cpus)
+from mpiric.model.pu_set import parse_pu_list
 
 
 def place_numbers(ranks: tuple[RankUse, ...]) -> dict[str, float]:
     """Ranks a CPU, ranks that share their only CPU, ranks bound to nothing."""
     hosts: dict[str, list[frozenset[int]]] = defaultdict(list)
     for rank in ranks:
-        hosts[rank.host].append(parse_cpus(rank.affinity))
+        hosts[rank.host].append(parse_pu_list(rank.affinity))
     crowding, stacked, unbound, told = 0.0, 0, 0, 0
     for masks in hosts.values():
         known = [mask for mask in masks if mask]

@@ -11,6 +11,7 @@ from mpiric.model.errors import NoRoomError, NotFoundError
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.communicators import key_of, labels
+from mpiric.profile.threads import threads_of
 
 Row = dict[str, Any]
 
@@ -61,27 +62,26 @@ def _ranks(record: Record) -> Iterator[Row]:
 
 def _threads(record: Record) -> Iterator[Row]:
     for rank in record.ranks:
-        for key, value in rank.facts.items():
-            if key.startswith("thread."):
-                name, *pairs = value.rsplit(" ", 4)
-                yield {"rank": rank.rank, "thread": int(key[7:]), "name": name} | {
-                    key: _number(text) for key, _, text in (pair.partition("=") for pair in pairs)
-                }
+        for thread in threads_of(rank):
+            yield {
+                "rank": rank.rank,
+                "thread": thread.number,
+                "name": thread.name,
+                "cpu": thread.cpu,
+                "affinity": thread.affinity,
+                "user_ticks": thread.user_ticks,
+                "system_ticks": thread.system_ticks,
+            }
 
 
 def _timeline(record: Record) -> Iterator[Row]:
+    columns = ("point_to_point_s", "collective_s", "other_mpi_s", "files_s")
     for rank in record.ranks:
-        for position, span in enumerate(rank.timeline.spans):
-            yield {
-                "rank": rank.rank,
-                "begin_s": position * rank.timeline.span_s,
-                "span_s": rank.timeline.span_s,
-                "point_to_point_s": span.point_to_point_s,
-                "collective_s": span.collective_s,
-                "other_mpi_s": span.other_mpi_s,
-                "files_s": span.files_s,
-                "region": rank.regions[span.region].name,
-            }
+        line = rank.timeline
+        for position, region in enumerate(line.region):
+            row: Row = {"rank": rank.rank, "begin_s": position * line.span_s, "span_s": line.span_s}
+            row |= {name: getattr(line, name)[position] for name in columns}
+            yield row | {"region": rank.regions[region].name}
 
 
 def _rows_of(table: str) -> Callable[[Record], Iterator[Row]]:

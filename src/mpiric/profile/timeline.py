@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
+from dataclasses import dataclass
+from itertools import zip_longest
 
 from mpiric.model.profile import TimelineRow, TimelineUse
-from mpiric.model.record import RankRecord, Record, Span
+from mpiric.model.record import RankRecord, Record
 
 _MOST_ROWS = 256  # above that, a row is the mean of neighbouring ranks
 
@@ -15,7 +16,7 @@ def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:
 
     The lengths of two ranks' spans differ by a power of two: the longest is that of all.
     """
-    ranks = [rank for rank in record.ranks if rank.timeline.spans and rank.timeline.span_s > 0]
+    ranks = [rank for rank in record.ranks if rank.timeline.region and rank.timeline.span_s > 0]
     if not ranks:
         return TimelineUse(0.0, ())
     span_s = max(rank.timeline.span_s for rank in ranks)
@@ -26,30 +27,47 @@ def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:
 
 
 def _row(ranks: Sequence[RankRecord], span_s: float, regions: dict[str, int]) -> TimelineRow:
-    columns = max(1, *(ceil(rank.wall_s / span_s - 1e-6) for rank in ranks))
-    sums = [[0.0] * 5 for _ in range(columns)]  # as in a Span, and the time that there was
-    votes: list[Counter[int]] = [Counter() for _ in range(columns)]
-    for rank in ranks:
-        own_s = rank.timeline.span_s
-        for position, span in enumerate(rank.timeline.spans):
-            begin_s = position * own_s
-            column = min(columns - 1, int((begin_s + own_s / 2) / span_s))
-            lasted_s = max(0.0, min(own_s, rank.wall_s - begin_s))
-            for at, value in enumerate((*_times(span), lasted_s)):
-                sums[column][at] += value
-            votes[column][regions.get(rank.regions[span.region].name, 0)] += 1
-    shares = [[min(1.0, value / whole) if whole else 0.0 for value in values] for *values, whole in sums]
-    point_to_point, collective, other, files = zip(*shares, strict=True)
+    laid = [_laid(rank, span_s, regions) for rank in ranks]
+    *sums, lasted = (
+        [sum(values) for values in zip_longest(*columns, fillvalue=0.0)]
+        for columns in zip(*(one.columns for one in laid), strict=True)
+    )
+    shares = [
+        tuple(min(1.0, value / whole) if whole else 0.0 for value, whole in zip(column, lasted, strict=True))
+        for column in sums
+    ]
     return TimelineRow(
         first_rank=ranks[0].rank,
         last_rank=ranks[-1].rank,
-        point_to_point=point_to_point,
-        collective=collective,
-        other_mpi=other,
-        files=files,
-        region=tuple(vote.most_common(1)[0][0] if vote else 0 for vote in votes),
+        point_to_point=shares[0],
+        collective=shares[1],
+        other_mpi=shares[2],
+        files=shares[3],
+        region=tuple(_most(values) for values in zip_longest(*(one.region for one in laid))),
     )
 
 
-def _times(span: Span) -> tuple[float, float, float, float]:
-    return span.point_to_point_s, span.collective_s, span.other_mpi_s, span.files_s
+@dataclass(frozen=True)
+class _Laid:
+    """One rank in spans of the common length: a column an activity, and the time that each span lasted."""
+
+    columns: tuple[Sequence[float], ...]
+    region: Sequence[int]
+
+
+def _laid(rank: RankRecord, span_s: float, regions: dict[str, int]) -> _Laid:
+    line = rank.timeline
+    joined = max(1, round(span_s / line.span_s))
+    columns = [line.point_to_point_s, line.collective_s, line.other_mpi_s, line.files_s]
+    if joined > 1:
+        columns = [[sum(one[at : at + joined]) for at in range(0, len(one), joined)] for one in columns]
+    count = len(columns[0])
+    lasted = [span_s] * (count - 1) + [min(span_s, max(0.0, rank.wall_s - (count - 1) * span_s))]
+    numbers = [regions.get(region.name, 0) for region in rank.regions]
+    region = [numbers[line.region[at]] for at in range(0, len(line.region), joined)]
+    return _Laid((*columns, lasted), region)
+
+
+def _most(values: tuple[int | None, ...]) -> int:
+    present = [value for value in values if value is not None]
+    return present[0] if present.count(present[0]) == len(present) else Counter(present).most_common(1)[0][0]

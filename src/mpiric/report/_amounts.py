@@ -34,9 +34,9 @@ def expectation(advice: Advice) -> str:
         about = f"about {share(advice.expected_share)} of the run time"
         bound = advice.gain_share > advice.expected_share * 1.005
         return f"{about}, at the very most {share(advice.gain_share)}" if bound else about
-    if advice.gain_share:
-        return f"between nothing and {share(advice.gain_share)} of the run time; a trial tells"
-    return "a trial tells"
+    trial = "a trial tells" if advice.knobs else ""
+    bound = f"up to {share(advice.gain_share)} of the run time" if advice.gain_share else ""
+    return "; ".join(filter(None, (bound, trial))) or "not known"
 
 
 def count(value: float) -> str:

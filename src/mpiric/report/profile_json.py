@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice, FileTotal, Profile, TimelineUse
+from mpiric.model.profile import Advice, FileTotal, NodeShape, Profile, TimelineUse
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
@@ -26,6 +26,7 @@ def profile_json(profile: Profile) -> dict[str, Any]:
         "timeline": _timeline(profile.timeline),
         "by_rank": [asdict(use) | {"regions": dict(use.regions)} for use in profile.ranks],
         "nodes": list(profile.nodes),
+        "node_shape": _shape(profile.shape) if profile.shape else None,
         "node_traffic": [[m.source, m.destination, m.messages, m.bytes] for m in profile.node_traffic],
         "io": _io(profile),
         "sites": [asdict(use) for use in profile.sites],
@@ -50,6 +51,11 @@ def advice_json(advice: Advice) -> dict[str, Any]:
         "knobs": list(advice.knobs),
         "source": advice.source,
     }
+
+
+def _shape(shape: NodeShape) -> dict[str, Any]:
+    cores = [[core.index, core.package, core.numa_node, list(core.pus)] for core in shape.cores]
+    return {"host": shape.host, "cores": cores}
 
 
 def _timeline(timeline: TimelineUse) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A profile as one screen of terminal, like a good doctor's letter: how it is, where it hurts, what to do."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -45,8 +46,11 @@ def _letter(profile: Profile, report: str) -> Iterator[RenderableType]:
         yield Text("\nNothing to complain of.", style="green")
     for note in profile.notes:
         yield Text(f"  note: {note}", style="yellow")
+    if any(advice.knobs for advice in profile.advice) and profile.command and report:
+        tune = f"mpiric tune --advice {Path(report).parent} -- {profile.command}"
+        yield Text(f"\ntune    {tune}", style="cyan", no_wrap=True, overflow="ignore")
     if report:
-        yield Text(f"\nreport  {report}", style="green", no_wrap=True, overflow="fold")
+        yield Text(f"report  {report}", style="green", no_wrap=True, overflow="fold")
 
 
 def _headline(profile: Profile) -> Text:

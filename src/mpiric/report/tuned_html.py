@@ -6,9 +6,10 @@ from math import log
 
 from jinja2 import Environment, StrictUndefined
 
+from mpiric.model.duration import show_duration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
-from mpiric.report.tuned_text import amount, duration
+from mpiric.report.tuned_text import amount
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
 
@@ -46,7 +47,7 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         machine=tuned.machine,
         version=version,
         amount=lambda value: amount(value, tuned.objective),
-        duration=duration,
+        duration=show_duration,
         command=" ".join(tuned.job.argv),
     )
 

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from mpiric.model.duration import show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.tuned import Tuned
 
@@ -22,12 +23,6 @@ _MOST_REJECTED = 6
 def amount(value: float, objective: str) -> str:
     """A measured value with its unit: ``1.234 s``; objectives captured from output have none."""
     return f"{value:.4g}{_UNITS.get(objective, '')}"
-
-
-def duration(seconds: float) -> str:
-    """``95`` → ``1 min 35 s``."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"
 
 
 def interval(evidence: Evidence) -> str:
@@ -113,7 +108,7 @@ def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 def _effort(tuned: Tuned) -> str:
     tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
-    return f"{tuned.runs} runs in {duration(tuned.elapsed_s)}{tried}"
+    return f"{tuned.runs} runs in {show_duration(tuned.elapsed_s)}{tried}"
 
 
 def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:

@@ -1,4 +1,4 @@
-"""Run a command once and gather what every room has to say about it."""
+"""Run a command once, for a while at most, and gather what every room has to say about it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -10,42 +10,73 @@ from mpiric.machine import notice
 from mpiric.model.errors import MpiricError
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice
+from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
-from mpiric.profile.places import parse_cpus
 from mpiric.profile.ranks import fact
 from mpiric.workflows.findings import findings_of
+from mpiric.workflows.judge_record import judge_record
 from mpiric.workflows.observe import expected_situation
 from mpiric.workflows.profile import Profiled, ProfileRequest, profile
 from mpiric.workflows.understand import libraries_of_program
 
+_SAID_BY_RECORD = {  # the same seen from the record, with numbers
+    "oversubscribed": "more-ranks-than-cpus",
+    "cgroup-too-small": "more-ranks-than-cpus",
+    "same-cores": "ranks-share-a-cpu",
+}
+
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Findings by the room they come from: of the run itself, of the settings around it, of the machine."""
+    """Findings by the room they come from: the run, where its ranks sat, the settings, the machine."""
 
     profiled: Profiled
     of_run: tuple[Advice, ...]
+    of_placement: tuple[Finding, ...]
     of_settings: tuple[Finding, ...]
     of_machine: tuple[Finding, ...]
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All of them, each once, the run's first."""
-        every = (*(advice.finding for advice in self.of_run), *self.of_settings, *self.of_machine)
-        return tuple({finding.id: finding for finding in reversed(every)}.values())[::-1]
+    def findings(self) -> dict[str, Finding | Advice]:
+        """All of them by id, the run's first; what two rooms say is told once."""
+        run = {advice.finding.id: advice for advice in self.of_run}
+        turned = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        found: dict[str, Finding | Advice] = {**run}
+        for finding in (*self.of_placement, *self.of_settings, *self.of_machine):
+            if finding.id not in turned and _SAID_BY_RECORD.get(finding.id) not in run:
+                found.setdefault(finding.id, finding)
+        return found
+
+    @property
+    def status(self) -> int:
+        """The program's own; 0 when it ran well until it was ended at the limit."""
+        return 0 if self.profiled.ran.was_ended else self.profiled.ran.status
+
+    def among(self, wanted: frozenset[str]) -> tuple[str, ...]:
+        """Ids of findings that are named, or whose room is: ``run``, ``placement``, ``settings``, ``any``."""
+        rooms = {
+            "run": {advice.finding.id for advice in self.of_run},
+            "placement": {finding.id for finding in self.of_placement},
+            "settings": {finding.id for finding in self.of_settings},
+            "machine": {finding.id for finding in self.of_machine},
+            "any": set(self.findings),
+        }
+        named = wanted.union(*(ids for room, ids in rooms.items() if room in wanted))
+        return tuple(name for name in self.findings if name in named)
 
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """Run and gather. The record is kept only where the request names a directory."""
     with tempfile.TemporaryDirectory(prefix="mpiric-doctor-", dir=request.working_directory) as scratch:
         done = profile(replace(request, directory=request.directory or Path(scratch)), host)
-    understood = done.prepared.understood
+    machine = done.prepared.understood.machine
     return Diagnosis(
         profiled=done,
         of_run=done.profile.advice if done.profile else (),
+        of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
         of_settings=tuple(_of_settings(done, host)),
-        of_machine=notice(understood.machine),
+        of_machine=notice(machine),
     )
 
 
@@ -72,7 +103,7 @@ def _rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:
     return RankSeen(
         rank=rank.rank,
         program=rank.facts.get("executable", ""),
-        cpus_allowed=tuple(sorted(parse_cpus(rank.facts.get("affinity", "")))),
+        cpus_allowed=tuple(sorted(parse_pu_list(rank.facts.get("affinity", "")))),
         threads=fact(rank, "threads"),
         user_s=fact(rank, "time.user_us") / 1e6,
         system_s=fact(rank, "time.system_us") / 1e6,

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from mpiric.host.native import native_part
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.profile import Profile
+from mpiric.model.profile import NodeShape, Profile
 from mpiric.model.record import Record
 from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
@@ -34,6 +34,7 @@ class ProfileRequest:
     directory: Path | None = None  # of the record; None for a new one in the working directory
     family: AbiFamily | None = None  # for programs whose MPI only shows when they run
     output: Output = Output.STDOUT
+    limit_s: float | None = None  # after which the run is ended and what was recorded counts
     options: Mapping[str, str] = field(default_factory=dict)  # of the runtime, as spec/options.toml has them
 
 
@@ -73,12 +74,17 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read."""
     prepared = prepare(request, host)
     _make_ready(prepared.directory)
-    ran = run_in_foreground(prepared.launch, prepared.understood.job.environment, request.output)
+    ran = run_in_foreground(
+        prepared.launch, prepared.understood.job.environment, request.output, request.limit_s
+    )
     try:
         record = read_record(prepared.directory)
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, error)
-    return Profiled(prepared, ran, record, analyse(record, shlex.join(request.argv)))
+    machine = prepared.understood.machine
+    found = analyse(record, shlex.join(request.argv))
+    shape = NodeShape(machine.host_name, machine.topology.cores)
+    return Profiled(prepared, ran, record, replace(found, shape=shape))
 
 
 def _family(understood: Understood, host: Host) -> AbiFamily:

@@ -3,11 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpiric import __version__
 from mpiric.model.comparison import Comparison
 from mpiric.model.errors import NoRoomError
-from mpiric.model.profile import Profile
+from mpiric.model.machine import Core
+from mpiric.model.profile import NodeShape, Profile
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.read import read_record
@@ -21,7 +23,9 @@ PAGE, DATA = "report.html", "report.json"
 
 def load(place: Path) -> Profile:
     """The profile of a record: of a directory, a merged file, or what one rank left."""
-    profile = analyse(read_record(place), _command(place))
+    known = _known(place)
+    profile = analyse(read_record(place), str(known.get("command", "")))
+    profile = replace(profile, shape=_shape(known.get("node_shape")))
     more = sorted(path.name for path in place.glob("record-*.mpiric")) if place.is_dir() else []
     if more:
         note = f"the command ran MPI several times; this is the first, the others are {', '.join(more)}"
@@ -65,9 +69,21 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def _command(place: Path) -> str:
-    """The launch line, which only `mpiric profile` knew, from the report that it wrote."""
+def _known(place: Path) -> dict[str, Any]:
+    """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
     try:
-        return str(json.loads((place / DATA).read_text(encoding="utf-8"))["command"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+        told = json.loads((place / DATA).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _shape(told: Any) -> NodeShape | None:
+    try:
+        cores = tuple(
+            Core(int(index), int(package), int(numa), tuple(map(int, pus)))
+            for index, package, numa, pus in told["cores"]
+        )
+        return NodeShape(str(told["host"]), cores)
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -25,6 +25,12 @@ struct SectionEntry {
 };
 static_assert(sizeof(SectionEntry) == 24);
 
+/// What the kernel did for a process since the record began; `peak_kib` is that of its whole life.
+struct Usage {
+    uint64_t user_us, system_us, minor_faults, major_faults, voluntary_switches, involuntary_switches,
+        peak_kib;
+};
+
 struct Image {
     char magic[8];
     uint32_t version;
@@ -40,9 +46,10 @@ struct Image {
     uint64_t latest_ticks, latest_ns;  ///< clock pair at the end, or the last one taken
     uint64_t receives_looked_at, receives_late, bytes_late, bytes_waiting_peak;
     uint64_t span_ticks;  ///< length of each span
+    Usage usage;          ///< as of the latest span that was begun, or the end
     SectionEntry section[section_count];
 };
-static_assert(sizeof(Image) == 128 + 24 * 9);
+static_assert(sizeof(Image) == 184 + 24 * 9);
 
 inline constexpr uint32_t time_bins = 32;
 

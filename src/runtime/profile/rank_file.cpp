@@ -117,6 +117,7 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     image_->begin_ns = now_ns(CLOCK_MONOTONIC);
     image_->begin_ticks = ticks();
     owner_ = pthread_self();
+    usage_at_begin_ = usage();
     learn_activities(beginning.names);
     timeline_.begin(entries<Span>(Section::spans), image_->span_ticks, section(Section::spans).used,
                     image_->begin_ticks);

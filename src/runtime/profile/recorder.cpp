@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <sys/resource.h>
 
 namespace mpiric::profile {
 namespace {
@@ -50,6 +51,30 @@ Cell* Recorder::add_local(uint32_t function) noexcept {
 void Recorder::take_time() noexcept {
     image_->latest_ticks = ticks();
     image_->latest_ns = monotonic_ns();
+}
+
+Usage Recorder::usage() noexcept {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto microseconds = [](const timeval& time) {
+        return uint64_t(time.tv_sec) * 1'000'000u + uint64_t(time.tv_usec);
+    };
+    return {microseconds(used.ru_utime), microseconds(used.ru_stime), uint64_t(used.ru_minflt),
+            uint64_t(used.ru_majflt),    uint64_t(used.ru_nvcsw),     uint64_t(used.ru_nivcsw),
+            uint64_t(used.ru_maxrss)};
+}
+
+void Recorder::take_stock() noexcept {
+    take_time();
+    const Usage now = usage();
+    const Usage& begin = usage_at_begin_;
+    image_->usage = {now.user_us - begin.user_us,
+                     now.system_us - begin.system_us,
+                     now.minor_faults - begin.minor_faults,
+                     now.major_faults - begin.major_faults,
+                     now.voluntary_switches - begin.voluntary_switches,
+                     now.involuntary_switches - begin.involuntary_switches,
+                     now.peak_kib};
 }
 
 void Recorder::traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
@@ -197,7 +222,7 @@ void Recorder::finish(State state) noexcept {
     const uint64_t now = ticks();
     timeline_.region_until(region_, now);
     entries<Region>(Section::regions)[0].ticks = now - image_->begin_ticks;
-    take_time();
+    take_stock();
     image_->state = uint32_t(state);
 }
 

@@ -59,8 +59,8 @@ class Recorder {
         if (elapsed.weight) {
             cell->waited += waited;
             add_time(*cell, elapsed.ticks);
-            timeline_.add(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
-                          elapsed.weight);
+            spend(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
+                  elapsed.weight);
         }
     }
 
@@ -70,7 +70,7 @@ class Recorder {
         if (!many_threads_ && !pthread_equal(pthread_self(), owner_))
             return;
         const Held held(lock_, many_threads_);
-        timeline_.add(Activity::files, from, to);
+        spend(Activity::files, from, to, 1);
     }
 
     /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when there
@@ -158,6 +158,13 @@ class Recorder {
     void lay_out(const Beginning& beginning) noexcept;
     void learn_activities(std::string_view names) noexcept;
     bool map(const char*& reason) noexcept;
+    void spend(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
+        if (timeline_.add(activity, from, to, weight)) [[unlikely]]
+            take_stock();
+    }
+    /// The clock pair and the usage, so that a rank that dies leaves them.
+    void take_stock() noexcept;
+    static Usage usage() noexcept;
     void take_time() noexcept;
 
     Image* image_ = nullptr;
@@ -169,6 +176,7 @@ class Recorder {
     uint64_t region_since_[16] = {};
     SpinLock lock_;
     Timeline timeline_;
+    Usage usage_at_begin_ = {};
     pthread_t owner_{};
     uint8_t activity_[function_capacity] = {};  ///< by function
     Cell* local_cells_[function_capacity] = {};

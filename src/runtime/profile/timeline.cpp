@@ -70,18 +70,20 @@ template <class Each> void Timeline::each_span(uint64_t from, uint64_t to, Each&
     }
 }
 
-void Timeline::add_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
+bool Timeline::add_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
     if (!spans_)
-        return;
+        return false;
     from = from < origin_ ? 0 : from - origin_;
     to = to < origin_ ? 0 : to - origin_;
     if (to <= from)
-        return;
+        return false;
+    const bool is_new = to >> shift_ >= *used_;
     reach(to);
     if (from >> shift_ == to >> shift_)
         now_->ticks[uint32_t(activity)] += (to - from) * weight;
     else
         each_span(from, to, [&](Span& span, uint64_t ticks) { span.ticks[uint32_t(activity)] += ticks; });
+    return is_new;
 }
 
 void Timeline::region_until(uint32_t region, uint64_t now) noexcept {

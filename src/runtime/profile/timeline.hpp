@@ -13,19 +13,21 @@ class Timeline {
     /// Takes `span_count` zeroed spans, their length and how many are in use, all in the mapped file.
     void begin(Span* spans, uint64_t& span_ticks, uint32_t& used, uint64_t now) noexcept;
 
-    /// Adds the time from one tick to another; `weight`: calls that this one stands for.
-    void add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
+    /// Adds the time from one tick to another; `weight`: calls that this one stands for. True when a new span
+    /// has begun.
+    bool add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
         if (to - now_begin_ < now_ticks_ && from - now_begin_ <= to - now_begin_) [[likely]]
             now_->ticks[uint32_t(activity)] += (to - from) * weight;
         else
-            add_elsewhere(activity, from, to, weight);
+            return add_elsewhere(activity, from, to, weight);
+        return false;
     }
 
     /// The region that the program leaves, or changes, at this tick: all time since the last change was its.
     void region_until(uint32_t region, uint64_t now) noexcept;
 
   private:
-    void add_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept;
+    bool add_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept;
     void reach(uint64_t to) noexcept;
     void widen() noexcept;
     template <class Each> void each_span(uint64_t from, uint64_t to, Each&& each) noexcept;

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,14 +17,12 @@ namespace {
 
 /// Totals of the kernel at one moment; facts are differences.
 struct Totals {
-    rusage usage;
     uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
 };
 constinit Totals at_begin{};
 
 Totals now() noexcept {
     Totals totals{};
-    getrusage(RUSAGE_SELF, &totals.usage);
     char text[512];
     read_file("/proc/self/io", text, sizeof text);
     totals.read_bytes = number_after(text, "rchar:");
@@ -35,10 +32,6 @@ Totals now() noexcept {
     totals.disk_read_bytes = number_after(text, "read_bytes:");
     totals.disk_written_bytes = number_after(text, "write_bytes:");
     return totals;
-}
-
-uint64_t microseconds(const timeval& time) noexcept {
-    return uint64_t(time.tv_sec) * 1'000'000u + uint64_t(time.tv_usec);
 }
 
 void tell_number(Tell tell, const char* key, uint64_t value) noexcept {
@@ -126,14 +119,6 @@ void tell_beginning(Tell tell, bool counters) noexcept {
 
 void tell_end(Tell tell) noexcept {
     const Totals totals = now();
-    const rusage& end = totals.usage;
-    const rusage& begin = at_begin.usage;
-    tell_number(tell, "time.user_us", microseconds(end.ru_utime) - microseconds(begin.ru_utime));
-    tell_number(tell, "time.system_us", microseconds(end.ru_stime) - microseconds(begin.ru_stime));
-    tell_number(tell, "faults.minor", uint64_t(end.ru_minflt - begin.ru_minflt));
-    tell_number(tell, "faults.major", uint64_t(end.ru_majflt - begin.ru_majflt));
-    tell_number(tell, "switches.voluntary", uint64_t(end.ru_nvcsw - begin.ru_nvcsw));
-    tell_number(tell, "switches.involuntary", uint64_t(end.ru_nivcsw - begin.ru_nivcsw));
     tell_number(tell, "io.read_calls", totals.read_calls - at_begin.read_calls);
     tell_number(tell, "io.write_calls", totals.write_calls - at_begin.write_calls);
     tell_number(tell, "io.read_bytes", totals.read_bytes - at_begin.read_bytes);

@@ -41,7 +41,7 @@ def rank(number: int, wall_s: float, *cells: CallCell, **changed: object) -> Ran
         "files": (),
         "sites": (),
         "receives": ReceiveTiming(0, 0, 0, 0),
-        "timeline": Timeline(0.0, ()),
+        "timeline": Timeline(0.0),
         "facts": {"host": "n1", "affinity": str(number)},
         "lost": {},
         **changed,

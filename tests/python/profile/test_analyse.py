@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.model.record import CommunicatorRow, RankState, Region, Span, Timeline, TrafficKind
+from mpiric.model.record import CommunicatorRow, RankState, Region, Timeline, TrafficKind
 from mpiric.profile.analyse import analyse
 
 from .records import WORLD, cell, file, rank, record, sent
@@ -137,13 +137,16 @@ def test_two_ranks_on_one_cpu_are_a_crowd():
     assert analyse(record(*ranks)).numbers["ranks_per_cpu"] == 2.0
 
 
-def spans(*shares):
-    return Timeline(1.0, tuple(Span(share, 0.0, 0.0, 0.0, region) for share, region in shares))
+def spans(*shares, span_s=1.0):
+    """A timeline of messages alone: the share of each span, and its region."""
+    sends, regions = zip(*shares, strict=True)
+    nothing = (0.0,) * len(shares)
+    return Timeline(span_s, [span_s * share for share in sends], nothing, nothing, nothing, regions)
 
 
 def test_timelines_of_all_ranks_are_shares_of_the_longest_span():
     phases = (Region("(program)", 1, 2.0), Region("solve", 1, 1.0))
-    quick = Timeline(0.5, tuple(Span(0.25, 0.0, 0.0, 0.0, 0) for _ in range(4)))
+    quick = spans(*[(0.5, 0)] * 4, span_s=0.5)
     profile = analyse(
         record(
             rank(0, 2.0, regions=phases, timeline=spans((0.2, 0), (1.0, 1))),

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from rich.console import Console
 from tests.python.profile.records import cell, file, rank, record, sent
 
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Message
+from mpiric.model.machine import Core
+from mpiric.model.profile import Message, NodeShape
+from mpiric.model.record import Region, Timeline
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.report.comparison_html import comparison_html
@@ -30,6 +33,9 @@ FLAGS = (
 )
 
 
+LINE = Timeline(1.0, [0.1] * 10, [0.5] * 10, [0.0] * 10, [0.01] * 10, [0] * 10)
+
+
 def profile_of(ranks: int = 4, neighbours: int = 1):
     return analyse(
         record(
@@ -41,6 +47,7 @@ def profile_of(ranks: int = 4, neighbours: int = 1):
                     cell("MPI_Allreduce", 4, 32, 1.0 + number / ranks, size_bin=4),
                     peers=tuple(sent((number + step) % ranks, 5, 5000) for step in range(1, neighbours + 1)),
                     files=(file("/data/</script><b>", writes=1, bytes_written=9, write_s=0.1),),
+                    timeline=LINE,
                 )
                 for number in range(ranks)
             )
@@ -143,8 +150,48 @@ def test_a_browser_draws_every_chart_without_complaint(tmp_path):
     dom, said = browse(profile_html(profile_of(), "1"), tmp_path)
     assert said == []
     assert Page(dom).sections == list(ORDER)
-    assert re.search(r'data-charts="3"', dom)
-    assert dom.count("<canvas") >= 3
+    assert re.search(r'data-charts="5"', dom)
+    assert dom.count("<canvas") >= 5
+
+
+@pytest.mark.requires("chromium")
+def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
+    phases = (Region("(program)", 1, 10.0), Region("solve", 3, 5.0))
+    line = replace(LINE, region=[0, 1] * 5)
+    profile = analyse(record(*(rank(n, 10.0, regions=phases, timeline=line) for n in range(3))))
+    turning = """<script>
+      const by = document.getElementById("course-by"), seen = [];
+      const shown = drawn.find(({ chart }) => chart.getDom().dataset.chart === "timeline");
+      for (const { value } of by.options) {
+        by.value = value;
+        by.onchange();
+        seen.push(`${value}:${shown.chart.getOption().visualMap[0].dimension}`);
+      }
+      document.body.dataset.seen = seen.join(" ");
+    </script></body>"""
+    dom, said = browse(profile_html(profile, "1").replace("</body>", turning), tmp_path)
+    assert said == []
+    assert 'data-seen="activity:2 mpi:3 phase:4"' in dom
+
+
+def test_a_record_without_timelines_says_so():
+    profile = analyse(record(rank(0, 1.0)))
+    assert "no timeline" in profile_html(profile, "1")
+
+
+def test_ranks_are_drawn_on_the_cores_they_are_bound_to():
+    facts = ({"host": "n1", "affinity": "0"}, {"host": "n1", "affinity": "2-3", "cpu": "2"})
+    shape = NodeShape("n1", tuple(Core(at, at // 2, at // 2, (at,)) for at in range(4)))
+    ranks = (rank(at, 1.0, facts=told) for at, told in enumerate(facts))
+    text = profile_html(replace(analyse(record(*ranks)), shape=shape), "1")
+    drawn = re.findall(r'title="core (\d+), CPUs \d+(?:: ranks ([\d, ]+) may run here)?', text)
+    assert drawn == [("0", "0"), ("1", ""), ("2", "1"), ("3", "1")]
+
+
+def test_ranks_on_cpus_that_the_known_node_lacks_are_listed_instead():
+    shape = NodeShape("n1", (Core(0, 0, 0, (0,)),))
+    profile = replace(analyse(record(rank(0, 1.0, facts={"host": "n2", "affinity": "64"}))), shape=shape)
+    assert 'class="chip"' in profile_html(profile, "1")
 
 
 @pytest.mark.requires("chromium")

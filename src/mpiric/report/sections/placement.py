@@ -1,26 +1,63 @@
-"""Where ranks really sat: nodes, their NUMA nodes, the CPUs they were bound to."""
+"""Where ranks really sat: nodes, their packages, NUMA nodes and cores, with the ranks on each."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from mpiric.model.profile import Profile, RankUse
+from mpiric.model.machine import Core
+from mpiric.model.profile import NodeShape, Profile, RankUse
+from mpiric.model.pu_set import parse_pu_list
 
 TITLE = "Where the ranks sat"
 _MOST_NODES, _MOST_RANKS = 64, 256
 
 
+@dataclass(frozen=True)
+class Seat:
+    """One core in the picture: ranks bound to it, alone or with others, and those that only began there."""
+
+    core: Core
+    bound: tuple[int, ...]
+    began: tuple[int, ...]
+
+
 def view(profile: Profile) -> dict[str, Any]:
-    """Node → NUMA node → ranks."""
-    nodes: dict[str, dict[int, list[RankUse]]] = defaultdict(lambda: defaultdict(list))
+    """A picture of each node whose cores are known; node → NUMA node → ranks for the others."""
+    nodes: dict[str, list[RankUse]] = defaultdict(list)
     for use in profile.ranks:
-        nodes[use.host][use.numa_node].append(use)
+        nodes[use.host].append(use)
+    shape_of = profile.shape.host if profile.shape else ""
     shown = list(nodes.items())[:_MOST_NODES]
     return {
-        "nodes": [
-            (host, [(numa, uses[:_MOST_RANKS], len(uses)) for numa, uses in sorted(domains.items())])
-            for host, domains in shown
-        ],
+        "nodes": [(host, _packages(uses, profile.shape), _domains(uses)) for host, uses in shown],
         "left_out": len(nodes) - len(shown),
         "crowding": profile.numbers["ranks_per_cpu"],
         "unbound": profile.numbers["unbound_share"],
+        "assumed": any(host != shape_of for host, _ in shown),
+        "shape_of": shape_of,
     }
+
+
+def _domains(uses: Sequence[RankUse]) -> list[tuple[int, list[RankUse], int]]:
+    domains: dict[int, list[RankUse]] = defaultdict(list)
+    for use in uses:
+        domains[use.numa_node].append(use)
+    return [(numa, found[:_MOST_RANKS], len(found)) for numa, found in sorted(domains.items())]
+
+
+def _packages(uses: Sequence[RankUse], shape: NodeShape | None) -> list[tuple[int, list[Any]]]:
+    """Package → NUMA node → seats; nothing for a node that cannot have this shape."""
+    if shape is None:
+        return []
+    every = {pu for core in shape.cores for pu in core.pus}
+    masks = {use.rank: set(parse_pu_list(use.affinity)) or {use.cpu} for use in uses}
+    if not every.issuperset(set().union({use.cpu for use in uses}, *masks.values())):
+        return []
+    seats: dict[int, dict[int, list[Seat]]] = defaultdict(lambda: defaultdict(list))
+    for core in shape.cores:
+        pus = set(core.pus)
+        bound = tuple(rank for rank, mask in masks.items() if mask & pus and mask != every)
+        began = tuple(use.rank for use in uses if use.cpu in pus and masks[use.rank] == every)
+        seats[core.package][core.numa_node].append(Seat(core, bound, began))
+    return [(package, sorted(domains.items())) for package, domains in sorted(seats.items())]

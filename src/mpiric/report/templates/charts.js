@@ -48,11 +48,13 @@ function drawSizes(place) {
 }
 
 function drawStacks(place, { labels, series }, name) {
+  const colours = () => Object.fromEntries(activities());
   draw(place, () => ({
     legend: legend(), tooltip: { trigger: "axis", valueFormatter: asSeconds }, xAxis: category(labels, name),
     yAxis: axis("time", asSeconds), dataZoom: [{ type: "inside" }, { type: "slider", height: 18, bottom: 6 }],
     series: Object.entries(series).map(([label, values]) => ({
       name: label, type: "bar", stack: "time", barCategoryGap: labels.length > 64 ? "0%" : "15%", data: values,
+      ...(colours()[label] && { color: colours()[label] }),
     })),
   }));
 }

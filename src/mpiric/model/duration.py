@@ -1,0 +1,35 @@
+"""Durations as people write them."""
+
+import re
+
+from mpiric.model.errors import MpiricError
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_S = 30 * 86400.0
+
+
+def parse_duration(text: str) -> float:
+    """``90s``, ``10m``, ``1h30m``, ``2.5h`` or a bare number of seconds → seconds. Raises MpiricError."""
+    compact = text.strip().lower()
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", compact, re.ASCII)
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", compact, re.ASCII):
+        seconds = float(compact)
+    elif parts and "".join(number + unit for number, unit in parts) == compact and len(compact) <= 40:
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    else:
+        raise MpiricError(f"not a duration: {text!r}", hint="write it as 90s, 10m or 1h30m")
+    if not 0 < seconds <= _LONGEST_S:
+        raise MpiricError(f"a duration must be between 0 and 30 days: {text!r}", hint="for example 10m")
+    return seconds
+
+
+def show_duration(seconds: float) -> str:
+    """``0.31 s``, ``42 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    if seconds < 10:
+        return f"{max(seconds, 0.0):.3g} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+    return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")

@@ -44,6 +44,7 @@ void Timeline::widen() noexcept {
     }
     for (uint32_t at = span_count / 2; at < span_count; ++at)
         spans_[at] = Span{};
+    *used_ = (*used_ + 1) / 2;
     ++shift_;
     *span_ticks_ = uint64_t(1) << shift_;
 }

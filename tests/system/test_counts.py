@@ -79,7 +79,6 @@ def test_an_independent_count_in_the_same_run_agrees(run_mpiric, tmp_path, stack
     assert {name: functions[name]["calls"] for name in calls} == dict(calls)
     assert {(s, d): (m, b) for s, d, m, b in profile["p2p"]} == sent
     assert all(functions[name]["time_s"] >= 0.98 * time_s for name, time_s in seconds.items())
-    assert any("LAMMPS" in line or "hpcc" in argv for line in done.stderr.splitlines())
 
 
 @pytest.mark.requires("gcc")

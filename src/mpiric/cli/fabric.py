@@ -9,9 +9,9 @@ import click
 from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.host.local import LocalHost
+from mpiric.model.duration import parse_duration
 from mpiric.report.fabric_json import fabric_json
 from mpiric.report.fabric_text import fabric_text
-from mpiric.tuning.budget import parse_duration
 from mpiric.workflows.fabric import FabricRequest, examine
 
 

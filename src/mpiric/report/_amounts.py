@@ -35,8 +35,8 @@ def expectation(advice: Advice) -> str:
         bound = advice.gain_share > advice.expected_share * 1.005
         return f"{about}, at the very most {share(advice.gain_share)}" if bound else about
     trial = "a trial tells" if advice.knobs else ""
-    bound = f"up to {share(advice.gain_share)} of the run time" if advice.gain_share else ""
-    return "; ".join(filter(None, (bound, trial))) or "not known"
+    most = f"up to {share(advice.gain_share)} of the run time" if advice.gain_share else ""
+    return "; ".join(filter(None, (most, trial))) or "not known"
 
 
 def count(value: float) -> str:

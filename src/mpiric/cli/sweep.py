@@ -12,9 +12,9 @@ from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.local import LocalHost
+from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
-from mpiric.tuning.budget import parse_duration
 from mpiric.workflows.policies import SITE
 from mpiric.workflows.sweep import COLLECTIVES, Prepared, SweepRequest, Swept, for_site, prepare, sweep
 

@@ -1,5 +1,6 @@
 """Settings the user has inherited that do harm here, or nothing at all."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from mpiric.knobs._reading import (
@@ -22,6 +23,7 @@ _ADAPTER_TRANSPORTS = ("rc", "rc_x", "rc_verbs", "rc_mlx5", "dc", "dc_x", "dc_ml
 _INTERFACES = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_SOCKETS_IFACE", "UCX_NET_DEVICES")
 _PREFIXES = {"openmpi": "OMPI_MCA_", "intelmpi": "I_MPI_", "mpich": "MPIR_CVAR_", "mvapich": "MV2_"}
 _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug", "trace")))
+_INTERFACE = re.compile(r"([A-Za-z][\w.-]*)(?::\d+)?")
 _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
 _GONE_COMPONENTS = {"openib": 5, "vader": 6, "mxm": 4, "psm": 5}  # Open MPI's first version without it
 
@@ -74,7 +76,8 @@ def _interface(situation: Situation) -> Iterator[Finding]:
     known = {nic.name for nic in situation.machine.nics}
     for variable in _INTERFACES:
         names = (in_force(situation, variable) or "").split(",")
-        wrong = [n for n in names if n and n.split(":")[0] not in known and n.isalnum() and n != "all"]
+        named = (_INTERFACE.fullmatch(name) for name in names if name != "all")  # addresses are names too
+        wrong = [match[1] for match in named if match and match[1] not in known]
         if wrong and known:
             yield Finding(
                 "unknown-interface",

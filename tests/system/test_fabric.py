@@ -1,0 +1,152 @@
+"""`mpiric fabric` on this machine and on the virtual cluster, under every MPI that can be had."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.plan import Plan, host_names, networks
+from tests.lab.programs import mpi_environment, ranks_program
+
+MPIRIC = str(Path(sys.executable).parent / "mpiric")
+NAMES = ("mpich", "openmpi", "intelmpi")
+needs_lab = pytest.mark.requires("root", "netns", "ip", "tc", "gcc", *(f"mpi:{name}" for name in NAMES))
+# Open MPI and Intel MPI bind the first rank of every host to the same core of the machine below.
+LAUNCH = {
+    "mpich": ("mpiexec", "-hosts", "n1,n2", "-ppn", "1", "-n", "2"),
+    "openmpi": ("mpirun", "--host", "n1,n2", "--bind-to", "none"),
+    "intelmpi": (
+        *("mpiexec", "-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "3"),
+        *("-hosts", "n1,n2", "-ppn", "1", "-n", "2"),
+    ),
+}
+# Each prefers by another rule: MPICH and Open MPI meet the slow network when host names resolve to it,
+# Intel MPI when the kernel lists it last.
+NETWORKS = {
+    "mpich": ("slow0", "quick0"),
+    "openmpi": ("slow0", "quick0"),
+    "intelmpi": ("quick0", "slow0"),
+}
+SHAPES = {"slow0": "slow0:delay=1ms,rate=100mbit", "quick0": "quick0:rate=2gbit,mtu=9000"}
+RING = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    static char out[1 << 18], in[1 << 18];
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 80; ++i) {
+        out[i] = (char)(rank + 1);
+        MPI_Sendrecv(out, sizeof out, MPI_CHAR, (rank + 1) % size, 0, in, sizeof in, MPI_CHAR,
+                     (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0) printf("got %d\\n", in[0]);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.requires("gcc")
+@pytest.mark.parametrize("name", ["mpich", *(pytest.param(n, marks=pytest.mark.sweep) for n in NAMES[1:])])
+def test_ranks_on_one_node_are_seen_to_share_memory(name, run_mpiric, mpi_prefix, tmp_path):
+    program = ranks_program(name, mpi_prefix, tmp_path)
+    environment = mpi_environment(name, mpi_prefix(name), clean_environment())
+    done = run_mpiric(
+        *("fabric", "--json", "--rounds", 1, "--", mpi_prefix(name) / "bin/mpiexec", "-n", 2, program),
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    pairs = {pair["class"]: pair for pair in answer["pairs"]}
+    assert set(pairs) <= {"self", "same NUMA", "same node"}
+    assert len(pairs) == 2
+    (near,) = [pair for pair_class, pair in pairs.items() if pair_class != "self"]
+    assert near["transport"] in {"sm", "shared memory", "sysv, cma", "posix, cma"}
+    assert near["seen"].startswith("nothing on any device")
+    assert near["device"] == ""
+    assert near["latency_us"] > 0
+    assert near["bandwidth_MBps"] > 0
+    assert all("knobs" in each for each in near["alternatives"])
+    assert str(program) in answer["recommended"]["argv"]
+
+
+@pytest.mark.requires("gcc", "mpi:mpich")
+def test_a_command_that_fails_is_told_with_its_words(run_mpiric, mpi_prefix):
+    launcher = mpi_prefix("mpich") / "bin/mpiexec"
+    done = run_mpiric("fabric", "--", launcher, "-n", 2, "sh", "-c", "echo no such luck; exit 3")
+    assert done.returncode == 123
+    assert "no such luck" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.requires("gcc", "mpi:mpich")
+def test_a_provider_left_by_something_else_is_named(run_mpiric, mpi_prefix, tmp_path):
+    program = ranks_program("mpich", mpi_prefix, tmp_path)
+    left = {"UCX_TLS": "rc,self,sm", "UCX_NET_DEVICES": "mlx5_0:1"}
+    done = run_mpiric(
+        *("fabric", "--json", "--rounds", 1, "--", mpi_prefix("mpich") / "bin/mpiexec", "-n", 2, program),
+        env={**left, "MPIR_CVAR_CH4_NETMOD": "ofi"},
+    )
+    assert done.returncode == 0, done.stderr
+    named = {warning["id"] for warning in json.loads(done.stdout)["warnings"]}
+    assert {"stale-ucx-tls", "unknown-interface"} <= named
+
+
+class Lab:
+    """Two hosts of which each MPI library prefers the wrong network."""
+
+    def __init__(self, name: str, prefix, directory: Path) -> None:
+        self.state, self.name = directory / "state", name
+        cluster.up(
+            self.state, Plan(host_names("2"), networks=networks([SHAPES[each] for each in NETWORKS[name]]))
+        )
+        self.work = self.state / "work"  # seen by every host, as the state directory is
+        self.work.mkdir()
+        (self.work / "ring.c").write_text(RING)
+        compiler = prefix("mpich" if name == "intelmpi" else name) / "bin/mpicc"
+        subprocess.run([compiler, "-o", self.work / "ring", self.work / "ring.c"], check=True, timeout=120)
+        own = {f"XDG_{kind}_HOME": str(self.work / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
+        self.environment = mpi_environment(name, prefix(name), {**clean_environment(), **own})
+
+    def mpiric(self, *words: str) -> dict:
+        line = [MPIRIC, *words, "--json", "--", *LAUNCH[self.name], str(self.work / "ring")]
+        command = f"cd {self.work} && exec " + " ".join(line)
+        done = cluster.run(self.state, "n1", ["sh", "-c", command], self.environment, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(params=NAMES)
+def lab(request, mpi_prefix, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("fabric")
+    lab = Lab(request.param, mpi_prefix, directory)
+    yield lab
+    cluster.down(lab.state)
+
+
+@needs_lab
+@pytest.mark.sweep
+def test_the_slow_network_is_named_with_numbers_and_tune_leaves_it(lab):
+    answer = lab.mpiric("fabric", "--rounds", "2")
+    (pair,) = [pair for pair in answer["pairs"] if pair["class"] == "other node"]
+    assert "tcp" in pair["transport"]
+    assert "slow0" in pair["device"]
+    assert "slow0" in pair["seen"]
+    assert "slower-transport" in {warning["id"] for warning in answer["warnings"]}
+    measured = {each["knobs"]["network-interface"] for each in pair["alternatives"] if "refused" not in each}
+    assert measured == {"slow0", "quick0"}
+    largest = pair["winners"][-1]
+    assert largest["knobs"]["network-interface"] == "quick0"
+    assert largest["gain"] > 2
+    assert answer["recommended"]["knobs"]["network-interface"] == "quick0"
+    words = [*answer["recommended"]["argv"], *answer["recommended"]["env"].values()]
+    assert any("quick0" in word for word in words)
+
+    tuned = lab.mpiric("tune", "--only", "network-interface", "--confidence", "0.9", "--max-runs", "40")
+    assert [change["value"] for change in tuned["changes"]] == ["quick0"]

@@ -18,9 +18,18 @@ HEADER = """\
 # One job on five machines
 
 What `mpiric place` plans and what it tells each launcher. `tests/system/test_place_launchers.py` gives plans
-on these machines to PRRTE (Open MPI 5) and hydra (MPICH) and compares the masks they would bind. Intel MPI,
-`srun`, `aprun` and PALS get masks or lists of hardware threads, which say the plan literally; Open MPI 4 gets
-the levels that Open MPI 5 gets, or a rankfile. Long lists are cut.
+on these machines to PRRTE (Open MPI 5) and hydra (MPICH), `tests/system/test_place_slurm.py` to a Slurm that
+takes a host for each of them, and the masks that they bind are compared with the plan. Intel MPI, `aprun` and
+PALS get masks or lists of hardware threads, which say the plan literally; Open MPI 4 gets the levels that
+Open MPI 5 gets, or a rankfile. Long lists are cut.
+
+| agreement with the plan | Betzy | 2-socket Intel | Grace-like | P/E laptop | GPU node |
+|---|---|---|---|---|---|
+| PRRTE (Open MPI 5) | every mask | every mask | every mask | every mask | every mask |
+| hydra (MPICH) | every mask | every mask | every mask | every mask | every mask |
+| slurmd (Slurm 22.05) | every mask | every mask | every mask | first thread of each core | every mask |
+
+Slurm knows one hardware thread of each core where cores differ in their number.
 """
 _TWO_SOCKETS = "pack:2 numa:1 l3:1 l2:40 core:1 pu:2(indexes=2*80:80*1)"
 _GRACE = "pack:1 numa:1 l3:1 l2:72 core:1 pu:1"

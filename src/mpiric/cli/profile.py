@@ -1,6 +1,7 @@
 """`mpiric profile`: run a command once, recorded, and say where its time went."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
+from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.foreground import Output
 from mpiric.host.local import LocalHost
@@ -17,7 +19,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.workflows.profile import Profiled, ProfileRequest, prepare, profile
+from mpiric.workflows.profile import Profiled, ProfileRequest, new_directory, prepare, profile
 from mpiric.workflows.report import write_report
 
 _EPILOG = """\b
@@ -25,6 +27,7 @@ Examples:
   mpiric profile -- mpirun -n 64 ./app in.dat          one screen, and a page to look at
   mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
   mpiric profile --call-sites -- srun -n 128 ./app
+  mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a Slurm job, followed to its end
   mpiric report lj                                     the letter and the page again
 """
 
@@ -54,6 +57,7 @@ Examples:
     type=click.Choice([family.value for family in AbiFamily]),
     help="Family of the MPI library, when neither launcher nor executable tell.",
 )
+@submit_options
 @click.option("--quiet", "-q", is_flag=True, help="Write the report and print nothing.")
 @click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's goes to stderr."
@@ -68,6 +72,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     Input, output and exit status are the program's own. The letter goes to stdout when that is a terminal
     and to stderr otherwise; DIR/report.html is the whole story.
     """
+    refuse_unsubmitted(given)
     request = ProfileRequest(
         argv=command_line,
         working_directory=str(Path.cwd()),
@@ -80,6 +85,8 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     if dry_run:
         print(prepare(request, LocalHost()).launch.shell_line())
         return 0
+    if given["submit"]:
+        return _submitted(request)
     done = profile(request, LocalHost())
     if done.profile is None:
         return without_record(done)
@@ -92,6 +99,19 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     elif not given["quiet"]:
         print_profile(done.profile, letter_console(), str(page))
     return done.ran.status
+
+
+def _submitted(request: ProfileRequest) -> int:
+    """As a job with its files beside the record; what the program prints comes when it has ended."""
+    directory = new_directory(request)
+    words = ("--output", str(directory))
+    return run_submitted(
+        directory,
+        words,
+        budget_s=0.0,
+        go_on=shlex.join(["mpiric", "profile", "--submit", *words, "--", *request.argv]),
+        afresh=True,
+    )
 
 
 def _options(given: dict[str, Any]) -> dict[str, str]:

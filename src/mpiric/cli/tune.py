@@ -1,6 +1,7 @@
 """``mpiric tune``: find the fastest configuration, prove it, save the recipe."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from mpiric.cli._completing import files, knob_names
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._progress import Progress
+from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
@@ -20,6 +22,7 @@ from mpiric.report.tuned_text import print_tuned
 from mpiric.tuning.proof import Rule
 from mpiric.workflows.objective import parse_objective
 from mpiric.workflows.report import advised_knobs
+from mpiric.workflows.submitted_tune import tune_to_submit
 from mpiric.workflows.tune import TuneRequest, plan, tune
 
 _EPILOG = """\b
@@ -30,6 +33,8 @@ Examples:
   mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
   mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for every program of a site
   mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C, or when the machine went down
+  mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a Slurm job
+  mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow it again
 """
 
 
@@ -112,6 +117,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     help="Turn first what the advice on this record of `mpiric profile` names.",
 )
 @click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
+@submit_options
+@click.option("--into", type=click.Path(path_type=Path), hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
 @click.argument(
@@ -124,10 +131,13 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     proposes; the best is proved against the original by fresh runs in pairs. The result is a recipe for
     `mpiric run`, and the exact command and environment to use without mpiric.
     """
+    refuse_unsubmitted(given)
     with piped_input() as stdin:
         request = _request(command_line, stdin, given)
         if dry_run:
             return _dry_run(request)
+        if given["submit"]:
+            return _submitted(request)
         with Progress() as progress:
             tuned = tune(request, LocalHost(), progress)
     if as_json:
@@ -154,6 +164,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         compare_output=not (given["no_check"] or given["check_command"]),
         in_place=given["in_place"],
         resume=given["resume"],
+        into=given["into"],
         store=given["store"],
         output=given["output"],
         allowed=Allowed(
@@ -163,6 +174,20 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         seed=given["seed"],
         advised=advised_knobs(given["advice"]) if given["advice"] else (),
         site=given["site"],
+    )
+
+
+def _submitted(request: TuneRequest) -> int:
+    directory = tune_to_submit(request)
+    again = ["mpiric", "tune", "--submit", "--resume"]
+    again += ["--store", str(request.store)] if request.store else []
+    return run_submitted(
+        directory,
+        ("--into", str(directory)),
+        stdin=request.stdin,
+        budget_s=request.budget_s,
+        go_on=shlex.join([*again, "--", *request.argv]),
+        afresh=False,
     )
 
 

@@ -15,6 +15,7 @@ from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.schedulers import _slurm_words as words
 
 _TIMEOUT_S = 30.0
+_STEP_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,51 @@ def follow(host: Host, jobs: Sequence[str], patience: Patience | None = None) ->
 def cancel(host: Host, jobs: Sequence[str]) -> None:
     """End jobs; those that have ended already do not matter."""
     host.run(["scancel", *jobs], timeout_s=_TIMEOUT_S)
+
+
+def requeue(host: Host, job: str) -> bool:
+    """Have a running job ended and begun again from its start; whether Slurm will."""
+    return host.run(["scontrol", "requeue", job], timeout_s=_TIMEOUT_S).status == 0
+
+
+@dataclass(frozen=True)
+class Footing:
+    """How an allocation stands."""
+
+    lost: tuple[str, ...] = ()  # hosts that are down, or where no job step can be started any more
+    waited_s: float = 0.0  # for Slurm to start a step of nothing
+
+
+def footing(host: Host, job: str, names: Sequence[str], patience: Patience | None = None) -> Footing:
+    """Look at the hosts of a running job by starting a step on all of them.
+
+    Waits while the controller is away, or has just come back and lets steps wait (a minute, in 22.05), which
+    says nothing about hosts.
+    """
+    patience = patience or Patience()
+    began, late = patience.clock(), 0
+    query = ["sinfo", "--noheader", "--Node", "--format=%N|%T", f"--nodes={','.join(names)}"]
+    own = dict.fromkeys(name for name in host.environ if name.startswith(("SLURM_STEP", "SLURM_CPU")))
+    for _ in _attempts(patience):
+        asked = host.run(query, timeout_s=_TIMEOUT_S)
+        if _is_away(asked):
+            continue
+        if down := words.unusable(asked.stdout):
+            return Footing(down)
+        tried = host.run(_empty_step(job, len(names)), environment=own, timeout_s=_STEP_TIMEOUT_S)
+        late += tried.status == 124
+        if tried.status == 0:
+            return Footing(waited_s=patience.clock() - began)
+        if late > 2:
+            return Footing(tuple(names))
+        if (lost := words.unreachable(tried.stderr, names)) or not _is_away(tried):
+            return Footing(lost)
+    raise _no_controller(patience)
+
+
+def _empty_step(job: str, count: int) -> list[str]:
+    step = ["srun", f"--jobid={job}", "--overlap", f"--nodes={count}", f"--ntasks={count}", "--mpi=none"]
+    return [*step, "--ntasks-per-node=1", "--cpu-bind=none", "--input=none", "--quiet", "/bin/true"]
 
 
 def check(host: Host, script: str) -> Checked | None:

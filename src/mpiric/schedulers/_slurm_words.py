@@ -3,7 +3,8 @@
 Job states are those of squeue(1), "JOB STATE CODES".
 """
 
-from re import MULTILINE, findall, search
+from collections.abc import Sequence
+from re import MULTILINE, escape, findall, search
 
 from mpiric.model.allocation import BatchJob, Stage
 from mpiric.model.batch import Checked, NodeShape
@@ -27,11 +28,40 @@ _AWAY_TOO = (
     "Transport endpoint",
     "Communication connection failure",
 )
+_FAILED = (
+    "ode failure",
+    "NODE FAILURE",
+    "Job step creation temporarily disabled",
+    "Unable to confirm allocation",
+    "Communication connection failure",
+)
 
 
 def controller_is_away(stderr: str) -> bool:
     """Whether the controller, not the request, is the reason of a failure: being restarted, or overloaded."""
     return any(words in stderr for words in (*_AWAY, *_AWAY_TOO))
+
+
+def blames_slurm(stderr: str) -> str:
+    """The line in which srun says that Slurm or a host failed, not the program; "" when there is none."""
+    lines = (line.strip() for line in stderr.splitlines() if line.startswith(("srun: ", "slurmstepd: ")))
+    return next(
+        (line for line in lines if any(words in line for words in (*_AWAY, *_AWAY_TOO, *_FAILED))), ""
+    )
+
+
+def unusable(stdout: str) -> tuple[str, ...]:
+    """Lines of ``sinfo --Node --format=%N|%T``: nodes that are down; ``*`` marks one that does not answer."""
+    pairs = (line.strip().partition("|")[::2] for line in stdout.splitlines())
+    return tuple(
+        dict.fromkeys(name for name, word in pairs if word.startswith(("down", "fail")) or "*" in word)
+    )
+
+
+def unreachable(stderr: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Hosts that srun complains about: "Task launch … failed on node n3: …", "Node failure on n3"."""
+    said = " ".join(line for line in stderr.splitlines() if "on node" in line or "ode failure on" in line)
+    return tuple(name for name in names if search(rf"\b{escape(name)}\b", said))
 
 
 def is_unknown_job(stderr: str) -> bool:

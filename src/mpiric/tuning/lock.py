@@ -10,6 +10,8 @@ import psutil
 
 from mpiric.model.errors import MpiricError
 
+_SUBMISSION = "MPIRIC_SUBMISSION"  # in a job of `--submit`: its name, of which one job runs at a time
+
 
 class Lock:
     """Held from `take` to `release`."""
@@ -22,6 +24,7 @@ class Lock:
     def take(path: Path) -> "Lock":
         """Take the lock, also from a dead process of this host. Raises MpiricError when it is held."""
         me = {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
+        me["submission"] = os.environ.get(_SUBMISSION, "")
         text = json.dumps({**me, "token": secrets.token_hex(8)})
         for _ in range(5):
             if _create(path, text):
@@ -38,7 +41,8 @@ class Lock:
     def holder(path: Path) -> str:
         """Who holds it: "" when nobody, or a process of this host that is gone.
 
-        A process of another host cannot be looked at, so it counts as alive.
+        A process of another host cannot be looked at, so it counts as alive; but not one of a job that the
+        scheduler has begun again here.
         """
         text = _read(path)
         if text is None:
@@ -46,9 +50,12 @@ class Lock:
         try:
             owner = json.loads(text)
             host, pid, started = str(owner["host"]), int(owner["pid"]), float(owner["started"])
+            submission = str(owner.get("submission", ""))
         except (ValueError, KeyError, TypeError):
             return ""  # torn: its writer died within one short write
         if host == socket.gethostname() and _started(pid) != started:
+            return ""
+        if submission and submission == os.environ.get(_SUBMISSION) and pid != os.getpid():
             return ""
         return f"{host}, process {pid}"
 

@@ -7,6 +7,7 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, Meaning, Segment
 from mpiric.schedulers import find_allocation
+from mpiric.schedulers._lists import hosts_of
 
 
 def node_count(job: Job, host: Host) -> int:
@@ -18,6 +19,8 @@ def node_count(job: Job, host: Host) -> int:
         return min(said, len(hosts)) if len(hosts) > 1 else said
     if len(hosts) <= 1 or not job.ranks:
         return max(1, len(hosts))
+    if job.dialect == "srun" and not per_node:  # takes every host that gets a rank
+        return min(len(hosts), job.ranks)
     slots = [per_node or number for _, number in hosts]
     filled = next((at for at in range(1, len(slots) + 1) if sum(slots[:at]) >= job.ranks), len(slots))
     return filled if per_node == 0 else min(len(hosts), ceil(job.ranks / per_node))
@@ -39,7 +42,9 @@ def _named_hosts(job: Job, host: Host) -> list[tuple[str, int]]:
 
 def _of_segment(segment: Segment, job: Job, host: Host) -> Iterator[tuple[str, int]]:
     hosts = segment.first(Meaning.HOSTS)
-    if hosts is not None and hosts.values:
+    if hosts is not None and hosts.values and job.dialect == "srun":
+        yield from ((name, 1) for name in hosts_of(hosts.values[0]))
+    elif hosts is not None and hosts.values:
         yield from (_entry(word) for word in hosts.values[0].split(",") if word)
     file = segment.first(Meaning.HOSTFILE)
     if hosts is None and file is not None and file.values:

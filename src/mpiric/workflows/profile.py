@@ -11,6 +11,7 @@ from mpiric.host.foreground import Output, Ran, run_in_foreground
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.job import Job
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import NodeShape, Profile
@@ -61,7 +62,7 @@ class Profiled:
 def prepare(request: ProfileRequest, host: Host) -> Prepared:
     """The user's command with the runtime given to its ranks, and to nothing else."""
     understood = understand(request.argv, host, request.working_directory, request.environment)
-    directory = (request.directory or _new_directory(request, understood)).absolute()
+    directory = (request.directory or _new_directory(request, understood.job)).absolute()
     library = native_part(_LIBRARY, request.family or _family(understood, host))
     # Ranks that a script starts elsewhere may lack the runtime: then nobody may wait for their part.
     merge = "tree" if understood.job.launcher_words else "never"
@@ -100,8 +101,21 @@ def _family(understood: Understood, host: Host) -> AbiFamily:
     )
 
 
-def _new_directory(request: ProfileRequest, understood: Understood) -> Path:
-    name = Path(understood.job.program[0]).name
+def new_directory(request: ProfileRequest) -> Path:
+    """Made at once: where the record of a profile that is to be submitted will be."""
+    job = launchers.parse_command(request.argv, lambda _: "openmpi5", request.working_directory, {})
+    directory = (request.directory or _new_directory(request, job)).absolute()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoRoomError(
+            f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
+        ) from error
+    return directory
+
+
+def _new_directory(request: ProfileRequest, job: Job) -> Path:
+    name = Path(job.program[0]).name
     return Path(request.working_directory) / f"mpiric-profile-{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 

@@ -19,10 +19,12 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.files import FilesExpectation, Stamps, learn_files, written
 from mpiric.tuning.store import Tune
+from mpiric.workflows.ground import Firm, Ground, LostAllocationError
 from mpiric.workflows.objective import Objective, value_of
 from mpiric.workflows.spelling import render
 
 _CHECK_LIMIT_S = 600
+_MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _MOST_RERUNS = 3  # of the original, when a run is about to be rejected for its output
 _KEPT_BYTES = 512 << 20  # of an original's output files
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
@@ -53,8 +55,12 @@ class Ran:
 class Trials:
     """Runs and judges; every trial is in the store before anyone hears of it."""
 
-    def __init__(self, runner: Runner, copies: WorkingCopies, tune: Tune, judge: Judge) -> None:
+    def __init__(
+        self, runner: Runner, copies: WorkingCopies, tune: Tune, judge: Judge, ground: Ground | None = None
+    ) -> None:
         self._runner, self._copies, self._tune = runner, copies, tune
+        self._ground = ground or Firm()
+        self._excuses_left = _MOST_EXCUSES
         self.judge = judge
         self._outputs = tune.path / "outputs"
         self._outputs.mkdir(exist_ok=True)
@@ -71,7 +77,11 @@ class Trials:
         *,
         observe: bool = False,
     ) -> Ran:
-        """Run one configuration. Raises KeyboardInterrupt when the user stops it, after noting the trial."""
+        """Run one configuration; again when what it stands on failed under it.
+
+        Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
+        after noting the trial.
+        """
         self.count += 1
         begun = datetime.now(timezone.utc).isoformat(timespec="seconds")
         trial = Trial(
@@ -96,7 +106,10 @@ class Trials:
             limit_s,
             observe=observe,
         )
-        ran = self._noted(self._judged(trial, execution, launch, situation, directory))
+        ran = self._judged(trial, execution, launch, situation, directory)
+        if self._excused(ran):
+            return self.run(situation, configuration, phase, limit_s, pair, observe=observe)
+        self._noted(ran)
         if ran.trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if ran.trial.outcome is Outcome.OK and phase is not Phase.OBSERVE:
@@ -105,6 +118,22 @@ class Trials:
         if ran.trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:
             return self._doubted(ran, situation, _set_by(launch))
         return ran
+
+    def _excused(self, ran: Ran) -> bool:
+        """Whether the run is to be made again, because it was not the program that failed."""
+        if ran.trial.outcome not in (Outcome.FAILED, Outcome.TIMED_OUT):
+            self._excuses_left = _MOST_EXCUSES
+            return False
+        try:
+            excuse = self._ground.excuse(Path(ran.trial.stderr)) if self._excuses_left else ""
+        except LostAllocationError as lost:
+            self._noted(Ran(replace(ran.trial, outcome=Outcome.INTERRUPTED, reason=lost.message), ran.ranks))
+            self._ground.leave()
+            raise
+        if excuse:
+            self._excuses_left -= 1
+            self._noted(Ran(replace(ran.trial, outcome=Outcome.INTERRUPTED, reason=excuse), ran.ranks))
+        return bool(excuse)
 
     def _doubted(self, ran: Ran, situation: Situation, settings: tuple[str, ...]) -> Ran:
         """Before output counts against a configuration: see whether the original always prints the same."""

@@ -29,6 +29,7 @@ from mpiric.workflows.course import Course
 from mpiric.workflows.fabric_probe import with_networks
 from mpiric.workflows.findings import findings_of
 from mpiric.workflows.fingerprints import job_identity, program_name
+from mpiric.workflows.ground import ground_of
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import Objective
 from mpiric.workflows.observe import expected_situation, observe
@@ -58,6 +59,7 @@ class TuneRequest:
     compare_output: bool = True
     in_place: bool = False
     resume: bool = False
+    into: Path | None = None  # the tune to go on with, which may have only just been made
     store: Path | None = None
     output: Path | None = None  # where the recipe goes as well
     allowed: Allowed = field(default_factory=Allowed)
@@ -83,9 +85,10 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
         runner = stack.enter_context(Runner())
         policy = CopyPolicy(in_place=request.in_place)
         copies = stack.enter_context(WorkingCopies(Path(request.working_directory), record.path, policy))
-        trials = Trials(runner, copies, record, Judge(request.objective, request.check_command))
+        judge = Judge(request.objective, request.check_command)
+        trials = Trials(runner, copies, record, judge, ground_of(host))
         trials.judge.rounding = request.allowed.rounding
-        earlier = record.read().trials if request.resume else ()
+        earlier = record.read().trials
         narrator.phase("As it is")
         observed = observe(
             trials, understood, host, request.allowed, narrator, compare=request.compare_output
@@ -104,6 +107,8 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
 
 
 def _open(request: TuneRequest, understood: Understood) -> Tune:
+    if request.into is not None:
+        return Store().resume(request.into)
     store, job = Store(request.store), job_identity(understood.job)
     if request.resume:
         return store.resume(store.latest(job).path)

@@ -21,7 +21,7 @@ class SlurmPlan:
     """``geometry`` and ``topology`` make nodes of any size: what slurmd reports, and computes masks for."""
 
     geometry: str = ""  # of every host; "" as the machine is
-    topology: str = ""  # synthetic hwloc description that belongs to it: "pack:2 core:64 pu:2"
+    topology: str = ""  # what hwloc says of it: "pack:2 core:64 pu:2", or an XML file
     phantoms: tuple[Phantoms, ...] = ()
     more: str = ""  # further lines of slurm.conf
 

@@ -30,28 +30,34 @@ def up(directory: Path, plan: SlurmPlan | None = None) -> None:
     place = directory / "slurm"
     if plan is not None or not place.exists():
         _configure(directory, hosts, plan or SlurmPlan())
+    start(directory, *hosts)
+    wait_for_nodes(directory, hosts)
+
+
+def start(directory: Path, *wanted: str) -> None:
+    """Start what does not run on these hosts, without waiting until the nodes are usable."""
+    place, first = directory / "slurm", read_record(directory).plan.hosts[0]
     shim = place / "fake_affinity.so"
-    start = ["/bin/sh", str(_HERE / "start.sh"), str(place)]
+    words = ["/bin/sh", str(_HERE / "start.sh"), str(place)]
     starting = [
         subprocess.Popen(
             command_line(
                 directory,
                 host,
-                [*start, CONTROLLER if host == hosts[0] else "", str(shim) if shim.exists() else ""],
+                [*words, CONTROLLER if host == first else "", str(shim) if shim.exists() else ""],
             ),
             env=_environment(place),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=(place / f"start.{host}.log").open("wb"),
         )
-        for host in hosts
+        for host in wanted
     ]
-    for host, process in zip(hosts, starting, strict=True):
+    for host, process in zip(wanted, starting, strict=True):
         if process.wait() != 0:
             raise LabError(
                 f"Slurm does not start on {host}: {(place / f'start.{host}.log').read_text()[-400:]}"
             )
-    wait_for_nodes(directory, hosts)
 
 
 def down(directory: Path) -> None:
@@ -113,7 +119,8 @@ def _environment(place: Path) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "HWLOC_", "LD_"))
     }
-    return {**kept, **({"HWLOC_SYNTHETIC": topology} if topology else {})}
+    believed = {"HWLOC_XMLFILE" if topology.endswith(".xml") else "HWLOC_SYNTHETIC": topology}
+    return {**kept, **(believed if topology else {})}
 
 
 def _own_geometry() -> str:

@@ -28,6 +28,8 @@ def nodes(line: str, dialect: str, directory: Path) -> int:
         ("mpiexec -hosts n1,n2 -n 8 app", "hydra", 2),
         ("mpiexec -hosts n1 -n 8 app", "hydra", 1),
         ("srun -N 3 -n 12 app", "srun", 3),
+        ("srun -w n[1-3,7] -n 12 app", "srun", 4),
+        ("srun -w n[1-3,7] -n 2 app", "srun", 2),
     ],
 )
 def test_hosts_and_slots_are_counted(line, dialect, count, tmp_path):

@@ -1,7 +1,10 @@
-"""Slurm's ``srun``: a mask for each task of a node, and enough CPUs for the step that all masks lie in it.
+"""Slurm's ``srun``: a mask for each task of a node, and a step that has all CPUs which the masks name.
 
-A mask outside of what the step was given is silently cut, down to core 0 when nothing is left of it; so
-``-c`` shares out the whole node. ``-c`` counts hardware threads where Slurm knows of them.
+Slurm 22.05 refuses a mask that reaches outside of the step; earlier ones cut it, down to core 0 when nothing
+was left. With ``-c`` a step gets that many CPUs for each task, from the first core on, and whole cores: so
+``-c`` shares out the node, in multiples of a core, or no step fits. Where the rest of that division is
+needed, a step without ``-c`` has the whole node, if the job has. ``-c`` counts hardware threads where Slurm
+knows of them: of cores that differ in their number it knows the first one each.
 """
 
 from mpiric.model.placement import Emission, Plan
@@ -11,17 +14,24 @@ from mpiric.placement.openmp import openmp_variables
 
 def emit(plan: Plan) -> Emission:
     """Options of ``srun``."""
-    per_node = plan.ranks_per_node
-    masks = ",".join(pu_mask(seat.pus) for seat in plan.seats)
+    per_node, cores = plan.ranks_per_node, plan.topology.cores
+    known = min(len(core.pus) for core in cores)
+    even = all(len(core.pus) == known for core in cores)
+    if not even:
+        known = 1
+    slurms = {pu for core in cores for pu in core.pus[:known]}
+    seats = [tuple(pu for pu in seat.pus if pu in slurms) or seat.pus for seat in plan.seats]
+    each = max(1, len(cores) * known // per_node // known * known)
+    shared = {pu for core in cores[: -(-each * per_node // known)] for pu in core.pus[:known]}
+    whole = any(pu not in shared for seat in seats for pu in seat)
     words = [
         "srun",
         f"--nodes={plan.nodes}",
         f"--ntasks={plan.request.ranks}",
         f"--ntasks-per-node={per_node}",
-        f"--cpus-per-task={max(1, len(plan.topology.pus) // per_node)}",
-        "--exclusive",
+        *(() if whole else (f"--cpus-per-task={each}", "--exclusive")),
         "--distribution=block:block",
-        f"--cpu-bind=mask_cpu:{masks}",
+        f"--cpu-bind=mask_cpu:{','.join(pu_mask(seat) for seat in seats)}",
     ]
     if len(plan.topology.numa_nodes) > 1:
         words.append("--mem-bind=local")
@@ -32,4 +42,8 @@ def emit(plan: Plan) -> Emission:
             f"--gpus-per-node={len(plan.gpus)}",
             "--gpu-bind=map_gpu:" + ",".join(str(seat.gpu) for seat in plan.seats),
         ]
-    return Emission(tuple(words), openmp_variables(plan))
+    said = (
+        "within a job that has its nodes to itself (sbatch --exclusive)" if whole else "",
+        "" if even else "Slurm knows one hardware thread of each core here",
+    )
+    return Emission(tuple(words), openmp_variables(plan), exact=even, note="; ".join(filter(None, said)))

@@ -1,0 +1,105 @@
+"""``--submit``: the same verb as a Slurm job, followed to its end."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError
+from mpiric.workflows.submit import SubmitRequest, Telling, submit
+
+_OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line"}
+
+
+def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb ``--submit`` and ``--sbatch``."""
+    for option in (
+        click.option(
+            "--sbatch",
+            multiple=True,
+            metavar="OPTIONS",
+            help="For the job: --sbatch='-N 4 -C fast'. Nodes and ranks follow from CMD, account and "
+            "partition from the site's defaults.",
+        ),
+        click.option(
+            "--submit", is_flag=True, help="Do it in a Slurm job: submit it and follow it to its end."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def run_submitted(
+    directory: Path, more: tuple[str, ...], *, stdin: str = "", budget_s: float, go_on: str, afresh: bool
+) -> int:
+    """The verb being called, as a job with its files in ``directory``; its exit status.
+
+    The job's words are those of the user, with ``more`` in place of the options that choose a directory.
+    """
+    context = click.get_current_context()
+    given = context.params
+    request = SubmitRequest(
+        directory=directory,
+        words=(context.info_name or "", *_again(context), *more, "--", *given["command_line"]),
+        argv=given["command_line"],
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        stdin=stdin,
+        options=_options(given["sbatch"]),
+        budget_s=budget_s,
+        go_on=go_on,
+        afresh=afresh,
+    )
+    ended = submit(request, LocalHost(), Telling(_say, _relay))
+    sys.stdout.write(ended.output)
+    return ended.status
+
+
+def refuse_unsubmitted(given: dict[str, Any]) -> None:
+    """``--sbatch`` means nothing without ``--submit``."""
+    if given["sbatch"] and not given["submit"]:
+        raise MpiricError("--sbatch belongs to --submit", hint="add --submit, or leave it away")
+
+
+def _again(context: click.Context) -> list[str]:
+    """The options of this call, written once more."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in _OURS or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value, option = context.params[name], max(parameter.opts, key=len)
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(option)
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            words += [option, str(each)]
+    return words
+
+
+def _options(given: tuple[str, ...]) -> tuple[str, ...]:
+    """``-N 4 -C fast`` → ``-N 4``, ``-C fast``: an option and its value go on one line of a script."""
+    found: list[str] = []
+    for word in (word for text in given for word in shlex.split(text)):
+        if word.startswith("-") or not found:
+            found.append(word)
+        else:
+            found[-1] += f" {word}"
+    wrong = [word for word in found if not word.startswith("-")]
+    if wrong:
+        raise MpiricError(f"--sbatch {wrong[0]!r} is no option of sbatch", hint="write --sbatch='-N 4'")
+    return tuple(found)
+
+
+def _say(text: str) -> None:
+    print(f"mpiric: {text}", file=sys.stderr, flush=True)
+
+
+def _relay(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,206 @@
+"""`mpiric tune --submit` and `profile --submit` over real Slurm, through what befalls jobs on a cluster."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.enter import command_line
+from tests.lab.host import LabHost
+from tests.lab.plan import Plan, host_names
+from tests.lab.programs import mpi_environment, ranks_program
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import SlurmPlan
+
+from mpiric.model.allocation import Stage
+from mpiric.schedulers import _slurm_jobs as jobs
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
+]
+HOSTS = host_names("5")  # one more than a job takes
+MPIRIC = str(Path(sys.executable).parent / "mpiric")
+SRUN = ("srun", "--nodes=4", "--ntasks=4", "--mpi=pmi2")
+PATIENCE_S = 240
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    place = tmp_path_factory.mktemp("lab")
+    cluster.up(place / "state", Plan(HOSTS, shares=(str(place),)))
+    daemons.up(place / "state", SlurmPlan())
+    yield place / "state"
+    cluster.down(place / "state")
+
+
+@pytest.fixture
+def host(lab):
+    daemons.up(lab)
+    return LabHost(lab, "n1")
+
+
+class Login:
+    """A user on n1, in a directory that every host sees."""
+
+    def __init__(self, lab, mpi_prefix, place):
+        self.lab, self.place = lab, place
+        self.store = place / "store"
+        (place / "work").mkdir(parents=True)
+        self.program = ranks_program("mpich", mpi_prefix, lab)
+        environment = {**clean_environment(), "HOME": str(place), "PWD": str(place / "work")}
+        self.environment = mpi_environment("mpich", mpi_prefix("mpich"), environment)
+
+    def start(self, *words):
+        """mpiric with these words, in a session of its own."""
+        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.place / "work"), MPIRIC]
+        with (self.place / "stderr").open("a") as stderr:
+            return subprocess.Popen(
+                command_line(self.lab, "n1", [*inside, *words]),
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+
+    def tune(self, *words):
+        """``tune --submit`` of a program on four hosts that takes no time of its own."""
+        options = [
+            "--submit",
+            "--json",
+            "--store",
+            str(self.store),
+            "--budget",
+            "5m",
+            "--only",
+            "malloc,pages",
+        ]
+        return self.start("tune", *options, *words, "--", *SRUN, str(self.program))
+
+    @property
+    def said(self):
+        return (self.place / "stderr").read_text()
+
+    @property
+    def record(self):
+        """Directory of the tune."""
+        return next(iter(self.store.iterdir()))
+
+    def events(self):
+        files = self.store.glob("*/events.jsonl")
+        return [
+            json.loads(line)
+            for file in files
+            for line in file.read_text().splitlines(keepends=True)
+            if line.endswith("\n")
+        ]
+
+    def trials(self):
+        return [event for event in self.events() if event["event"] == "trial"]
+
+    def await_trials(self, count):
+        until = time.monotonic() + PATIENCE_S
+        while len(self.trials()) < count:
+            assert time.monotonic() < until, self.said
+            time.sleep(0.1)
+
+    def jobs(self):
+        return (self.record / "jobs").read_text().split()
+
+
+@pytest.fixture
+def login(host, lab, mpi_prefix, request):
+    return Login(lab, mpi_prefix, lab.parent / request.node.name)
+
+
+def test_a_tune_outlives_its_login_session(login):
+    session = login.tune("--max-runs", "6")
+    login.await_trials(2)
+    session.kill()
+    session.communicate()
+    again = login.tune("--max-runs", "6", "--resume")
+    tuned = json.loads(again.communicate(timeout=PATIENCE_S)[0])
+    assert again.returncode == 0, login.said
+    assert tuned["runs"] == len(login.trials())
+    assert len(login.jobs()) == 1
+
+
+def test_a_cancelled_tune_goes_on_where_it_was(login, host):
+    session = login.tune("--max-runs", "8")
+    login.await_trials(4)
+    jobs.cancel(host, login.jobs())
+    session.communicate(timeout=PATIENCE_S)
+    assert session.returncode == 130
+    assert "was cancelled; what it measured is kept" in login.said
+    before = login.trials()
+    again = login.tune("--max-runs", "8", "--resume")
+    again.communicate(timeout=PATIENCE_S)
+    assert again.returncode == 0, login.said
+    assert login.trials()[: len(before)] == before
+    assert len(login.jobs()) == 2
+
+
+def test_a_command_that_does_not_work_says_so_where_it_was_submitted(login):
+    session = login.start("tune", "--submit", "--store", str(login.store), "--", *SRUN, "false")
+    session.communicate(timeout=PATIENCE_S)
+    assert session.returncode == 123
+    assert (
+        "no rank of the program was seen to load an MPI library" in login.said
+        or "does not work" in login.said
+    )
+
+
+def test_a_profile_is_taken_in_a_job(login):
+    record = login.place / "record"
+    words = ("profile", "--submit", "--json", "-o", str(record), "--", *SRUN, str(login.program))
+    session = login.start(*words)
+    profile = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert session.returncode == 0, login.said
+    assert profile["nodes"] == ["n1", "n2", "n3", "n4"]
+    assert "0 of 4 on n1" in login.said  # the program's own words
+
+
+@pytest.mark.sweep
+def test_a_tune_goes_on_when_the_controller_was_restarted(login, lab):
+    """Slurm lets the next job step wait for a minute: no fault of the settings it was to run with."""
+    session = login.tune("--max-runs", "10")
+    login.await_trials(4)
+    daemons.stop(lab, "n1", ["slurmctld"])
+    daemons.up(lab)
+    tuned = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert session.returncode == 0, login.said
+    assert tuned["runs"] == len(login.trials())
+    assert len(login.jobs()) == 1
+    assert "failed" not in {trial["outcome"] for trial in login.trials()}
+
+
+@pytest.mark.sweep
+def test_a_tune_survives_a_killed_host_and_a_restarted_controller(login, lab, host):
+    session = login.tune("--max-runs", "24")
+    login.await_trials(6)
+    session.kill()  # the login session is lost as well
+    session.communicate()
+    before, (job,) = login.trials(), login.jobs()
+    cluster.crash(lab, "n3")
+    daemons.stop(lab, "n1", ["slurmctld"])
+    daemons.start(lab, "n1")
+    again = login.tune("--max-runs", "24", "--resume")
+    patience = jobs.Patience(first_s=0.2, longest_s=1.0, controller_s=120)
+    waiting = next(seen for seen in jobs.follow(host, [job], patience) if seen.stage is Stage.WAITING)
+    assert waiting.restarts == 1
+    host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
+    tuned = json.loads(again.communicate(timeout=PATIENCE_S)[0])
+    assert again.returncode == 0, login.said
+    assert login.jobs() == [job]
+    assert login.trials()[: len(before)] == before
+    assert tuned["runs"] == len(login.trials()) > len(before)
+    # What the crash did to a run is nobody's fault but the host's.
+    assert "failed" not in {trial["outcome"] for trial in login.trials()}
+    assert f"job {job} runs on n1, n2, n4, n5, for the 2. time" in login.said
+    cluster.boot(lab, "n3")

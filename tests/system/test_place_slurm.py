@@ -1,0 +1,86 @@
+"""The words mpiric writes for srun, given to real Slurm on nodes that it takes for other machines."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.plan import Plan as Cluster
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import SlurmPlan
+from tests.system.elsewhere import MACHINES, REQUESTS
+
+from mpiric.host.local import LocalHost
+from mpiric.machine import read_topology
+from mpiric.model.placement import PlacementRequest
+from mpiric.placement import emit, plan
+
+pytestmark = pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")
+
+
+def geometry(topology):
+    """As an administrator would describe it; where cores differ, every hardware thread counts as a core."""
+    cpus, cores = len(topology.pus), len(topology.cores)
+    even = all(len(core.pus) == cpus // cores for core in topology.cores)
+    sockets = len(topology.packages)
+    per_socket = (cores if even else cpus) // sockets
+    threads = cpus // cores if even else 1
+    return (
+        f"CPUs={cpus} Sockets={sockets} CoresPerSocket={per_socket} ThreadsPerCore={threads} RealMemory=2000"
+    )
+
+
+@pytest.fixture(scope="module", params=MACHINES)
+def node(request, tmp_path_factory):
+    """A cluster of one node that Slurm takes for a machine which is not here, and that machine's topology."""
+    place, source = tmp_path_factory.mktemp("lab"), MACHINES[request.param]
+    xml = LocalHost().topology_xml(source if isinstance(source, str) else source.read_text())
+    (place / "topology.xml").write_text(xml)
+    topology = read_topology(xml)
+    cluster.up(place / "state", Cluster(("big",), shares=(str(place),)))
+    daemons.up(place / "state", SlurmPlan(geometry(topology), str(place / "topology.xml")))
+    yield place / "state", topology
+    cluster.down(place / "state")
+
+
+def masks(lab, words):
+    """What slurmd set for each task of ``words``."""
+    verbose = [
+        word.replace("--cpu-bind=", "--cpu-bind=verbose,")
+        for word in words
+        if not word.startswith(("--gpu", "--mem-bind"))  # this machine has neither
+    ]
+    whole_nodes = ["salloc", "--quiet", "--exclusive", "--nodes=1"]
+    done = cluster.run(lab, "big", [*whole_nodes, *verbose, "/bin/true"], clean_environment(), timeout=60)
+    said = re.findall(r"task\s+(\d+)\s+\d+ \[\d+\]: mask (0x[0-9A-Fa-f]+) set", done.stderr)
+    assert said, done.stderr
+    return [int(mask, 16) for _, mask in sorted(said, key=lambda each: int(each[0]))]
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_slurm_binds_as_planned(node, request_name):
+    lab, topology = node
+    made = plan(topology, PlacementRequest(nodes=1, **REQUESTS[request_name]))
+    first = {core.pus[0] for core in topology.cores}
+    every = len(topology.pus) % len(topology.cores) == 0
+    assert masks(lab, emit(made, "srun").argv) == [
+        sum(1 << pu for pu in seat.pus if every or pu in first) for seat in made.seats
+    ]
+
+
+def test_slurm_gives_the_cores_that_an_even_share_would_leave_over(node):
+    lab, topology = node
+    made = plan(topology, PlacementRequest(5, 1, nodes=1, policy="compact", leave_cores=0))
+    cores = topology.cores[-5:]
+    moved = replace(
+        made,
+        seats=tuple(
+            replace(seat, threads=(core.pus,), cores=(core,))
+            for seat, core in zip(made.seats, cores, strict=True)
+        ),
+    )
+    every = len(topology.pus) % len(topology.cores) == 0
+    assert masks(lab, emit(moved, "srun").argv) == [
+        sum(1 << pu for pu in core.pus[: None if every else 1]) for core in cores
+    ]

@@ -33,7 +33,9 @@ _HEAD_BYTES = 4096
 
 
 def tuner_for(mpi: MpiLibrary) -> Tuner:
-    """The runtime for this MPI, if one is installed that knows the switch."""
+    """The runtime for this MPI, if one is installed that knows the switch; none while the MPI is unknown."""
+    if not mpi.abi_families:
+        return Tuner()
     try:
         library = native_part(_RUNTIME, mpi.abi_families[0])
     except NotFoundError:

@@ -10,105 +10,41 @@ make -C mpi-benchmarks/src_cpp TARGET=MPI1 CC=mpicc CXX=mpicxx
 import json
 import os
 import re
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import ceil, exp, log, log2
+from math import exp, log
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
 
-from tests.lab import cluster
-from tests.lab.plan import Plan, host_names
-
+from benchmarks._imb import lower_bound, parse_imb
+from benchmarks._places import Place, place
 from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.local import LocalHost
-from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.model.errors import NotFoundError
 from mpiric.tuning.policy import condense, read_learned
 from mpiric.workflows.policies import export_policy, lay_out, tuner_for
 
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
-_HOSTS = host_names("4")
-_LIMIT_S = 900.0
+_PATIENCE_S = (
+    10  # of IMB with one size: it leaves out what takes longer, which is said by the number of sizes
+)
 _ODD = (12, 1000, 3000, 24_000, 100_000)  # sizes that are no powers of two
-_CROWDED = {
-    "mpich": {
-        f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM": "mpir"
-        for collective in ("ALLREDUCE", "BARRIER", "REDUCE", "BCAST")
-    },
-    "intelmpi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
-    "openmpi": {
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
-    },
-}
-
 COLUMNS = {
     "where": "where",
     "mpi": "MPI",
     "collective": "collective",
     "way": "way",
     "gain": "untuned ÷ way",
+    "sizes": "sizes",
     "worst": "worst size",
     "odd": "odd sizes",
     "bound": "way ÷ bound",
 }
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where ranks run: the words and variables that get them there."""
-
-    name: str
-    ranks: int
-    nodes: int
-    most_bytes: int
-    device: str = ""  # of the network
-    lab: Path | None = None
-
-    def line(self, bed: Bed) -> list[str]:
-        """The launch line without a program."""
-        if self.lab is None:
-            bound = ["-bind-to", "core"] if bed.mpi.implementation == "mpich" else []
-            return [bed.mpi.launcher, *bound, "-n", str(self.ranks)]
-        per_node = self.ranks // self.nodes
-        if bed.mpi.implementation == "openmpi":
-            hosts = ",".join(f"{host}:{per_node}" for host in _HOSTS)
-            return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", "-n", str(self.ranks)]
-        words = ["-hosts", ",".join(_HOSTS), "-ppn", str(per_node), "-n", str(self.ranks)]
-        return [bed.mpi.launcher, *words]
-
-    def environment(self, bed: Bed) -> dict[str, str]:
-        """What chooses the network, and bears the crowd."""
-        if self.lab is None:
-            return {}
-        network = {
-            "mpich": {"UCX_NET_DEVICES": self.device},
-            "intelmpi": {"FI_TCP_IFACE": self.device},
-            "openmpi": {
-                "OMPI_MCA_pml": "ob1",
-                "OMPI_MCA_btl": "self,sm,tcp",
-                "OMPI_MCA_btl_tcp_if_include": self.device,
-            },
-        }[bed.mpi.implementation]
-        return {**network, **_CROWDED[bed.mpi.implementation]}
-
-    def execute(self, argv: Sequence[str], environment: Mapping[str, str]) -> str:
-        """Run it and give its output; raises ProgramFailedError."""
-        if self.lab is None:
-            done = subprocess.run(
-                argv, env=dict(environment), capture_output=True, text=True, timeout=_LIMIT_S, check=False
-            )
-        else:
-            done = cluster.run(self.lab, _HOSTS[0], list(argv), dict(environment), timeout=_LIMIT_S)
-        if done.returncode:
-            raise ProgramFailedError(f"{' '.join(argv[:8])} …: {(done.stderr or done.stdout)[-300:]}")
-        return str(done.stdout)
 
 
 @dataclass(frozen=True)
@@ -135,8 +71,8 @@ class Bench:
             powers = powers[::4]
         odd = [size for size in _ODD if size <= self.place.most_bytes]
         lengths.write_text("".join(f"{size}\n" for size in sorted({*powers, *odd})))
-        words = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(self.given.seconds)]
-        return [*words, "-root_shift", "on", *self.given.collective]
+        words = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(_PATIENCE_S)]
+        return [*words, "-iter", str(self.given.calls), "-root_shift", "on", *self.given.collective]
 
 
 def main() -> int:
@@ -147,7 +83,8 @@ def main() -> int:
     parser.add_argument("--collective", action="append", help=f"of IMB; default {', '.join(_GOALS)}")
     parser.add_argument("--imb-openmpi", help="IMB-MPI1 built for Open MPI")
     parser.add_argument("--rounds", type=int, help="of all ways (default 5, quick 2)")
-    parser.add_argument("--seconds", type=float, default=0.05, help="of IMB, for one size of one collective")
+    parser.add_argument("--calls", type=int, default=200, help="of IMB, for one size of one collective")
+    parser.add_argument("--seconds", type=float, default=0.05, help="of the sweep, for one point")
     parser.add_argument("--most-bytes", type=int, help="largest message; default 4 MiB, 256 KiB, 16 KiB")
     return run("collectives", parser.parse_args(), measure)
 
@@ -157,8 +94,8 @@ def measure(given: Namespace) -> Result:
     given.collective = given.collective or list(_GOALS)
     rows: list[dict[str, Any]] = []
     times: list[dict[str, Any]] = []
-    for place in _places(given):
-        with place as here:
+    for somewhere in _places(given):
+        with somewhere as here:
             for bed, program in _programs(given):
                 tell(f"{here.name}: {bed.mpi.label} …")
                 found, raw = _compare(here, bed, program, given)
@@ -177,21 +114,7 @@ def _places(given: Namespace) -> Iterator[Any]:
         ("slow", "eth0", 16 << 10),
     ):
         if name in wanted:
-            yield _place(name, device, given.most_bytes or most)
-
-
-@contextmanager
-def _place(name: str, device: str, most: int) -> Iterator[Place]:
-    if not device:
-        yield Place(name, 2, 1, most)
-        return
-    directory = RESULTS / "collectives" / "lab"
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    cluster.up(directory, Plan(_HOSTS))
-    try:
-        yield Place(name, 8, 4, most, device, directory)
-    finally:
-        cluster.down(directory)
+            yield place(name, device, given.most_bytes or most)
 
 
 def _programs(given: Namespace) -> Iterator[tuple[Bed, str]]:
@@ -304,19 +227,6 @@ def _sourced(path: Path) -> dict[str, str]:
     return dict(rows)
 
 
-def parse_imb(text: str) -> dict[tuple[str, int], float]:
-    """IMB's tables: (collective, bytes) → seconds, the time of the slowest rank (t_max)."""
-    found: dict[tuple[str, int], float] = {}
-    name = ""
-    for row in text.splitlines():
-        if title := re.match(r"# Benchmarking (\w+)", row):
-            name = title[1]
-        numbers = row.split()
-        if name and len(numbers) >= 5 and all(re.fullmatch(r"[0-9.]+", word) for word in numbers):
-            found[name, int(numbers[0])] = float(numbers[3]) * 1e-6
-    return found
-
-
 def gains(
     untuned: Sequence[Mapping[tuple[str, int], float]],
     tuned: Sequence[Mapping[tuple[str, int], float]],
@@ -337,6 +247,7 @@ def gains(
     above = [median(each[collective, size] for each in tuned) / bound(collective, size) for size in by_size]
     return {
         "gain": geometric_mean(powers),
+        "sizes": len(powers),
         "worst": min(by_size.values()),
         "odd": geometric_mean(odd) if odd else None,
         "bound": geometric_mean(above),
@@ -370,29 +281,6 @@ def _bound(bench: Bench) -> Callable[[str, int], float]:
         return lower_bound(collective, parts, size, latency, per_byte, share)
 
     return bound
-
-
-def lower_bound(
-    collective: str, parts: int, size: int, latency_s: float, per_byte_s: float, share: int = 1
-) -> float:
-    """Chan, Heimlich, Purkayastha, van de Geijn, Collective communication (CCPE 2007), table of lower bounds.
-
-    ``parts`` are nodes, each with ``share`` ranks behind one link; sizes as IMB has them: of a block for
-    Scatter, Allgather and Alltoall, of the whole vector for the others.
-    """
-    rounds = ceil(log2(parts)) if parts > 1 else 0
-    others = (parts - 1) / parts if parts > 1 else 0.0
-    volume = {
-        "Allreduce": 2 * others * size,
-        "Reduce": size,
-        "Bcast": size,
-        "Reduce_scatter": others * size,
-        "Scatter": (parts - 1) * share * size,
-        "Gather": (parts - 1) * share * size,
-        "Allgather": (parts - 1) * share * size,
-        "Alltoall": (parts - 1) * share * share * size,
-    }.get(collective, 0.0)
-    return max(rounds * latency_s + volume * per_byte_s, 1e-12)
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -2,9 +2,10 @@
 //
 //   mpiexec -n 8 probe-collectives SECONDS COLLECTIVE:RANKS:PER_NODE:BYTES…
 //
-// One JSON line a point, on rank 0. A point runs on the first nodes of the job, PER_NODE ranks on each, RANKS in
-// all; the other ranks sleep. BYTES is the size as spec/formats/policy.md defines it. Calls come in batches; the
-// root moves on from call to call, so that no rank runs ahead of the others; a batch counts with its slowest rank.
+// One JSON line a point, on rank 0. A point runs on the first nodes of the job, PER_NODE ranks on each, RANKS
+// in all; the other ranks sleep. BYTES is the size as spec/formats/policy.md defines it. Calls come in
+// batches; the root moves on from call to call, so that no rank runs ahead; a batch counts with its slowest
+// rank.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -61,7 +62,8 @@ std::optional<Point> parse(std::string_view word) {
     if (!ranks || !per_node || !bytes || *ranks < 1 || *per_node < 1 || *bytes < 0) {
         return std::nullopt;
     }
-    return Point{.collective = std::string(parts[0]), .ranks = *ranks, .per_node = *per_node, .bytes = *bytes};
+    return Point{
+        .collective = std::string(parts[0]), .ranks = *ranks, .per_node = *per_node, .bytes = *bytes};
 }
 
 // Nodes are numbered in the order in which they appear along the ranks of the world.
@@ -85,7 +87,8 @@ Place place() {
     return mine;
 }
 
-// The first RANKS of the ranks that sit on the first nodes, PER_NODE on each; null elsewhere and when too few.
+// The first RANKS of the ranks that sit on the first nodes, PER_NODE on each; null elsewhere and when too
+// few.
 MPI_Comm members(const Point& point, const Place& mine) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -15,7 +15,7 @@ from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned
-from mpiric.workflows.policies import export_policy, is_learned_policy
+from mpiric.workflows.policies import export_policy, is_flat_policy, is_learned_policy
 from mpiric.workflows.report import PAGE, export_csv, load, load_two, write, write_comparison, write_report
 
 _EPILOG = """\b
@@ -61,6 +61,11 @@ def command(
     if all(is_learned_policy(place) for place in records):
         _policies(records, page, export_directory, as_json=as_json)
         return
+    if flat := next((place for place in records if is_flat_policy(place)), None):
+        raise MpiricError(
+            f"{flat} holds choices without the times that they rest on",
+            hint="name the JSON of the policy that it was made from",
+        )
     if export_directory is not None:
         raise MpiricError("--export is for collective policies", hint="mpiric report POLICY --export DIR")
     if len(records) > 2:

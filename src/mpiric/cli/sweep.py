@@ -16,7 +16,8 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
-from mpiric.workflows.sweep import COLLECTIVES, Prepared, SweepRequest, Swept, for_site, prepare, sweep
+from mpiric.workflows.sweep import Swept, for_site, sweep
+from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare
 
 _EPILOG = """\b
 Examples:

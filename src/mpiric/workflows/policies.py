@@ -53,10 +53,20 @@ def read_policy(path: Path) -> Policy:
 
 def is_learned_policy(path: Path) -> bool:
     """Whether a file looks like the JSON of a learned policy (it may still be a damaged one)."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return b'"mpiric_policy"' in file.read(_HEAD_BYTES)
+    return b'"mpiric_policy"' in _head(path)
+
+
+def is_flat_policy(path: Path) -> bool:
+    """Whether a file looks like what the runtime reads."""
+    return _head(path).startswith(b"mpiric-policy ")
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES) if path.is_file() else b""
+    except OSError:
+        return b""
 
 
 def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:

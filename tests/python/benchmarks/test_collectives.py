@@ -1,6 +1,7 @@
 from math import isclose
 
-from benchmarks.collectives import gains, geometric_mean, lower_bound, parse_imb, summary_of
+from benchmarks._imb import lower_bound, parse_imb
+from benchmarks.collectives import gains, geometric_mean, summary_of
 
 IMB = """
 #----------------------------------------------------------------

@@ -6,7 +6,15 @@ import pytest
 
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured, Policy, Shape
 from mpiric.tuning.policy import condense
-from mpiric.tuning.policy.sampling import Point, Subject, grid_points, learned_keys, next_points
+from mpiric.tuning.policy.sampling import (
+    Point,
+    Subject,
+    confirmed,
+    grid_points,
+    learned_keys,
+    next_points,
+    winners,
+)
 
 EIGHT = Shape(8, 4, 2)
 SUBJECT = Subject("allreduce", EIGHT)
@@ -76,3 +84,21 @@ def test_a_gain_within_the_noise_stays_with_the_library(spread: float) -> None:
 def test_nothing_measured_is_no_policy() -> None:
     assert learned_keys({}, SIZES) == ()
     assert condense(LearnedPolicy("mpich", "5", EIGHT, ())) == Policy("mpich", "5", ())
+
+
+def test_a_lucky_time_does_not_survive_its_confirmation() -> None:
+    ring, own = Point(SUBJECT, 4, "library:ring"), Point(SUBJECT, 4, LIBRARY)
+    bad = Point(SUBJECT, 4, "library:bad")
+    lucky = {
+        own: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
+        ring: Measured("library:ring", 10, 1e-6, 1e-6, 1e-6),
+        bad: Measured("library:bad", 10, 2e-6, 2e-6, 2e-6),
+    }
+    assert set(winners(lucky)) == {own, ring}
+    fresh = {
+        own: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
+        ring: Measured("library:ring", 10, 5e-6, 5e-6, 5e-6),
+    }
+    (key,) = learned_keys(confirmed(lucky, fresh), (4,))
+    assert key.candidate == LIBRARY
+    assert key.time_of("library:bad") is None

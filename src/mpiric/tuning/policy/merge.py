@@ -79,10 +79,11 @@ def pooled_times(keys: Iterable[LearnedKey]) -> tuple[Measured, ...]:
     for key in keys:
         for each in key.candidates:
             times[each.name].append(each)
-    return tuple(_averaged(name, several) for name, several in times.items())
+    return tuple(averaged(name, several) for name, several in times.items())
 
 
-def _averaged(name: str, several: list[Measured]) -> Measured:
+def averaged(name: str, several: list[Measured]) -> Measured:
+    """One candidate's times from several measurements, each weighing as much as it has calls."""
     if len(several) == 1:
         return several[0]
     calls = sum(each.calls for each in several)

@@ -105,6 +105,29 @@ def grid_points(
     )
 
 
+def winners(measured: Times) -> tuple[Point, ...]:
+    """Where a candidate seems to beat the library: that point and the library's, to be measured afresh.
+
+    The best of many noisy times is too good to be true; what a policy rests on must not be what chose it.
+    """
+    by_place: dict[tuple[Subject, int], dict[str, Measured]] = defaultdict(dict)
+    for point, times in measured.items():
+        by_place[point.subject, point.size][point.candidate] = times
+    found: list[Point] = []
+    for (subject, size), there in by_place.items():
+        chosen = _chosen(there) if LIBRARY in there else None
+        if chosen is not None and chosen.name != LIBRARY:
+            found += [Point(subject, size, LIBRARY), Point(subject, size, chosen.name)]
+    return tuple(sorted(found))
+
+
+def confirmed(measured: Times, fresh: Times) -> dict[Point, Measured]:
+    """With the fresh times alone wherever there are any."""
+    places = {(point.subject, point.size) for point in fresh}
+    kept = {p: times for p, times in measured.items() if (p.subject, p.size) not in places}
+    return {**kept, **fresh}
+
+
 def learned_keys(measured: Times, sizes: Sequence[int]) -> tuple[LearnedKey, ...]:
     """A key for every size of the grid, from what was measured there or between its neighbours.
 
@@ -155,11 +178,15 @@ def _interpolated(size: int, low: int, first: Measured, high: int, second: Measu
     )
 
 
-def _key(subject: Subject, start: int, end: int | None, times: Mapping[str, Measured]) -> LearnedKey:
+def _chosen(times: Mapping[str, Measured]) -> Measured:
     """The best, unless the library's own choice is within the noise of it."""
     own, best = times[LIBRARY], min(times.values(), key=lambda each: (each.median_s, each.name))
     apart = best.median_s * (1 + _NOISE) < own.median_s and best.high_s < own.median_s
-    chosen = best if apart else own
+    return best if apart else own
+
+
+def _key(subject: Subject, start: int, end: int | None, times: Mapping[str, Measured]) -> LearnedKey:
+    own, chosen = times[LIBRARY], _chosen(times)
     return LearnedKey(
         collective=subject.collective,
         shape=subject.shape,
@@ -167,7 +194,7 @@ def _key(subject: Subject, start: int, end: int | None, times: Mapping[str, Meas
         end=end,
         candidate=chosen.name,
         settled=True,
-        confidence=0.95 if apart and best.high_s < own.low_s else 0.75,
+        confidence=0.95 if chosen is not own and chosen.high_s < own.low_s else 0.75,
         calls=sum(each.calls for each in times.values()),
         learning_calls=sum(each.calls for each in times.values()),
         learning_s=sum(max(0.0, each.median_s - chosen.median_s) * each.calls for each in times.values()),

@@ -1,0 +1,93 @@
+"""Where collectives are measured: this machine, or hosts of the virtual cluster on one of its networks."""
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab import cluster
+from tests.lab.plan import Plan, host_names
+
+from benchmarks._programs import Bed
+from benchmarks._report import RESULTS
+from mpiric.model.errors import ProgramFailedError
+
+_HOSTS = host_names("4")
+_LIMIT_S = 900.0
+_CROWDED = {
+    "mpich": {
+        f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM": "mpir"
+        for collective in ("ALLREDUCE", "BARRIER", "REDUCE", "BCAST")
+    },
+    "intelmpi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
+    "openmpi": {
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where ranks run: the words and variables that get them there."""
+
+    name: str
+    ranks: int
+    nodes: int
+    most_bytes: int
+    device: str = ""  # of the network
+    lab: Path | None = None
+
+    def line(self, bed: Bed) -> list[str]:
+        """The launch line without a program."""
+        if self.lab is None:
+            bound = ["-bind-to", "core"] if bed.mpi.implementation == "mpich" else []
+            return [bed.mpi.launcher, *bound, "-n", str(self.ranks)]
+        per_node = self.ranks // self.nodes
+        if bed.mpi.implementation == "openmpi":
+            hosts = ",".join(f"{host}:{per_node}" for host in _HOSTS)
+            return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", "-n", str(self.ranks)]
+        words = ["-hosts", ",".join(_HOSTS), "-ppn", str(per_node), "-n", str(self.ranks)]
+        return [bed.mpi.launcher, *words]
+
+    def environment(self, bed: Bed) -> dict[str, str]:
+        """What chooses the network, and bears the crowd."""
+        if self.lab is None:
+            return {}
+        network = {
+            "mpich": {"UCX_NET_DEVICES": self.device},
+            "intelmpi": {"FI_TCP_IFACE": self.device},
+            "openmpi": {
+                "OMPI_MCA_pml": "ob1",
+                "OMPI_MCA_btl": "self,sm,tcp",
+                "OMPI_MCA_btl_tcp_if_include": self.device,
+            },
+        }[bed.mpi.implementation]
+        return {**network, **_CROWDED[bed.mpi.implementation]}
+
+    def execute(self, argv: Sequence[str], environment: Mapping[str, str]) -> str:
+        """Run it and give its output; raises ProgramFailedError."""
+        if self.lab is None:
+            done = subprocess.run(
+                argv, env=dict(environment), capture_output=True, text=True, timeout=_LIMIT_S, check=False
+            )
+        else:
+            done = cluster.run(self.lab, _HOSTS[0], list(argv), dict(environment), timeout=_LIMIT_S)
+        if done.returncode:
+            raise ProgramFailedError(f"{' '.join(argv[:8])} …: {(done.stderr or done.stdout)[-300:]}")
+        return str(done.stdout)
+
+
+@contextmanager
+def place(name: str, device: str, most: int) -> Iterator[Place]:
+    if not device:
+        yield Place(name, 2, 1, most)
+        return
+    directory = RESULTS / "collectives" / "lab"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    cluster.up(directory, Plan(_HOSTS))
+    try:
+        yield Place(name, 8, 4, most, device, directory)
+    finally:
+        cluster.down(directory)

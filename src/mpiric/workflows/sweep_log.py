@@ -1,0 +1,68 @@
+"""Every measurement of a sweep on disk as it is made."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
+from mpiric.model.policy import Measured, Shape
+from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.workflows.sweep_plan import Prepared
+
+
+class Log:
+    """Every measurement, written as it is made, so that a sweep can go on where it was interrupted."""
+
+    def __init__(self, path: Path, prepared: Prepared, *, resume: bool) -> None:
+        self._path = path
+        self.measured: dict[Point, Measured] = {}
+        self.fresh: dict[Point, Measured] = {}  # of what seemed to win, measured once more
+        head = {"mpi": prepared.mpi.label, "ranks": len(prepared.nodes), "nodes": len(set(prepared.nodes))}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if resume and path.is_file():
+                self._read(head, {subject: subject for subject in prepared.subjects})
+            else:
+                path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another --out") from error
+
+    def _read(self, head: Mapping[str, object], subjects: Mapping[Subject, Subject]) -> None:
+        first, *rows = self._path.read_text(encoding="utf-8").splitlines() or ["{}"]
+        try:
+            if json.loads(first) != head:
+                raise MismatchError(
+                    f"{self._path} is of another sweep ({first[:200]})", hint="name another --out"
+                )
+            for row in rows:
+                if not row.endswith("}"):
+                    continue  # cut off while it was written
+                known = json.loads(row)
+                subject = Subject(known["collective"], Shape(**known["shape"]))
+                if subject in subjects:
+                    point = Point(subject, known["size"], known["times"]["name"])
+                    into = self.fresh if known.get("fresh") else self.measured
+                    into[point] = Measured(**known["times"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise MpiricError(f"{self._path} is damaged: {error}", hint="leave --resume out") from error
+
+    def add(self, point: Point, times: Measured) -> None:
+        """Remember it, here and on disk."""
+        self.measured[point] = times
+        self._write(point, times, fresh=False)
+
+    def add_fresh(self, point: Point, times: Measured) -> None:
+        """The same for a confirmation."""
+        self.fresh[point] = times
+        self._write(point, times, fresh=True)
+
+    def _write(self, point: Point, times: Measured, *, fresh: bool) -> None:
+        known = {
+            "fresh": fresh,
+            "collective": point.subject.collective,
+            "shape": vars(point.subject.shape),
+            "size": point.size,
+            "times": vars(times),
+        }
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(known) + "\n")

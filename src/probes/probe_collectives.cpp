@@ -7,6 +7,7 @@
 // batches; the root moves on from call to call, so that no rank runs ahead; a batch counts with its slowest
 // rank.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -169,9 +170,9 @@ void measure(const Point& point, double seconds, MPI_Comm comm) {
     batch(point, buffers, 2, size, comm);  // first calls set up connections
     const double once = batch(point, buffers, 2, size, comm);
     const int calls = std::clamp(static_cast<int>(seconds / batches / std::max(once, 1e-9)), 1, most_calls);
-    std::vector<double> times;
-    for (int i = 0; i < batches; ++i) {
-        times.push_back(batch(point, buffers, calls, size, comm));
+    std::array<double, batches> times{};
+    for (double& time : times) {
+        time = batch(point, buffers, calls, size, comm);
     }
     std::sort(times.begin(), times.end());
     if (rank == 0) {

@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < 80; ++i) {
+    for (int i = 0; i < 60; ++i) {
         out[i] = (char)(rank + 1);
         MPI_Sendrecv(out, sizeof out, MPI_CHAR, (rank + 1) % size, 0, in, sizeof in, MPI_CHAR,
                      (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -132,6 +132,7 @@ def lab(request, mpi_prefix, tmp_path_factory):
 
 @needs_lab
 @pytest.mark.sweep
+@pytest.mark.timeout(1200)
 def test_the_slow_network_is_named_with_numbers_and_tune_leaves_it(lab):
     answer = lab.mpiric("fabric", "--rounds", "2")
     (pair,) = [pair for pair in answer["pairs"] if pair["class"] == "other node"]

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,9 +11,11 @@ from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration
+from mpiric.model.errors import ExitCode
 from mpiric.report.fabric_json import fabric_json
 from mpiric.report.fabric_text import fabric_text
 from mpiric.workflows.fabric import FabricRequest, examine
+from mpiric.workflows.fabric_submit import examine_cluster
 
 
 @click.command(
@@ -21,6 +24,7 @@ from mpiric.workflows.fabric import FabricRequest, examine
     epilog="\b\nExamples:\n"
     "  mpiric fabric -- mpirun --host n1:2,n2:2 ./app        between nodes and on each of them\n"
     "  mpiric fabric --json -- srun -N 2 -n 4 ./app | jq .recommended\n"
+    "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a Slurm cluster\n"
     "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to talk",
 )
 @click.option(
@@ -33,11 +37,25 @@ from mpiric.workflows.fabric import FabricRequest, examine
     show_default=True,
     help="Rounds in which the best way must beat the library's own.",
 )
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Runs of the library's own choice kept in --json, a baseline for `mpiric history --against`.",
+)
+@click.option(
+    "--submit", is_flag=True, help="As Slurm jobs on two nodes of each type (-C FEATURES), kept as baselines."
+)
+@click.option("--partition", "-p", default="", help="With --submit: of another partition than the default.")
+@click.option(
+    "--ranks-per-node", type=click.IntRange(min=1), default=1, show_default=True, help="With --submit."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.argument(
     "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
 )
-def command(command_line: tuple[str, ...], limit: str, rounds: int, *, as_json: bool) -> None:
+def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Show which transport and network carries the messages of CMD, why, and which would be faster.
 
     CMD is run once with its MPI library talking; then a small program takes its place and measures every
@@ -47,11 +65,36 @@ def command(command_line: tuple[str, ...], limit: str, rounds: int, *, as_json: 
         argv=command_line,
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
-        limit_s=parse_duration(limit),
-        rounds=rounds,
+        limit_s=parse_duration(given["limit"]),
+        rounds=given["rounds"],
+        keep=given["keep"],
     )
-    fabric = examine(request, LocalHost(), lambda words: print(f"mpiric: {words}", file=sys.stderr))
-    if as_json:
+    if given["submit"]:
+        return _submit(request, given)
+    fabric = examine(request, LocalHost(), _say)
+    if given["as_json"]:
         print_json(fabric_json(fabric))
     else:
         print(fabric_text(fabric))
+    return 0
+
+
+def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
+    types = examine_cluster(request, LocalHost(), _say, given["partition"], given["ranks_per_node"])
+    if given["as_json"]:
+        print_json({"node_types": types})
+    for each in () if given["as_json"] else types:
+        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.kept}")
+        for pair in each.answer.get("pairs", []):
+            where = f"{pair['transport']} {pair['device']}".strip()
+            speed = f"{pair['latency_us']:.2f} µs {pair['bandwidth_MBps']:.0f} MB/s"
+            print(f"  {pair['class']:11} {where:30} {speed}")
+        if knobs := each.answer.get("recommended", {}).get("knobs"):
+            print(f"  recommended: {' '.join(f'{knob}={value}' for knob, value in knobs.items())}")
+        if each.problem:
+            _say(f"{each.features or 'nodes without features'}: {each.problem}")
+    return int(ExitCode.PROGRAM_FAILED) if any(each.problem for each in types) else 0
+
+
+def _say(words: str) -> None:
+    print(f"mpiric: {words}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """``mpiric history``: tunes over time, and whether a program has become slower since."""
 
 import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mpiric.host.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.regression import Regression
+from mpiric.workflows.fabric_history import against_fabric
 from mpiric.workflows.history import AgainstRequest, Comparison, Past, against, past
 
 _EPILOG = """\b
@@ -34,7 +36,10 @@ _WORDS = {
 
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--against", "baseline", metavar="BASELINE", help="A recipe, or a date (2026-11-01), to compare with."
+    "--against",
+    "baseline",
+    metavar="BASELINE",
+    help="A recipe, a date (2026-11-01) or what `mpiric fabric --json` kept (.json), to compare with.",
 )
 @click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the verdict.")
@@ -55,6 +60,8 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
             "--against needs the command to measure",
             hint="mpiric history --against BASELINE -- mpirun -n 2 ./app",
         )
+    if baseline.endswith(".json"):
+        return _against_fabric(Path(baseline), command_line, given)
     with piped_input() as stdin, Progress() as progress:
         request = AgainstRequest(
             argv=command_line,
@@ -74,6 +81,30 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         for line in _told(comparison):
             print(line)
     return int(ExitCode.SLOWER) if comparison.decisive.verdict is Verdict.SLOWER else 0
+
+
+def _against_fabric(baseline: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:
+    """Transports then and now, a line a class of pairs."""
+    rules = (given["confidence"], given["minimum_effect"])
+    found = against_fabric(
+        baseline,
+        command_line,
+        str(Path.cwd()),
+        LocalHost(),
+        lambda words: print(words, file=sys.stderr),
+        *rules,
+    )
+    if given["as_json"]:
+        print_json({"baseline": baseline, "pairs": {c.value: _regression_json(r) for c, r in found.items()}})
+    for pair_class, one in () if given["as_json"] else found.items():
+        interval = f"[{one.low:.3f}, {one.high:.3f}]"
+        print(f"  {pair_class.value:11} {one.ratio:.3f}× the time of then {interval}  {_WORDS[one.verdict]}")
+    slower = any(one.verdict is Verdict.SLOWER for one in found.values())
+    return int(ExitCode.SLOWER) if slower else 0
+
+
+def _say(words: str) -> None:
+    print(f"mpiric: {words}", file=sys.stderr)
 
 
 def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:

@@ -24,6 +24,12 @@ def times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, flo
     return best
 
 
+def typical_us(probe: Probe, pair_class: PairClass) -> float:
+    """Geometric mean of the times of one run over its message sizes."""
+    times = [point.latency_us_min for point in probe.points[pair_class]]
+    return exp(sum(map(log, times)) / len(times))
+
+
 def gain(default: Mapping[int, float], other: Mapping[int, float]) -> float:
     """How many times faster, geometric mean over the sizes that both have; 1 when there are none."""
     ratios = [default[size] / other[size] for size in default if size in other]

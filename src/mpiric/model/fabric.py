@@ -145,3 +145,4 @@ class Fabric:
     warnings: tuple[Finding, ...] = ()
     networks: tuple[PlainNetwork, ...] = ()
     copy_mb_s: float = 0.0
+    baseline_us: Mapping[PairClass, tuple[float, ...]] = field(default_factory=dict)  # a number a run

@@ -160,6 +160,23 @@ def read_node_shapes(host: Host, partition: str = "") -> tuple[NodeShape, ...]:
     return words.node_shapes("\n".join(chosen))
 
 
+def read_features(host: Host, partition: str = "") -> Mapping[str, int]:
+    """Features of nodes that can be used (``-C``), as sinfo writes them ("" for none) → how many have them.
+
+    Of the default partition when none is named.
+    """
+    query = ["sinfo", "--noheader", "--exact", "--responding", "--format=%P|%D|%b"]
+    done = host.run([*query, *([f"--partition={partition}"] if partition else [])], timeout_s=_TIMEOUT_S)
+    found: dict[str, int] = {}
+    for name, count, features in (
+        line.split("|") for line in done.stdout.splitlines() if line.count("|") == 2
+    ):
+        if (partition or name.endswith("*")) and count.strip().isdigit():
+            key = "" if features.strip() in ("(null)", "") else features.strip()
+            found[key] = found.get(key, 0) + int(count)
+    return found
+
+
 def _in_full(host: Host, seen: BatchJob, before: BatchJob | None, patience: Patience) -> BatchJob:
     """With exit status and restarts, which squeue does not tell; asked only when the stage has changed."""
     if before is not None and (seen.stage, seen.word, seen.hosts) == (

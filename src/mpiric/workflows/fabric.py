@@ -10,9 +10,10 @@ from mpiric.fabric.verdict import best_way, gain_of
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.fabric import Fabric, PairClass, Way, Words
+from mpiric.model.fabric import Fabric, PairClass, Probe, Way, Words
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Outcome
+from mpiric.workflows.fabric_history import fabric_baseline
 from mpiric.workflows.fabric_probe import Bench, bench, render_asking
 from mpiric.workflows.fabric_ways import network_ways, node_ways
 from mpiric.workflows.observe import expected_situation
@@ -37,6 +38,7 @@ class FabricRequest:
     limit_s: float = 30.0  # the command itself is ended after that
     rounds: int = 3  # of the last comparison
     seed: int = 0
+    keep: int = 1  # runs of the library's own choice that are kept, for comparisons on another day
 
 
 def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
@@ -52,6 +54,7 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
         situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
         ways, heard = _measure(it, situation, words, default, say)
         chosen, gains = _compare(it, request, situation, ways, say)
+        own = [*default.probes, *_again(it, situation, request.keep - 1, say)]
     pairs = pair_reports(situation.machine.nics, words, ways, heard)
     return Fabric(
         library=situation.mpi.label,
@@ -66,8 +69,15 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
         ),
         networks=default.probes[0].networks,
+        baseline_us=fabric_baseline(own),
         copy_mb_s=max((probe.copy_mb_s for way in ways for probe in way.probes), default=0.0),
     )
+
+
+def _again(it: Bench, situation: Situation, runs: int, say: Say) -> list[Probe]:
+    if runs > 0:
+        say(f"{runs} more runs as it is, to be kept")
+    return [probe for _ in range(runs) for probe in it.probe(Configuration(), situation)[0].probes]
 
 
 def _ask(situation: Situation) -> dict[str, str]:

@@ -145,6 +145,12 @@ def test_the_default_partition_is_the_one_with_a_star():
     assert jobs.read_node_shapes(host)[0].cores == 2
 
 
+def test_types_of_node_are_told_apart_by_their_features():
+    lines = "batch*|2|milan,hdr\nbatch*|1|milan,hdr\nbatch*|4|(null)\nother|9|old\n"
+    assert jobs.read_features(SlurmHost({"sinfo": [ok(lines)]})) == {"milan,hdr": 3, "": 4}
+    assert jobs.read_features(SlurmHost({"sinfo": [ok("other|9|old\n")]}), "other") == {"old": 9}
+
+
 def test_no_check_is_made_where_sbatch_has_no_cluster():
     no_cluster = Completed(1, "", "sbatch: fatal: Could not establish a configuration source\n")
     assert jobs.check(SlurmHost({"sbatch": [no_cluster]}), "job.sh") is None

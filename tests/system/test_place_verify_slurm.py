@@ -1,0 +1,63 @@
+"""Jobs that real Slurm binds badly are caught while they run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.plan import Plan
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import SlurmPlan
+from tests.system.test_place_verify import SEVERAL_CORES, SPIN
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    SEVERAL_CORES,
+]
+MPIRIC = str(Path(sys.executable).parent / "mpiric")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    place = tmp_path_factory.mktemp("lab")
+    (place / "spin.c").write_text(SPIN)
+    subprocess.run(["gcc", "-O1", "-fopenmp", "spin.c", "-o", "spin"], cwd=place, check=True)
+    cluster.up(place / "state", Plan(("n1",), shares=(str(place),)))
+    daemons.up(place / "state", SlurmPlan())
+    yield place / "state"
+    cluster.down(place / "state")
+
+
+@pytest.fixture
+def findings(lab):
+    """What `place --verify` finds in a step of the whole host, by id."""
+
+    def found(threads, *srun):
+        words = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify", "--json", "--"]
+        environment = {**clean_environment(), "HOME": str(lab.parent), "OMP_NUM_THREADS": str(threads)}
+        line = [*words, "srun", *srun, str(lab.parent / "spin"), "2"]
+        done = cluster.run(lab, "n1", line, environment, timeout=120)
+        assert done.stdout, done.stderr
+        return {finding["id"] for finding in json.loads(done.stdout)["findings"]}
+
+    return found
+
+
+def test_ranks_with_cores_of_their_own_are_found_to_be_fine(findings):
+    assert findings(1, "-n", str(len(os.sched_getaffinity(0))), "-c", "1", "--cpu-bind=cores") == set()
+
+
+def test_fewer_cpus_than_threads_are_caught(findings):
+    assert "threads-stacked" in findings(2, "-n", "1", "-c", "1", "--cpu-bind=cores")
+
+
+def test_masks_that_end_on_core_0_are_caught(findings):
+    assert "ranks-overlap" in findings(1, "-n", "2", "-c", "1", "--cpu-bind=mask_cpu:0x1,0x1")
+
+
+def test_steps_without_binding_are_caught(findings):
+    assert "unbound-ranks" in findings(1, "-n", "2", "-c", "1", "--cpu-bind=none")

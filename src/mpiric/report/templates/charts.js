@@ -12,7 +12,7 @@ function units(value, base, names) {
 }
 const asBytes = (value) => units(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 const asCount = (value) => value.toLocaleString("en");
-const asSeconds = (value) => units(value * 1e9, 1000, ["ns", "µs", "ms", "s"]);
+const asSeconds = (value) => (value ? units(value * 1e9, 1000, ["ns", "µs", "ms", "s"]) : "0");
 
 /// A chart that follows the colours and the size of the page; `option` is made anew for each.
 function draw(place, option) {

@@ -19,8 +19,12 @@ def counted(rank: RankRecord) -> Iterator[CallCell]:
 
 
 def mpi_s(rank: RankRecord) -> float:
-    """Time of a rank in MPI, with the barriers that measured its waiting."""
-    return sum(cell.time_s + cell.waited_s for cell in counted(rank))
+    """Time of a rank in MPI, with the barriers that measured its waiting: never more than the rank ran.
+
+    Calls of several threads at once add up, and of a sampled call one that lost the CPU stands for many.
+    """
+    spent_s = sum(cell.time_s + cell.waited_s for cell in counted(rank))
+    return min(spent_s, rank.wall_s) if rank.wall_s > 0 else spent_s
 
 
 @dataclass

@@ -165,3 +165,8 @@ def test_neighbouring_ranks_share_a_row_when_there_are_very_many():
     assert len(profile.timeline.rows) == 256
     assert profile.timeline.rows[0].point_to_point[0] == 0.5
     assert (profile.timeline.rows[1].first_rank, profile.timeline.rows[1].last_rank) == (2, 3)
+
+
+def test_a_rank_is_never_longer_in_mpi_than_it_ran():
+    outlier = replace(cell("MPI_Send", 6400, 0, 0.5), timed_calls=100)
+    assert analyse(record(rank(0, 1.0, outlier))).mpi_share == 1.0

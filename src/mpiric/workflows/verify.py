@@ -122,10 +122,10 @@ def _reference(run: _Run) -> Expectation:
     for done in outputs:
         if done.status != 0:
             raise ProgramFailedError(
-                f"the program itself ends with status {done.status}: {_last_line(done.words)}",
+                f"the program itself ends with status {done.status}: {_last_line(_text(done) + done.words)}",
                 hint="give arguments with which it runs to its end",
             )
-    return learn([done.stdout.decode(errors="replace") for done in outputs])
+    return learn([_text(done) for done in outputs])
 
 
 def _slow_reference(native: _Run, cpu: str, expected: Expectation) -> Expectation:
@@ -137,7 +137,7 @@ def _slow_reference(native: _Run, cpu: str, expected: Expectation) -> Expectatio
     """
     base = replace(native, baseline=True)
     runs = [_execute(run)[0] for run in (base, base, replace(base, cpu=cpu))]
-    outputs = [done.stdout.decode(errors="replace") for done in runs]
+    outputs = [_text(done) for done in runs]
     if any(done.status != 0 for done in runs) or expected.compare(
         outputs[0], rounding=native.request.rounding
     ):
@@ -150,8 +150,7 @@ def _cell(run: _Run, expected: Expectation) -> Cell | None:
     if run.server and run.network.environment(run.server.library.implementation) is None:
         return None
     done, seconds = _execute(run)
-    output = done.stdout.decode(errors="replace")
-    wrong = expected.compare(output, rounding=run.request.rounding) if done.status == 0 else None
+    wrong = expected.compare(_text(done), rounding=run.request.rounding) if done.status == 0 else None
     sentence = str(wrong or "") if done.status == 0 else _last_line(done.words)
     paths = sorted(set(_CHOSEN.findall(done.words)))
     native = not run.cpu
@@ -170,6 +169,10 @@ def _cell(run: _Run, expected: Expectation) -> Cell | None:
         library_unfit=unfit,
         seconds=round(seconds, 3) if native else None,
     )
+
+
+def _text(done: Finished) -> str:
+    return done.stdout.decode(errors="replace")
 
 
 def _is_illegal(done: Finished) -> bool:

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.lock import Lock
 from mpiric.tuning.store import Store, default_store
 
 COMMAND = ("mpirun", "-n", "2", "lmp")
@@ -243,3 +245,11 @@ def test_of_many_that_take_over_a_dead_lock_at_once_one_wins(tmp_path: Path) -> 
     code = _CONTEND.format(root=str(tmp_path), path=str(path))
     crowd = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(6)]
     assert sorted(process.wait() for process in crowd) == [0, 3, 3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(("mine", "taken"), [("mpiric-a", True), ("mpiric-b", False), ("", False)])
+def test_a_job_that_was_begun_again_elsewhere_takes_over_its_own_lock(mine, taken, tmp_path, monkeypatch):
+    held = {"host": "another", "pid": 1, "started": 1.0, "token": "x", "submission": "mpiric-a"}
+    (tmp_path / "lock").write_text(json.dumps(held))
+    monkeypatch.setenv("MPIRIC_SUBMISSION", mine)
+    assert (Lock.holder(tmp_path / "lock") == "") is taken

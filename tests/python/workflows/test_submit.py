@@ -7,6 +7,20 @@ from mpiric.schedulers import _slurm_jobs as jobs
 from mpiric.workflows.submit import SubmitRequest, Telling, submit
 
 
+class Time:
+    """Passes only by sleeping."""
+
+    now = 0.0
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def patience():
+    time = Time()
+    return jobs.Patience(sleep=time.sleep, clock=lambda: time.now)
+
+
 class Cluster(SlurmHost):
     """Its jobs end as they are told to, the last one having written what the verb did."""
 
@@ -50,8 +64,7 @@ def run(tmp_path):
             go_on="mpiric tune --submit --resume -- srun ./app",
         )
         said = []
-        patience = jobs.Patience(sleep=lambda _: None, clock=lambda: 0.0)
-        ended = submit(request, cluster, Telling(said.append, said.append, patience))
+        ended = submit(request, cluster, Telling(said.append, said.append, patience()))
         return ended, cluster, said
 
     return run
@@ -96,7 +109,7 @@ def test_the_script_keeps_the_input(tmp_path):
     submit(
         request,
         Cluster(tmp_path, "COMPLETED"),
-        Telling(len, len, jobs.Patience(sleep=lambda _: None, clock=lambda: 0.0)),
+        Telling(len, len, patience()),
     )
     (tmp_path / "in").unlink()
     assert (tmp_path / "job.in").read_text() == "42\n"

@@ -263,9 +263,9 @@ def _bound(bench: Bench) -> Callable[[str, int], float]:
     """The latency–bandwidth lower bound, from a ping-pong between the first and the last rank's places."""
     environment = {**bench.bed.environment, **bench.place.environment(bench.bed)}
     line = bench.place.line(bench.bed)
-    program = [bench.program, "-msglog", "0:20", "-map", f"{bench.place.ranks // 2}x2", "PingPong"]
+    program = [bench.program, *_PINGPONG, "-map", f"{bench.place.ranks // 2}x2", "PingPong"]
     if bench.place.nodes == 1:
-        program = [bench.program, "-msglog", "0:20", "PingPong"]
+        program = [bench.program, *_PINGPONG, "PingPong"]
     rows = [row.split() for row in bench.place.execute([*line, *program], environment).splitlines()]
     times = {
         int(row[0]): float(row[2]) * 1e-6

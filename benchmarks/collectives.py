@@ -30,9 +30,8 @@ from mpiric.tuning.policy import condense, read_learned
 from mpiric.workflows.policies import export_policy, lay_out, tuner_for
 
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
-_PATIENCE_S = (
-    10  # of IMB with one size: it leaves out what takes longer, which is said by the number of sizes
-)
+_PINGPONG = ("-msglog", "0:17", "-iter", "50", "-time", "5")
+_PATIENCE_S = 10  # of IMB with one size; it leaves out what takes longer, and the number of sizes says so
 _ODD = (12, 1000, 3000, 24_000, 100_000)  # sizes that are no powers of two
 COLUMNS = {
     "where": "where",

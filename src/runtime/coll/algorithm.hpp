@@ -67,6 +67,7 @@ struct Shape {
     uint64_t span = 0;        ///< reductions: bytes from the first to the last, gaps included (see span_of)
     bool dense = true;        ///< reductions: the datatype has no gaps
     bool commutative = true;  ///< reductions
+    bool in_place = false;    ///< alltoall, alltoallv: MPI wants it on all ranks or none
 };
 
 /// Arguments of one rank. Fields that the collective does not have, or that MPI ignores on this rank, are
@@ -76,8 +77,8 @@ struct Call {
     const void* send = nullptr;                   ///< may be MPI_IN_PLACE; buffer of a bcast is `receive`
     void* receive = nullptr;                      ///< may be MPI_IN_PLACE (scatter, at the root)
     MPI_Count send_count = 0, receive_count = 0;  ///< one count; reductions and bcast: receive_count
-    Counts send_counts, receive_counts;           ///< v-forms, reduce_scatter
-    Counts send_places, receive_places;           ///< v-forms: displacements in extents
+    Counts send_counts{}, receive_counts{};       ///< v-forms, reduce_scatter
+    Counts send_places{}, receive_places{};       ///< v-forms: displacements in extents
     MPI_Datatype send_type{}, receive_type{};     ///< reductions and bcast: receive_type
     MPI_Op op{};
     int root = 0;

@@ -8,15 +8,22 @@
 
 namespace mpiric::coll {
 
-/// Elements to read, as bytes in the order of MPI_Pack.
+/// Elements to bytes and back, in the order of MPI_Pack. At most as many bytes as scratch memory may have.
+int pack(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, char* into) noexcept;
+int unpack(const Team& team, const char* from, void* into, MPI_Count count, MPI_Datatype type) noexcept;
+
+/// Elements to read.
 class Source {
   public:
     Source(const Team& team, const void* from, MPI_Count count, MPI_Datatype type) noexcept;
 
     const char* data() const noexcept { return data_; }
+    uint64_t bytes() const noexcept { return bytes_; }
     int error() const noexcept { return error_; }
 
   private:
+    uint64_t bytes_;
+    bool dense_;
     Scratch packed_;
     const char* data_;
     int error_ = MPI_SUCCESS;
@@ -27,11 +34,12 @@ class Target {
   public:
     Target(const Team& team, void* into, MPI_Count count, MPI_Datatype type) noexcept;
 
-    char* data() noexcept { return data_; }
+    char* data() const noexcept { return data_; }
+    uint64_t bytes() const noexcept { return bytes_; }
     /// Fills data() with what is in the program's buffer.
-    int load() noexcept;
-    int store() noexcept;
-    int error() const noexcept { return data_ ? MPI_SUCCESS : MPI_ERR_NO_MEM; }
+    int load() noexcept { return dense_ ? MPI_SUCCESS : pack(team_, into_, count_, type_, data_); }
+    int store() noexcept { return dense_ ? MPI_SUCCESS : unpack(team_, data_, into_, count_, type_); }
+    int error() const noexcept { return dense_ || data_ ? MPI_SUCCESS : MPI_ERR_NO_MEM; }
 
   private:
     const Team& team_;

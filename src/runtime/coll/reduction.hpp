@@ -26,6 +26,11 @@ class Reduction {
         return static_cast<const char*>(base) + geometry_.extent * MPI_Aint(element);
     }
 
+    /// Elements that go through a slot at once. Those with gaps fit as a whole, or are not served.
+    MPI_Count per_slot(uint32_t slot_bytes) const noexcept {
+        return geometry_.dense() ? MPI_Count(slot_bytes / geometry_.size) : MPI_Count(INT32_MAX);
+    }
+
     /// right = left ∘ right, element by element.
     int reduce(const void* left, void* right, MPI_Count count) const noexcept {
         return count ? world::library.Reduce_local(left, right, int(count), type_, op_) : MPI_SUCCESS;

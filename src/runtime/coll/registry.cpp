@@ -12,6 +12,19 @@ extern "C" {
 namespace mpiric::coll {
 namespace {
 
+/// Nothing to move or reduce: the library's own is as quick. Reductions count in int.
+bool has_work(const Shape& shape) noexcept {
+    switch (shape.collective) {
+    case Collective::barrier:
+    case Collective::alltoallv:
+    case Collective::gatherv:
+    case Collective::scatterv:
+        return true;
+    default:
+        return shape.bytes > 0 && shape.count <= INT32_MAX;
+    }
+}
+
 bool before(const Algorithm* left, const Algorithm* right) noexcept {
     if (left->collective != right->collective)
         return left->collective < right->collective;
@@ -47,7 +60,7 @@ const Algorithm* find_algorithm(Collective collective, const char* name) noexcep
 }
 
 bool serves(const Algorithm& algorithm, const Shape& shape, uint64_t scratch_bytes) noexcept {
-    return algorithm.collective == shape.collective && shape.layout.size > 1 &&
+    return algorithm.collective == shape.collective && shape.layout.size > 1 && has_work(shape) &&
            (!algorithm.suits || algorithm.suits(shape)) &&
            (!algorithm.scratch || algorithm.scratch(shape) <= scratch_bytes);
 }

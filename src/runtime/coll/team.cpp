@@ -20,6 +20,10 @@ struct Introduction {
 
 }  // namespace
 
+int split_by_memory(MPI_Comm comm, int rank, MPI_Comm* node) {
+    return library.Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, handles.info_null, node);
+}
+
 Team::~Team() = default;
 
 Group Team::on_node(int node) const noexcept {
@@ -27,9 +31,9 @@ Group Team::on_node(int node) const noexcept {
     return {by_node_.data() + begin, end - begin, node == this->node() ? local_rank(rank()) : -1};
 }
 
-bool Team::learn_nodes() noexcept {
+bool Team::learn_nodes(NodeSplit split) noexcept {
     MPI_Comm node{};
-    if (library.Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), handles.info_null, &node) != MPI_SUCCESS)
+    if (split(comm_, rank(), &node) != MPI_SUCCESS)
         return false;
     Introduction own{rank(), 0, 0, 0};
     library.Bcast(&own.leader, int(sizeof own.leader), handles.byte, 0, node);
@@ -60,7 +64,7 @@ bool Team::learn_nodes() noexcept {
     return true;
 }
 
-Team* Team::make(MPI_Comm comm) noexcept {
+Team* Team::make(MPI_Comm comm, NodeSplit split) noexcept {
     std::unique_ptr<Team> team{new Team};
     team->comm_ = comm;
     int rank = 0, size = 0;
@@ -71,7 +75,7 @@ Team* Team::make(MPI_Comm comm) noexcept {
     team->everyone_ = {team->identity_.data(), size, rank};
     team->node_of_.resize(size_t(size));
     team->local_rank_.resize(size_t(size));
-    if (!team->learn_nodes())
+    if (!team->learn_nodes(split))
         return nullptr;
     const int nodes = int(team->leader_ranks_.size());
     std::vector<int>& begin = team->node_begin_;

@@ -12,11 +12,15 @@ namespace mpiric::coll {
 
 class Board;
 
+/// Makes communicators of ranks that share memory, collectively; the caller frees them.
+using NodeSplit = int (*)(MPI_Comm comm, int rank, MPI_Comm* node);
+int split_by_memory(MPI_Comm comm, int rank, MPI_Comm* node);
+
 class Team {
   public:
     /// Collective over `comm`, which must be ours alone (its own context, ERRORS_RETURN set) and outlive the
     /// team. Null on every rank when any rank could not: then the library's own algorithms remain.
-    static Team* make(MPI_Comm comm) noexcept;
+    static Team* make(MPI_Comm comm, NodeSplit split = split_by_memory) noexcept;
 
     /// Collective over the team; leaves `comm` to its owner. Before MPI_Finalize.
     static void free(Team* team) noexcept;
@@ -45,7 +49,7 @@ class Team {
 
   private:
     Team() = default;
-    bool learn_nodes() noexcept;
+    bool learn_nodes(NodeSplit split) noexcept;
 
     MPI_Comm comm_{};
     Layout layout_;

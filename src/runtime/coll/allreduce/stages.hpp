@@ -7,5 +7,26 @@ namespace mpiric::coll {
 
 /// All members have their operand in `data` and end with the result there. See the files of the same names.
 int recursive_doubling(const Reduction& reduction, const Group& group, char* data, MPI_Count count) noexcept;
+/// Only where can_divide().
+int rabenseifner(const Reduction& reduction, const Group& group, char* data, MPI_Count count) noexcept;
+int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count count) noexcept;
+
+/// Over the ranks of this node, through the board.
+int shared_allreduce(const Reduction& reduction, const void* input, void* result, MPI_Count count) noexcept;
+
+/// Vectors that can be cut into a block for each rank, reduced in an order of its own.
+inline bool can_divide(const Shape& shape) {
+    return shape.commutative && shape.dense && shape.count >= uint64_t(shape.layout.size);
+}
+
+inline uint64_t whole_span(const Shape& shape) { return shape.span; }
+
+/// Runs a stage over all ranks, in the receive buffer.
+template <int (*stage)(const Reduction&, const Group&, char*, MPI_Count) noexcept>
+int in_place_of_all(const Call& call) {
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    MPIRIC_TRY(reduction.copy(input_of(call), call.receive, call.receive_count));
+    return stage(reduction, call.team.everyone(), static_cast<char*>(call.receive), call.receive_count);
+}
 
 }  // namespace mpiric::coll

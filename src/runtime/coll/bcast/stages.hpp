@@ -1,6 +1,7 @@
 // Bcast over a group: stages of the algorithms of this folder and of hierarchical ones.
 #pragma once
 
+#include "coll/buffers.hpp"
 #include "coll/message.hpp"
 
 namespace mpiric::coll {
@@ -18,5 +19,24 @@ struct Message {
 
 /// From member `root` to all others. See the files of the same names.
 int binomial(const Message& message, const Group& group, int root) noexcept;
+int scatter_allgather(const Team& team, const Group& group, int root, char* data, uint64_t bytes) noexcept;
+
+/// From local rank `root` to the ranks of its node, through the board.
+int shared_bcast(const Team& team, int root, char* data, uint64_t bytes) noexcept;
+
+/// Runs an algorithm that wants bytes on the program's buffer.
+template <class Stage> int as_bytes(const Call& call, Stage stage) {
+    Target buffer{call.team, call.receive, call.receive_count, call.receive_type};
+    MPIRIC_TRY(buffer.error());
+    if (call.team.rank() == call.root) {
+        MPIRIC_TRY(buffer.load());
+        return stage(buffer.data(), buffer.bytes());
+    }
+    MPIRIC_TRY(stage(buffer.data(), buffer.bytes()));
+    return buffer.store();
+}
+
+/// Scratch memory that as_bytes takes, when a datatype has gaps.
+inline uint64_t packed_bytes(const Shape& shape) { return shape.bytes; }
 
 }  // namespace mpiric::coll

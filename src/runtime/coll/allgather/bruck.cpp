@@ -1,0 +1,51 @@
+// Bruck, with a radix. Blocks are kept in the order counted from the own rank; in each of ⌈log_k p⌉ rounds a
+// rank gets up to k − 1 runs of the blocks that follow its own, all under way at once. A rotation ends it.
+//
+// Cost: ⌈log_k p⌉ α + (p − 1) mβ and one copy, for any p. Best for short blocks.
+// Bruck et al.: Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems. IEEE
+// TPDS 8(11), 1997.
+#include "coll/allgather/stages.hpp"
+
+#include <cstring>
+
+namespace mpiric::coll {
+namespace {
+
+template <int radix> int run(const Call& call) {
+    Gathering gathering{call};
+    MPIRIC_TRY(gathering.begin());
+    const int size = call.team.size(), me = call.team.rank();
+    const uint64_t block = gathering.blocks().size(0);
+    const Scratch turned{block * uint64_t(size)};
+    char* have = turned.data();
+    if (!have)
+        return MPI_ERR_NO_MEM;
+    std::memcpy(have, gathering.data() + block * uint64_t(me), block);
+    for (int known = 1, next; known < size; known = next) {
+        next = std::min(known * radix, size);
+        Requests round{size_t(2 * radix)};
+        for (int part = 1; part < radix && part * known < size; ++part) {
+            const int shift = part * known;
+            const uint64_t bytes = block * uint64_t(std::min(known, size - shift));
+            MPIRIC_TRY(round.receive(call.team, have + block * uint64_t(shift), bytes, (me + shift) % size));
+            MPIRIC_TRY(round.send(call.team, have, bytes, (me - shift + size) % size));
+        }
+        MPIRIC_TRY(round.wait());
+    }
+    const uint64_t first = block * uint64_t(size - me);
+    std::memcpy(gathering.data() + block * uint64_t(me), have, first);
+    std::memcpy(gathering.data(), have + first, block * uint64_t(me));
+    return gathering.end();
+}
+
+uint64_t scratch(const Shape& shape) { return 2 * gathering_scratch(shape); }
+
+constinit const Algorithm two{
+    Collective::allgather, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>};
+constinit const Algorithm four{
+    Collective::allgather, "bruck_4", "Bruck et al. 1997", Order::none, nullptr, scratch, run<4>};
+MPIRIC_ALGORITHM(two)
+MPIRIC_ALGORITHM(four)
+
+}  // namespace
+}  // namespace mpiric::coll

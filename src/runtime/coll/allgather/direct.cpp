@@ -1,0 +1,48 @@
+// Direct reads. Each rank tells where its block lies, and copies everybody else's from their memory: one
+// copy, made by the kernel.
+//
+// Cost, in bytes of memory traffic per rank: all other blocks read and written once, p − 1 system calls. Best
+// for long blocks on one node. Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI
+// Communication Framework. JPDC 73(2), 2013; process_vm_readv(2).
+#include "coll/allgather/stages.hpp"
+#include "coll/board.hpp"
+#include "coll/suits.hpp"
+
+#include <cstring>
+
+namespace mpiric::coll {
+namespace {
+
+int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
+    std::memcpy(board.fill(sizeof data), &data, sizeof data);
+    board.publish();
+    bool read = true;
+    for (int step = 1; step < board.size(); ++step) {
+        const int rank = (board.rank() + step) % board.size();
+        char* there = nullptr;
+        std::memcpy(&there, board.look(rank, sizeof there), sizeof there);
+        read &= board.read(rank, there + blocks.begin(rank), data + blocks.begin(rank), blocks.size(rank));
+    }
+    board.finish();
+    board.await_all();
+    return read ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int run(const Call& call) {
+    Gathering gathering{call};
+    MPIRIC_TRY(gathering.begin());
+    MPIRIC_TRY(direct_allgather(call.team.board(), gathering.data(), gathering.blocks()));
+    return gathering.end();
+}
+
+constinit const Algorithm algorithm{
+    Collective::allgather, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly,
+    gathering_scratch,     run};
+constinit const Algorithm varied{
+    Collective::allgatherv, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly,
+    gathering_scratch,      run};
+MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(varied)
+
+}  // namespace
+}  // namespace mpiric::coll

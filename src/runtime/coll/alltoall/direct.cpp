@@ -1,0 +1,42 @@
+// Direct reads. Each rank tells where its row of cells lies and reads its own cell from everybody's memory:
+// one copy, made by the kernel.
+//
+// Cost, in bytes of memory traffic per rank: p − 1 cells read and written once, p − 1 system calls. Best for
+// long cells on one node. Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI
+// Communication Framework. JPDC 73(2), 2013; process_vm_readv(2).
+#include "coll/alltoall/stages.hpp"
+#include "coll/board.hpp"
+#include "coll/suits.hpp"
+
+#include <cstring>
+
+namespace mpiric::coll {
+namespace {
+
+int run(const Call& call) {
+    Rows rows{call};
+    MPIRIC_TRY(rows.begin());
+    Board& board = call.team.board();
+    const int size = board.size(), me = board.rank();
+    const char* own = rows.out(0);
+    std::memcpy(board.fill(sizeof own), &own, sizeof own);
+    board.publish();
+    std::memcpy(rows.in(me), rows.out(me), rows.block());
+    bool read = true;
+    for (int step = 1; step < size; ++step) {
+        const int from = (me + step) % size;
+        const char* there = nullptr;
+        std::memcpy(&there, board.look(from, sizeof there), sizeof there);
+        read &= board.read(from, there + rows.block() * uint64_t(me), rows.in(from), rows.block());
+    }
+    board.finish();
+    board.await_all();
+    return read ? rows.end() : MPI_ERR_OTHER;
+}
+
+constinit const Algorithm algorithm{
+    Collective::alltoall, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, two_rows, run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

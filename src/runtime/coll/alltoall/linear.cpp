@@ -1,0 +1,53 @@
+// Linear. All messages are under way at once, to and from the ranks that follow the own one.
+//
+// Cost: (p − 1) mβ and little more than one latency for cells of m bytes, as long as the network carries p
+// messages per rank. Best for short cells on few ranks. Hoefler, Siebert, Lumsdaine: Group Operation Assembly
+// Language. ICPP 2009 (as the linear schedule).
+#include "coll/alltoall/stages.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+int run(const Call& call) {
+    const Cells cells{call};
+    const int size = call.team.size(), me = call.team.rank();
+    Requests under_way{size_t(2 * size)};
+    for (int step = 1; step < size; ++step) {
+        const int from = (me + size - step) % size;
+        MPIRIC_TRY(under_way.receive(call.team, cells.in(from), cells.in_count(from), cells.in_type(), from));
+    }
+    for (int step = 1; step < size; ++step) {
+        const int to = (me + step) % size;
+        MPIRIC_TRY(under_way.send(call.team, cells.out(to), cells.out_count(to), cells.out_type(), to));
+    }
+    MPIRIC_TRY(cells.keep_own());
+    return under_way.wait();
+}
+
+/// In place, what goes out is gathered first.
+int run_packed(const Call& call) {
+    if (call.send != MPI_IN_PLACE)
+        return run(call);
+    Rows rows{call};
+    MPIRIC_TRY(rows.begin());
+    Call from_copy = call;
+    from_copy.send = rows.out(0);
+    from_copy.send_count = MPI_Count(rows.block());
+    from_copy.send_type = world::handles.byte;
+    return run(from_copy);
+}
+
+constinit const Algorithm algorithm{
+    Collective::alltoall, "linear", "Hoefler et al. 2009", Order::none, nullptr, two_rows, run_packed};
+constinit const Algorithm varied{Collective::alltoallv,
+                                 "linear",
+                                 "Hoefler et al. 2009",
+                                 Order::none,
+                                 [](const Shape& shape) { return !shape.in_place; },
+                                 nullptr,
+                                 run};
+MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(varied)
+
+}  // namespace
+}  // namespace mpiric::coll

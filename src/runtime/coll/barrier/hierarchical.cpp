@@ -1,0 +1,38 @@
+// Within nodes, between them, within again. The ranks of a node meet in shared memory, the leaders by
+// dissemination; then they free their nodes.
+//
+// Cost: ⌈log₂ N⌉ α for N nodes, and two cache lines per rank.
+// Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
+// Performance. IPDPS 2000.
+#include "coll/barrier/stages.hpp"
+#include "coll/board.hpp"
+#include "coll/suits.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+int run(const Call& call) {
+    const Team& team = call.team;
+    Board& board = team.board();
+    if (board.size() == 1)
+        return dissemination(team, team.leaders());
+    board.finish();
+    int code = MPI_SUCCESS;
+    if (board.rank() == 0) {
+        board.await_all();
+        code = dissemination(team, team.leaders());
+        board.fill(0);
+        board.publish();
+    } else {
+        board.look(0, 0);
+    }
+    board.finish();
+    return code;
+}
+
+constinit const Algorithm algorithm{
+    Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

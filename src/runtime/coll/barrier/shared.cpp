@@ -1,0 +1,29 @@
+// Shared memory. Each rank says that it has come and looks for all others.
+//
+// Cost: one cache line from each other rank. Best on one node with few ranks.
+// Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives. EuroPVM/MPI
+// 2008.
+#include "coll/barrier/stages.hpp"
+#include "coll/board.hpp"
+#include "coll/suits.hpp"
+
+namespace mpiric::coll {
+
+void shared_barrier(const Team& team) noexcept {
+    team.board().finish();
+    team.board().await_all();
+}
+
+namespace {
+
+int run(const Call& call) {
+    shared_barrier(call.team);
+    return MPI_SUCCESS;
+}
+
+constinit const Algorithm algorithm{
+    Collective::barrier, "shared", "Graham, Shipman 2008", Order::none, on_one_node, nullptr, run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

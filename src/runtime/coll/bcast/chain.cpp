@@ -1,0 +1,30 @@
+// Pipelined chain. The message travels from rank to rank in segments; each passes a segment on while the next
+// comes.
+//
+// Cost: (p − 2 + n/s)(α + sβ) for segments of s bytes. Best for long messages on few ranks.
+// Träff, Ripke: Optimal Broadcast for Fully Connected Processor-Node Networks. JPDC 68(7), 2008 (as the
+// base).
+#include "coll/bcast/pipeline.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+template <uint64_t segment> int run(const Call& call) {
+    const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
+    const Neighbours one[1] = {
+        {me == call.root ? nobody : (me + size - 1) % size, {next == call.root ? nobody : next, nobody}}};
+    return as_bytes(
+        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, one, data, bytes, segment); });
+}
+
+template <uint64_t segment> bool suits(const Shape& shape) { return shape.bytes > segment; }
+
+constinit const Algorithm fine{Collective::bcast, "chain_16k",  "Träff, Ripke 2008", Order::none,
+                               suits<16384>,      packed_bytes, run<16384>};
+constinit const Algorithm coarse{Collective::bcast, "chain_128k", "Träff, Ripke 2008", Order::none,
+                                 suits<131072>,     packed_bytes, run<131072>};
+MPIRIC_ALGORITHM(fine)
+MPIRIC_ALGORITHM(coarse)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,42 @@
+// Direct reads. The root tells where its message lies, and each rank copies it from the root's memory: one
+// copy, made by the kernel. The root waits until all have it.
+//
+// Cost, in bytes of memory traffic per rank: n read and written once, and a system call. Best for long
+// messages on one node. Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI
+// Communication Framework. JPDC 73(2), 2013; process_vm_readv(2).
+#include "coll/bcast/stages.hpp"
+#include "coll/board.hpp"
+#include "coll/suits.hpp"
+
+#include <cstring>
+
+namespace mpiric::coll {
+namespace {
+
+int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
+    if (board.rank() == root) {
+        std::memcpy(board.fill(sizeof data), &data, sizeof data);
+        board.publish();
+        board.finish();
+        board.await_all();
+        return MPI_SUCCESS;
+    }
+    char* there = nullptr;
+    std::memcpy(&there, board.look(root, sizeof there), sizeof there);
+    const bool read = board.read(root, there, data, bytes);
+    board.finish();
+    return read ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int run(const Call& call) {
+    return as_bytes(call, [&](char* data, uint64_t bytes) {
+        return direct_bcast(call.team.board(), call.root, data, bytes);
+    });
+}
+
+constinit const Algorithm algorithm{
+    Collective::bcast, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, packed_bytes, run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,75 @@
+// Two trees. Even segments travel down one binary tree, odd ones down another in which the inner ranks of the
+// first are leaves: each rank sends about as much as it receives, so the full bandwidth is used.
+//
+// Cost: about 2⌈log₂ p⌉ α + nβ + terms of √(nαβ log p). Best for long messages on many ranks.
+// Sanders, Speck, Träff: Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. Parallel
+// Computing 35(12), 2009.
+#include "coll/bcast/pipeline.hpp"
+
+#include <bit>
+
+namespace mpiric::coll {
+namespace {
+
+/// In-order binary tree on 1 … count: a number with k trailing zero bits is on level k, so odd ones are
+/// leaves.
+Neighbours in_order(int here, int count) noexcept {
+    const int level = std::countr_zero(unsigned(here)), half = 1 << level;
+    Neighbours found;
+    const int top = int(std::bit_floor(unsigned(count)));
+    if (here == top) {
+        found.parent = 0;
+    } else {
+        // Up along the path until a number that exists: the tree may be cut off on its right.
+        int up = here, step = half;
+        do {
+            up = (up & (2 * step)) ? up - step : up + step;
+            step *= 2;
+        } while (up > count);
+        found.parent = up;
+    }
+    if (level == 0)
+        return found;
+    found.children[0] = here - half / 2;
+    int right = here + half / 2;
+    for (int step = half / 4; right > count && step > 0; step /= 2)
+        right -= step;
+    if (right <= count && right > here)
+        found.children[1] = right;
+    return found;
+}
+
+template <uint64_t segment> int run(const Call& call) {
+    const int size = call.team.size(), others = size - 1, here = (call.team.rank() - call.root + size) % size;
+    const int top = int(std::bit_floor(unsigned(others)));
+    // The second tree is the first one with every number moved on by one, or seen in a mirror: leaves are odd
+    // there and even here.
+    auto second = [&](int number) { return others % 2 ? number % others + 1 : others + 1 - number; };
+    auto back = [&](int number) {
+        return others % 2 ? (number + others - 2) % others + 1 : others + 1 - number;
+    };
+    auto rank = [&](int number) { return number == nobody ? nobody : (number + call.root) % size; };
+    Neighbours trees[2];
+    if (here == 0) {
+        trees[0].children[0] = rank(top);
+        trees[1].children[0] = rank(second(top));
+    } else {
+        const Neighbours first = in_order(here, others), other = in_order(back(here), others);
+        trees[0] = {rank(first.parent), {rank(first.children[0]), rank(first.children[1])}};
+        auto moved = [&](int number) { return number == nobody ? nobody : rank(second(number)); };
+        trees[1] = {other.parent == 0 ? call.root : moved(other.parent),
+                    {moved(other.children[0]), moved(other.children[1])}};
+    }
+    return as_bytes(
+        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, trees, data, bytes, segment); });
+}
+
+bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }
+
+constinit const Algorithm algorithm{
+    Collective::bcast, "double_tree_16k", "Sanders et al. 2009", Order::none, suits,
+    packed_bytes,      run<16384>};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,41 @@
+// k-nomial tree. As the binomial tree, but each rank that has the message sends it to k − 1 others in each of
+// ⌈log_k p⌉ rounds, all of them under way at once.
+//
+// Cost: ⌈log_k p⌉ α + (k − 1)⌈log_k p⌉ nβ. Best for short messages where a sender keeps several messages
+// under way. Chilkuri et al., generalised collectives: "Generalized Collective Algorithms for the Exascale
+// Era". CLUSTER 2023.
+#include "coll/bcast/stages.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+template <int radix> int knomial(const Message& message, const Group& group, int root) {
+    const int here = (group.rank - root + group.size) % group.size;
+    auto member = [&](int relative) { return group[(relative + root) % group.size]; };
+    int reach = 1;  // my subtree holds the ranks here … here + reach − 1
+    while (reach < group.size && here % (reach * radix) == 0)
+        reach *= radix;
+    if (here)
+        MPIRIC_TRY(message.receive(member(here - here % (reach * radix))));
+    Requests children{64};
+    for (int step = reach / radix; step > 0; step /= radix)
+        for (int child = 1; child < radix && here + child * step < group.size; ++child)
+            MPIRIC_TRY(children.send(message.team, message.at, message.count, message.type,
+                                     member(here + child * step)));
+    return children.wait();
+}
+
+template <int radix> int run(const Call& call) {
+    return knomial<radix>({call.team, call.receive, call.receive_count, call.receive_type},
+                          call.team.everyone(), call.root);
+}
+
+constinit const Algorithm four{Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, nullptr,
+                               nullptr,           run<4>};
+constinit const Algorithm eight{Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, nullptr,
+                                nullptr,           run<8>};
+MPIRIC_ALGORITHM(four)
+MPIRIC_ALGORITHM(eight)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,64 @@
+// Nodes first. The ranks of a node show their blocks to one of them (the root on its own node) in shared
+// memory, which sends the whole node's blocks to the root in one message.
+//
+// Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages in place of p − 1; one copy more in
+// memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
+// Performance. IPDPS 2000.
+#include "coll/gather/stages.hpp"
+#include "coll/suits.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+int run(const Call& call) {
+    const Team& team = call.team;
+    const bool root = team.rank() == call.root;
+    const Geometry type = geometry_of(root ? call.receive_type : call.send_type);
+    const uint64_t block = type.size * uint64_t(root ? call.receive_count : call.send_count);
+    const Group& local = team.local();
+    const int speaker = team.node() == team.node_of(call.root) ? team.local_rank(call.root) : 0;
+    const bool speaks = local.rank == speaker;
+    // The root has all blocks in the order of nodes, others those of their own.
+    const Scratch row{block * uint64_t(root ? team.size() : speaks ? local.size : local.rank + 1)};
+    if (!row.data())
+        return MPI_ERR_NO_MEM;
+    auto place = [&](int rank) {
+        return static_cast<char*>(call.receive) + type.extent * MPI_Aint(call.receive_count * rank);
+    };
+    char* own = row.data() + block * uint64_t(local.rank);
+    MPIRIC_TRY(call.send == MPI_IN_PLACE
+                   ? pack(team, place(call.root), call.receive_count, call.receive_type, own)
+                   : pack(team, call.send, call.send_count, call.send_type, own));
+    if (local.size > 1)
+        MPIRIC_TRY(shared_gather(team, speaker, row.data(), Blocks::equal(block)));
+    if (!root)
+        return speaks ? send(team, row.data(), block * uint64_t(local.size), call.root) : MPI_SUCCESS;
+    Requests coming{size_t(team.leaders().size)};
+    uint64_t at = block * uint64_t(local.size);
+    std::vector<int> order(local.ranks, local.ranks + local.size);
+    for (int step = 1; step < team.leaders().size; ++step) {
+        const Group there = team.on_node((team.node() + step) % team.leaders().size);
+        MPIRIC_TRY(coming.receive(team, row.data() + at, block * uint64_t(there.size), there[0]));
+        at += block * uint64_t(there.size);
+        order.insert(order.end(), there.ranks, there.ranks + there.size);
+    }
+    MPIRIC_TRY(coming.wait());
+    for (size_t index = 0; index < order.size(); ++index)
+        if (order[index] != call.root || call.send != MPI_IN_PLACE)
+            MPIRIC_TRY(unpack(team, row.data() + block * index, place(order[index]), call.receive_count,
+                              call.receive_type));
+    return MPI_SUCCESS;
+}
+
+constinit const Algorithm algorithm{
+    Collective::gather,
+    "hierarchical",
+    "Karonis et al. 2000",
+    Order::none,
+    has_levels,
+    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); },
+    run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,75 @@
+// Shared memory. Each rank shows its block in its slots, piece by piece; the root copies them out.
+//
+// Cost, in bytes of memory traffic: one block written by each rank, all read by the root. Best for short
+// blocks on one node. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory
+// Collectives. EuroPVM/MPI 2008.
+#include "coll/board.hpp"
+#include "coll/gather/stages.hpp"
+#include "coll/suits.hpp"
+
+#include <cstring>
+
+namespace mpiric::coll {
+namespace {
+
+/// `own` is this rank's block, `row` where the root wants all.
+int gather_pieces(Board& board, int root, const char* own, char* row, const Blocks& blocks) noexcept {
+    const uint64_t room = board.slot_bytes(), longest = blocks.largest(board.size());
+    for (uint64_t done = 0; done < longest; done += room) {
+        auto piece = [&](int rank) {
+            const uint64_t size = blocks.size(rank);
+            return done < size ? std::min(room, size - done) : 0;
+        };
+        if (const uint64_t bytes = piece(board.rank()); bytes && board.rank() != root) {
+            std::memcpy(board.fill(bytes), own + done, bytes);
+            board.publish();
+        }
+        for (int rank = 0; board.rank() == root && rank < board.size(); ++rank)
+            if (const uint64_t bytes = piece(rank); bytes && rank != root)
+                std::memcpy(row + blocks.begin(rank) + done, board.look(rank, bytes), bytes);
+        board.finish();
+    }
+    return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int shared_gather(const Team& team, int root, char* data, const Blocks& blocks) noexcept {
+    return gather_pieces(team.board(), root, data + blocks.begin(team.board().rank()), data, blocks);
+}
+
+namespace {
+
+int run(const Call& call) {
+    Board& board = call.team.board();
+    if (call.team.rank() != call.root) {
+        const Source own{call.team, call.send, call.send_count, call.send_type};
+        MPIRIC_TRY(own.error());
+        return gather_pieces(board, call.root, own.data(), nullptr, Blocks::equal(own.bytes()));
+    }
+    const Geometry type = geometry_of(call.receive_type);
+    Target row{call.team, call.receive, call.receive_count * call.team.size(), call.receive_type};
+    MPIRIC_TRY(row.error());
+    const Blocks blocks = Blocks::equal(type.size * uint64_t(call.receive_count));
+    char* own = row.data() + blocks.begin(call.root);
+    const bool in_place = call.send == MPI_IN_PLACE;
+    const char* there =
+        static_cast<char*>(call.receive) + type.extent * MPI_Aint(call.receive_count * call.root);
+    MPIRIC_TRY(in_place ? pack(call.team, there, call.receive_count, call.receive_type, own)
+                        : pack(call.team, call.send, call.send_count, call.send_type, own));
+    MPIRIC_TRY(gather_pieces(board, call.root, own, row.data(), blocks));
+    return row.store();
+}
+
+constinit const Algorithm algorithm{
+    Collective::gather,
+    "shared",
+    "Graham, Shipman 2008",
+    Order::none,
+    on_one_node,
+    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); },
+    run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

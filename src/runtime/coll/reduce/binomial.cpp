@@ -1,0 +1,54 @@
+// Binomial tree. In step k the ranks that are still in, counted from the root, hand what they have reduced to
+// the one 2^k before. Where the order of operands counts, the tree is rooted at rank 0, which passes the
+// result on.
+//
+// Cost: ⌈log₂ p⌉ (α + nβ + nγ). Best for short vectors.
+// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
+// 2005.
+#include "coll/reduce/stages.hpp"
+
+namespace mpiric::coll {
+
+int binomial_reduce(const Reduction& reduction, const Group& group, int root, char* data,
+                    MPI_Count count) noexcept {
+    const Elements other{reduction, count};
+    MPIRIC_TRY(other.error());
+    Operands operands{data, other.data()};
+    const int top = reduction.commutative() ? root : 0, here = (group.rank - top + group.size) % group.size;
+    auto member = [&](int relative) { return group[(relative + top) % group.size]; };
+    for (int bit = 1; bit < group.size; bit *= 2) {
+        if (here & bit) {
+            MPIRIC_TRY(reduction.send(operands.partial, count, member(here - bit)));
+            break;
+        }
+        if (here + bit < group.size) {
+            MPIRIC_TRY(reduction.receive(operands.incoming, count, member(here + bit)));
+            MPIRIC_TRY(operands.join_from_right(reduction, count));
+        }
+    }
+    if (top != root && group.rank == top)
+        return reduction.send(operands.partial, count, group[root]);
+    if (top != root && group.rank == root)
+        return reduction.receive(data, count, group[top]);
+    return group.rank == root ? reduction.copy(operands.partial, data, count) : MPI_SUCCESS;
+}
+
+namespace {
+
+int run(const Call& call) {
+    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
+        return binomial_reduce(reduction, call.team.everyone(), call.root, data, call.receive_count);
+    });
+}
+
+constinit const Algorithm algorithm{Collective::reduce,
+                                    "binomial",
+                                    "Thakur et al. 2005",
+                                    Order::fixed,
+                                    nullptr,
+                                    [](const Shape& shape) { return 2 * shape.span; },
+                                    run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

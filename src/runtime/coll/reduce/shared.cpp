@@ -1,0 +1,57 @@
+// Shared memory. Each rank shows its operand in its slot; the root reduces the slots in the order of ranks.
+// Vectors longer than a slot go piece by piece.
+//
+// Cost, in bytes of memory traffic: n written by each rank, p·n read by the root. Best on one node with few
+// ranks. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory Collectives.
+// EuroPVM/MPI 2008.
+#include "coll/board.hpp"
+#include "coll/reduce/stages.hpp"
+#include "coll/suits.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mpiric::coll {
+
+int shared_reduce(const Reduction& reduction, int root, const void* input, void* result,
+                  MPI_Count count) noexcept {
+    Board& board = reduction.team().board();
+    const MPI_Count most = reduction.per_slot(board.slot_bytes());
+    for (MPI_Count done = 0; done < count; done += most) {
+        const MPI_Count piece = std::min(most, count - done);
+        const uint64_t span = span_of(reduction.geometry(), piece);
+        const MPI_Aint offset = offset_of(reduction.geometry(), piece);
+        std::memcpy(board.fill(span), reduction.at(input, done) + offset, span);
+        board.publish();
+        if (board.rank() == root) {
+            char* into = reduction.at(result, done);
+            const int last = board.size() - 1;
+            MPIRIC_TRY(reduction.copy(board.look(last, span) - offset, into, piece));
+            for (int rank = last - 1; rank >= 0; --rank)
+                MPIRIC_TRY(reduction.reduce(board.look(rank, span) - offset, into, piece));
+        }
+        board.finish();
+    }
+    return MPI_SUCCESS;
+}
+
+namespace {
+
+int run(const Call& call) {
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    return shared_reduce(reduction, call.team.local_rank(call.root), input_of(call), call.receive,
+                         call.receive_count);
+}
+
+constinit const Algorithm algorithm{
+    Collective::reduce,
+    "shared",
+    "Graham, Shipman 2008",
+    Order::fixed,
+    [](const Shape& shape) { return on_one_node(shape) && elements_fit(shape); },
+    nullptr,
+    run};
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,65 @@
+// Recursive halving. In step k each rank exchanges half of what it still reduces with the one whose number
+// differs in the highest bit left, and keeps the half that holds its own block. For powers of two.
+//
+// Cost: log₂ p α + (p − 1)/p n (β + γ). Best for middling and long vectors.
+// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
+// 2005.
+#include "coll/reduce_scatter/stages.hpp"
+
+#include <bit>
+
+namespace mpiric::coll {
+
+int recursive_halving(const Reduction& reduction, const Group& group, char* data,
+                      const Blocks& blocks) noexcept {
+    const int me = group.rank;
+    uint64_t most = 0;
+    for (int half = 0; half < 2; ++half)
+        most =
+            std::max(most, blocks.begin((half + 1) * group.size / 2) - blocks.begin(half * group.size / 2));
+    const Elements incoming{reduction, MPI_Count(most)};
+    MPIRIC_TRY(incoming.error());
+    int low = 0;
+    for (int bit = group.size / 2; bit > 0; bit /= 2) {
+        const int peer = me ^ bit, keep = (me & bit) ? low + bit : low, give = (me & bit) ? low : low + bit;
+        auto count = [&](int first) { return MPI_Count(blocks.begin(first + bit) - blocks.begin(first)); };
+        auto at = [&](int first) { return reduction.at(data, MPI_Count(blocks.begin(first))); };
+        MPIRIC_TRY(reduction.exchange(at(give), count(give), group[peer], incoming.data(), count(keep),
+                                      group[peer]));
+        MPIRIC_TRY(reduction.reduce(incoming.data(), at(keep), count(keep)));
+        low = keep;
+    }
+    return MPI_SUCCESS;
+}
+
+namespace {
+
+int run(const Call& call) {
+    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
+        return recursive_halving(reduction, call.team.everyone(), data, blocks);
+    });
+}
+
+bool suits(const Shape& shape) {
+    return shape.commutative && std::has_single_bit(unsigned(shape.layout.size));
+}
+
+constinit const Algorithm block{Collective::reduce_scatter_block,
+                                "recursive_halving",
+                                "Thakur et al. 2005",
+                                Order::fixed,
+                                suits,
+                                copy_and_more,
+                                run};
+constinit const Algorithm algorithm{Collective::reduce_scatter,
+                                    "recursive_halving",
+                                    "Thakur et al. 2005",
+                                    Order::fixed,
+                                    suits,
+                                    copy_and_more,
+                                    run};
+MPIRIC_ALGORITHM(block)
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

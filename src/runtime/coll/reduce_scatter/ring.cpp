@@ -1,0 +1,52 @@
+// Ring. A partial result for each block travels once around the ring and grows by each rank's operand.
+//
+// Cost: (p − 1)(α + n/p (β + γ)), from neighbours only. Best for long vectors. The order of operands differs
+// from block to block: commutative operations only. Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms
+// for Clusters of Workstations. JPDC 69(2), 2009.
+#include "coll/reduce_scatter/stages.hpp"
+
+namespace mpiric::coll {
+
+int ring_reduce_scatter(const Reduction& reduction, const Group& group, char* data,
+                        const Blocks& blocks) noexcept {
+    const int size = group.size, me = group.rank, left = (me + size - 1) % size, right = (me + 1) % size;
+    const Elements incoming{reduction, MPI_Count(blocks.largest(size))};
+    MPIRIC_TRY(incoming.error());
+    for (int step = 1; step < size; ++step) {
+        const int out = (me - step + size) % size, in = (left - step + size) % size;
+        const MPI_Count count = MPI_Count(blocks.size(in));
+        MPIRIC_TRY(reduction.exchange(reduction.at(data, MPI_Count(blocks.begin(out))),
+                                      MPI_Count(blocks.size(out)), group[right], incoming.data(), count,
+                                      group[left]));
+        MPIRIC_TRY(reduction.reduce(incoming.data(), reduction.at(data, MPI_Count(blocks.begin(in))), count));
+    }
+    return MPI_SUCCESS;
+}
+
+namespace {
+
+int run(const Call& call) {
+    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
+        return ring_reduce_scatter(reduction, call.team.everyone(), data, blocks);
+    });
+}
+
+constinit const Algorithm block{Collective::reduce_scatter_block,
+                                "ring",
+                                "Patarasuk, Yuan 2009",
+                                Order::fixed,
+                                is_commutative,
+                                copy_and_more,
+                                run};
+constinit const Algorithm algorithm{Collective::reduce_scatter,
+                                    "ring",
+                                    "Patarasuk, Yuan 2009",
+                                    Order::fixed,
+                                    is_commutative,
+                                    copy_and_more,
+                                    run};
+MPIRIC_ALGORITHM(block)
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -1,0 +1,80 @@
+// Shared memory. A slot holds a piece of every slice; each rank reduces the pieces of its own slice from all
+// slots.
+//
+// Cost, in bytes of memory traffic per rank: n written, n read. Best on one node.
+// Jain et al.: Framework for Scalable Intra-Node Collective Operations using Shared Memory. SC 2018.
+#include "coll/board.hpp"
+#include "coll/reduce_scatter/stages.hpp"
+
+#include <cstring>
+
+namespace mpiric::coll {
+
+int shared_reduce_scatter(const Reduction& reduction, const void* input, void* result,
+                          const Blocks& slices) noexcept {
+    Board& board = reduction.team().board();
+    const int ranks = board.size(), me = board.rank();
+    const uint64_t extent = uint64_t(reduction.geometry().extent);
+    const uint64_t room = board.slot_bytes() / uint64_t(ranks) / extent, longest = slices.largest(ranks);
+    for (uint64_t done = 0; done < longest; done += room) {
+        const uint64_t most = std::min(room, longest - done), stride = most * extent,
+                       whole = stride * uint64_t(ranks);
+        auto piece = [&](int slice) {
+            const uint64_t size = slices.size(slice);
+            return done < size ? std::min(most, size - done) : 0;
+        };
+        char* slot = board.fill(whole);
+        // The own slice is needed there only where the order of operands counts.
+        for (int slice = 0; slice < ranks; ++slice)
+            if (const uint64_t elements = piece(slice); elements && (slice != me || !reduction.commutative()))
+                std::memcpy(slot + stride * uint64_t(slice),
+                            reduction.at(input, MPI_Count(slices.begin(slice) + done)), elements * extent);
+        board.publish();
+        const MPI_Count mine = MPI_Count(piece(me));
+        char* into = reduction.at(result, MPI_Count(slices.begin(me) + done));
+        const int first = reduction.commutative() ? me : ranks - 1;
+        const void* start = first == me && reduction.commutative()
+                                ? reduction.at(input, MPI_Count(slices.begin(me) + done))
+                                : board.look(first, whole) + stride * uint64_t(me);
+        MPIRIC_TRY(reduction.copy(start, into, mine));
+        for (int rank = ranks - 1; rank >= 0; --rank)
+            if (rank != first)
+                MPIRIC_TRY(reduction.reduce(board.look(rank, whole) + stride * uint64_t(me), into, mine));
+        board.finish();
+    }
+    return MPI_SUCCESS;
+}
+
+namespace {
+
+bool suits(const Shape& shape) { return on_one_node(shape) && elements_fit(shape) && shape.dense; }
+
+/// The slice of this rank goes where MPI wants it: to the beginning of the receive buffer.
+int run_slices(const Call& call, const Blocks& slices, MPI_Count own) {
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    const int me = call.team.rank();
+    if (call.send == MPI_IN_PLACE) {
+        MPIRIC_TRY(shared_reduce_scatter(reduction, call.receive, call.receive, slices));
+        if (const uint64_t begin = slices.begin(me); begin && own)
+            std::memmove(call.receive, reduction.at(call.receive, MPI_Count(begin)), reduction.bytes(own));
+        return MPI_SUCCESS;
+    }
+    // As if the receive buffer were a part of a whole result.
+    char* whole = static_cast<char*>(call.receive) - reduction.bytes(MPI_Count(slices.begin(me)));
+    return shared_reduce_scatter(reduction, call.send, whole, slices);
+}
+
+int run(const Call& call) {
+    const Blocks blocks = blocks_of(call);
+    return run_slices(call, blocks, MPI_Count(blocks.size(call.team.rank())));
+}
+
+constinit const Algorithm block{
+    Collective::reduce_scatter_block, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run};
+constinit const Algorithm algorithm{
+    Collective::reduce_scatter, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run};
+MPIRIC_ALGORITHM(block)
+MPIRIC_ALGORITHM(algorithm)
+
+}  // namespace
+}  // namespace mpiric::coll

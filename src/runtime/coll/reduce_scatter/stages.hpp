@@ -1,0 +1,51 @@
+// Reduce-scatter: stages of the algorithms of this folder and of those that divide a reduction.
+#pragma once
+
+#include "coll/blocks.hpp"
+#include "coll/reduction.hpp"
+#include "coll/suits.hpp"
+
+namespace mpiric::coll {
+
+/// Over the ranks of this node, through the board: slice r of `result` becomes the reduction of everybody's
+/// slice r on local rank r. Slices in elements of a dense datatype; the input may be the result.
+int shared_reduce_scatter(const Reduction& reduction, const void* input, void* result,
+                          const Blocks& slices) noexcept;
+
+/// Over a group: block r of `data` becomes the reduction of everybody's on member r; the rest is overwritten.
+/// Blocks in elements, the operation commutative. See the files of the same names.
+int ring_reduce_scatter(const Reduction& reduction, const Group& group, char* data,
+                        const Blocks& blocks) noexcept;
+int swing_reduce_scatter(const Reduction& reduction, const Group& group, char* data,
+                         const Blocks& blocks) noexcept;
+/// For powers of two.
+int recursive_halving(const Reduction& reduction, const Group& group, char* data,
+                      const Blocks& blocks) noexcept;
+
+/// The blocks of a reduce_scatter or reduce_scatter_block, in elements.
+inline Blocks blocks_of(const Call& call) {
+    return call.receive_counts ? Blocks::of(call.receive_counts, call.team.size(), 1)
+                               : Blocks::equal(uint64_t(call.receive_count));
+}
+
+/// Runs a stage on a copy of the input, and puts this rank's block where MPI wants it.
+template <class Stage> int with_copy(const Call& call, Stage stage) {
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    const Blocks blocks = blocks_of(call);
+    const int me = call.team.rank();
+    const MPI_Count whole = MPI_Count(blocks.begin(call.team.size()));
+    const Elements work{reduction, whole};
+    MPIRIC_TRY(work.error());
+    MPIRIC_TRY(reduction.copy(input_of(call), work.data(), whole));
+    MPIRIC_TRY(stage(reduction, work.data(), blocks));
+    return reduction.copy(reduction.at(work.data(), MPI_Count(blocks.begin(me))), call.receive,
+                          MPI_Count(blocks.size(me)));
+}
+
+/// Bytes of scratch that with_copy and a stage take. Blocks of reduce_scatter may all be one rank's.
+inline uint64_t copy_and_more(const Shape& shape) {
+    return shape.span *
+           (shape.collective == Collective::reduce_scatter_block ? uint64_t(shape.layout.size) : 1) * 2;
+}
+
+}  // namespace mpiric::coll

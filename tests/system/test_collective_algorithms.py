@@ -1,0 +1,61 @@
+"""mpiric's own collective algorithms give what each MPI library gives: tests/runtime/coll/grid.cpp."""
+
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.local import LocalHost
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import find_mpis
+
+GRIDS = Path(__file__).parents[2] / "build/native/tests"
+FAMILIES = {"mpich": "mpich", "openmpi": "openmpi", "intelmpi": "mpich"}
+# Its own collectives fail when ranks describe the same data by different datatypes: nothing to compare with.
+ALIKE = {"intelmpi": ["alike"]}
+# More ranks than cores must not spin.
+PATIENT = {
+    "mpich": {
+        f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
+        for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
+    },
+    "openmpi": {
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+    },
+    "intelmpi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
+}
+
+
+def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:
+    """Runs the grid and wants every comparison equal."""
+    program = GRIDS / f"collective_grid_{FAMILIES[mpi.implementation]}"
+    words = (*words, *ALIKE.get(mpi.implementation, []))
+    done = mpi_run(mpi, ranks, program, *words, env=PATIENT[mpi.implementation], timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip().endswith(" 0 failed"), done.stdout
+    assert int(done.stdout.split()[0]) > 1000
+
+
+def under(name: str):
+    """A library as a parameter; one in `make test`, the others in the sweep."""
+    marks = [pytest.mark.requires(f"mpi:{name}"), *([] if name == "mpich" else [pytest.mark.sweep])]
+    return pytest.param(name, marks=marks)
+
+
+@pytest.fixture(params=[under(name) for name in FAMILIES])
+def brought(request) -> MpiLibrary:
+    """Each library that `mpiric mpi install` brings: the grid is built for these."""
+    found = find_mpis(LocalHost())
+    return next(mpi for mpi in found if (mpi.implementation, mpi.found_by) == (request.param, "mpiric"))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_every_algorithm_gives_what_the_library_gives(brought, mpi_run, ranks):
+    grid_holds(brought, mpi_run, ranks, "quick")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("ranks", range(2, 18))
+def test_every_algorithm_gives_what_the_library_gives_on_more_ranks(brought, mpi_run, ranks):
+    grid_holds(brought, mpi_run, ranks, "full" if ranks < 10 else "quick")

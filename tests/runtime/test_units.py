@@ -13,6 +13,7 @@ SOURCES = {
         *("profile/recorder.cpp", "profile/rank_file.cpp", "profile/merged_file.cpp", "profile/timeline.cpp"),
     ],
     "test_timeline": ["profile/timeline.cpp"],
+    "test_handle_bag": [],
     "test_handle_map": [],
     "test_readable": ["wrap/readable.cpp"],
     "test_text": ["system/text.cpp"],

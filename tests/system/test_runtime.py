@@ -113,6 +113,25 @@ def test_persistent_and_one_sided_traffic_is_exact(family, launch, tmp_path):
 
 
 @pytest.mark.parametrize("family", DEBIAN)
+def test_receives_count_the_bytes_that_came(family, launch, tmp_path):
+    """However they are posted and completed; what is sent and what is received agree."""
+    done = launch(family, 2, compiled("receives.c", family, tmp_path))
+    assert done.returncode == 0, done.stderr
+    sender, receiver = read_record(tmp_path / "record").ranks
+    came: dict[str, int] = {}
+    for cell in receiver.cells:
+        if cell.bytes:
+            came[cell.function] = came.get(cell.function, 0) + cell.bytes
+    assert came == {
+        "MPI_Irecv": (10 + 200) * 24,
+        "MPI_Mrecv": 24,
+        "MPI_Imrecv": 24,
+        "MPI_Start": 2 * 24,
+    }
+    assert sum(peer.bytes for peer in sender.peers) == sum(came.values())
+
+
+@pytest.mark.parametrize("family", DEBIAN)
 def test_a_rank_that_is_killed_leaves_its_data(family, launch, tmp_path):
     launch(family, 1, compiled("killed.c", family, tmp_path))
     (rank,) = read_record(tmp_path / "record").ranks

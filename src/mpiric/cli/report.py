@@ -74,7 +74,7 @@ def command(
         _compare(records[0], records[1], page, as_json=as_json)
         return
     place = records[0]
-    profile = load(place)
+    profile = load(place, LocalHost())
     if csv_directory is not None:
         for path in export_csv(place, csv_directory):
             click.echo(f"wrote {path}", err=True)

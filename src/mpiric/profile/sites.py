@@ -1,25 +1,95 @@
 """Places in the program that MPI is called from."""
 
+from bisect import bisect_right
 from collections import defaultdict
+from dataclasses import replace
 
-from mpiric.model.profile import SiteUse
-from mpiric.model.record import Record
+from mpiric.host.host import Host
+from mpiric.model.profile import Profile, SiteUse
+from mpiric.model.record import RankRecord, Record
+
+_MODULE = "module."
 
 
 def site_uses(record: Record) -> tuple[SiteUse, ...]:
-    """By return address, the most expensive first.
-
-    Addresses are as mapped in the rank: ranks that map the program elsewhere have places of their own.
-    """
-    sums: dict[tuple[int, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
+    """By place, ``file+0xoffset``, the most expensive first. The offset is that of the return address."""
+    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for rank in record.ranks:
+        modules = _modules(rank)
         for site in rank.sites:
-            total = sums[site.address, site.function]
+            total = sums[_place(site.address, modules), site.function]
             total[0] += site.calls
             total[1] += site.bytes
             total[2] += site.time_s
     uses = [
-        SiteUse(f"{address:#x}", function, int(calls), int(moved), time_s)
-        for (address, function), (calls, moved, time_s) in sums.items()
+        SiteUse(place, function, int(calls), int(moved), time_s)
+        for (place, function), (calls, moved, time_s) in sums.items()
     ]
-    return tuple(sorted(uses, key=lambda use: (-use.time_s, use.place)))
+    return tuple(sorted(uses, key=lambda use: (-use.time_s, use.place, use.function)))
+
+
+def name_sites(profile: Profile, host: Host) -> Profile:
+    """Places by function, source file and line, as far as the program's files are still there and say so.
+
+    Asks ``addr2line`` (GNU binutils), once for each file. A place that nothing is known of stays as it is.
+    """
+    offsets: dict[str, set[int]] = defaultdict(set)
+    for use in profile.sites:
+        module, separator, offset = use.place.rpartition("+0x")
+        if separator:
+            offsets[module].add(int(offset, 16))
+    names = {}
+    for module, some in offsets.items():
+        names.update(_names(module, sorted(some), host))
+    return replace(
+        profile, sites=tuple(replace(use, place=names.get(use.place, use.place)) for use in profile.sites)
+    )
+
+
+def _modules(rank: RankRecord) -> list[tuple[int, str]]:
+    """Start and path of each file that a site of the rank lies in, by start."""
+    found = []
+    for key, path in rank.facts.items():
+        if key.startswith(_MODULE):
+            try:
+                found.append((int(key.removeprefix(_MODULE), 16), path))
+            except ValueError:
+                continue
+    return sorted(found)
+
+
+def _place(address: int, modules: list[tuple[int, str]]) -> str:
+    at = bisect_right(modules, address, key=lambda module: module[0]) - 1
+    return f"{modules[at][1]}+{address - modules[at][0]:#x}" if at >= 0 else f"{address:#x}"
+
+
+def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
+    """Place → name, of those in one file."""
+    start = _first_address(module, host)
+    if start is None:
+        return {}
+    # A return address is behind the call: the byte before belongs to it.
+    asked = [f"{start + offset - 1:#x}" for offset in offsets]
+    done = host.run(["addr2line", "-f", "-C", "-e", module, *asked])
+    lines = done.stdout.splitlines()
+    if done.status != 0 or len(lines) != 2 * len(offsets):
+        return {}
+    names = {}
+    for offset, function, source in zip(offsets, lines[::2], lines[1::2], strict=True):
+        if function == "??":
+            continue
+        file, _, line = source.split(" ")[0].rpartition(":")
+        short = module.rpartition("/")[2]
+        where = f"{file.rpartition('/')[2]}:{line}" if not file.startswith("??") else f"{short}+{offset:#x}"
+        names[f"{module}+{offset:#x}"] = f"{function} ({where})"
+    return names
+
+
+def _first_address(module: str, host: Host) -> int | None:
+    """What the file itself calls its first mapped address; None when it is not there."""
+    done = host.run(["readelf", "-lW", module], environment={"LC_ALL": "C"})
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if words[:1] == ["LOAD"]:
+            return int(words[2], 16) & ~0xFFF
+    return None

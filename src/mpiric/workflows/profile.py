@@ -18,7 +18,9 @@ from mpiric.model.profile import NodeShape, Profile
 from mpiric.model.record import Record
 from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
+from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
+from mpiric.profile.sites import name_sites
 from mpiric.workflows.understand import Understood, program_path, understand
 
 _LIBRARY = "libmpiric.so"
@@ -78,12 +80,13 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     ran = run_in_foreground(
         prepared.launch, prepared.understood.job.environment, request.output, request.limit_s
     )
+    merge_parts(prepared.directory)
     try:
         record = read_record(prepared.directory)
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, error)
     machine = prepared.understood.machine
-    found = analyse(record, shlex.join(request.argv))
+    found = name_sites(analyse(record, shlex.join(request.argv)), host)
     shape = NodeShape(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric import __version__
+from mpiric.host.host import Host
 from mpiric.model.comparison import Comparison
 from mpiric.model.errors import NoRoomError
 from mpiric.model.machine import Core
@@ -13,6 +14,7 @@ from mpiric.model.profile import NodeShape, Profile
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.read import read_record
+from mpiric.profile.sites import name_sites
 from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_html import comparison_html
 from mpiric.report.profile_html import profile_html
@@ -21,11 +23,16 @@ from mpiric.report.profile_json import profile_json
 PAGE, DATA = "report.html", "report.json"
 
 
-def load(place: Path) -> Profile:
-    """The profile of a record: of a directory, a merged file, or what one rank left."""
+def load(place: Path, host: Host | None = None) -> Profile:
+    """The profile of a record: of a directory, a merged file, or what one rank left.
+
+    Places in the program have names when there is a ``host`` to ask for them.
+    """
     known = _known(place)
     profile = analyse(read_record(place), str(known.get("command", "")))
     profile = replace(profile, shape=_shape(known.get("node_shape")))
+    if host is not None:
+        profile = name_sites(profile, host)
     more = sorted(path.name for path in place.glob("record-*.mpiric")) if place.is_dir() else []
     if more:
         note = f"the command ran MPI several times; this is the first, the others are {', '.join(more)}"

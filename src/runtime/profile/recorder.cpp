@@ -182,7 +182,7 @@ File* Recorder::file(const char* path, uint32_t interface, uint32_t processes) n
     return &row;
 }
 
-void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
+bool Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
                          const Elapsed& elapsed) noexcept {
     const Held held(lock_, many_threads_);
     SectionEntry& entry = section(Section::sites);
@@ -190,10 +190,11 @@ void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
     const uint32_t slot = site_index_.slot(address ^ uint64_t(function) << 48, [&](uint32_t at) {
         return rows[at].address == address && rows[at].function == function;
     });
-    if (site_index_.free(slot)) {
+    const bool first = site_index_.free(slot);
+    if (first) {
         if (entry.used == entry.capacity) {
             ++entry.lost;
-            return;
+            return false;
         }
         rows[entry.used] = {address, function, 0, 0, 0, 0};
         site_index_.put(slot, entry.used++);
@@ -203,6 +204,7 @@ void Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
     site.bytes += bytes;
     site.timed += elapsed.weight != 0;
     site.ticks += elapsed.ticks;
+    return first;
 }
 
 void Recorder::looked_at(bool late, uint64_t bytes) noexcept {

@@ -45,15 +45,16 @@ class Recorder {
     /// why.
     bool open(const Beginning& beginning, const char*& reason) noexcept;
 
-    /// Counts one call. The hot path.
-    void count(uint32_t function, uint32_t communicator, uint64_t bytes, const Elapsed& elapsed,
-               uint64_t waited) noexcept {
+    /// Counts one call of a size: the bytes it has moved and the room it has offered. Returns its cell, null
+    /// when there is no room. The hot path.
+    Cell* count(uint32_t function, uint32_t communicator, uint64_t bytes, uint64_t room,
+                const Elapsed& elapsed, uint64_t waited) noexcept {
         const uint64_t key = uint64_t(function) | uint64_t(communicator) << 16 |
-                             uint64_t(size_bin(bytes)) << 32 | uint64_t(region_) << 40;
+                             uint64_t(size_bin(bytes + room)) << 32 | uint64_t(region_) << 40;
         const Held held(lock_, many_threads_);
         Cell* cell = find(key);
         if (!cell) [[unlikely]]
-            return;
+            return nullptr;
         ++cell->calls;
         cell->bytes += bytes;
         if (elapsed.weight) {
@@ -62,6 +63,13 @@ class Recorder {
             spend(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
                   elapsed.weight);
         }
+        return cell;
+    }
+
+    /// Bytes that a call counted in this cell has moved since.
+    void add_bytes(Cell& cell, uint64_t bytes) noexcept {
+        const Held held(lock_, many_threads_);
+        cell.bytes += bytes;
     }
 
     /// Time in files outside MPI. On another thread than that which began, unless calls may come from
@@ -105,7 +113,8 @@ class Recorder {
     /// The row of a file by path; null when there is no room.
     File* file(const char* path, uint32_t interface, uint32_t processes) noexcept;
 
-    void call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
+    /// Counts a call from a place in the program; true when it is the first one from there.
+    bool call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
 
     /// A receive was looked at before it was posted: was its message already there?
     void looked_at(bool late, uint64_t bytes) noexcept;

@@ -26,10 +26,10 @@ const char* version_text() noexcept;
 // clang-format off
 #define MPIRIC_OWN_CALLS(X) \
     X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_test_inter) X(Comm_group) X(Comm_remote_group) X(Comm_get_name) \
-    X(Comm_split) X(Comm_free) X(Comm_get_errhandler) X(Comm_set_errhandler) X(Errhandler_free) X(Comm_get_parent) \
+    X(Comm_idup) X(Comm_split) X(Comm_free) X(Comm_get_errhandler) X(Comm_set_errhandler) X(Errhandler_free) X(Comm_get_parent) \
     X(Group_size) X(Group_rank) X(Group_free) X(Group_translate_ranks) X(Group_from_session_pset) X(Win_get_group) \
     X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) X(Dist_graph_neighbors_count) \
-    X(Type_size) X(Get_count) X(Iprobe) X(Send) X(Recv) X(Barrier) X(Query_thread) \
+    X(Type_size) X(Get_elements_x) X(Test_cancelled) X(Iprobe) X(Test) X(Send) X(Recv) X(Barrier) X(Query_thread) \
     X(File_get_group) X(Initialized) X(Finalized) \
     X(Comm_split_type) X(Win_allocate_shared) X(Win_shared_query) X(Win_free) \
     X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 
 namespace mpiric::world {
@@ -50,54 +51,54 @@ class Bundle {
 };
 
 /// A communicator of our own over the world, on which errors come back to us instead of ending the program.
-class Shadow {
-  public:
-    explicit Shadow(int world_rank) noexcept {
-        MPI_Errhandler of_program{};
-        library.Comm_get_errhandler(handles.comm_world, &of_program);
-        library.Comm_set_errhandler(handles.comm_world, handles.errors_return);
-        good_ = library.Comm_split(handles.comm_world, 0, world_rank, &comm_) == MPI_SUCCESS;
-        library.Comm_set_errhandler(handles.comm_world, of_program);
-        library.Errhandler_free(&of_program);
-        if (good_)
-            library.Comm_set_errhandler(comm_, handles.errors_return);
-    }
-    ~Shadow() {
-        if (good_)
-            library.Comm_free(&comm_);
-    }
-    Shadow(const Shadow&) = delete;
-    Shadow& operator=(const Shadow&) = delete;
+/// Made when MPI begins: the world has no attributes yet whose callbacks a duplicate would call.
+constinit MPI_Comm shadow{};
+constinit bool shadow_is_there = false;
 
-    bool good() const noexcept { return good_; }
-
-    bool send(const void* from, size_t bytes, int to) noexcept {
-        auto* at = static_cast<const std::byte*>(from);
-        do {
-            const size_t part = std::min(bytes, chunk_bytes);
-            if (library.Send(at, int(part), handles.byte, to, tag, comm_) != MPI_SUCCESS)
-                return false;
-            at += part;
-            bytes -= part;
-        } while (bytes > 0);
-        return true;
+/// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
+/// a library that spins makes each message cost a turn of them all.
+bool completes(MPI_Request& request) noexcept {
+    constexpr int spins = 100;
+    for (int turn = 0;; ++turn) {
+        int done = 0;
+        if (library.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        if (done)
+            return true;
+        if (turn >= spins) {
+            const timespec pause = {0, 50'000};
+            nanosleep(&pause, nullptr);
+        }
     }
-    bool receive(void* to, size_t bytes, int from) noexcept {
-        auto* at = static_cast<std::byte*>(to);
-        do {
-            const size_t part = std::min(bytes, chunk_bytes);
-            if (library.Recv(at, int(part), handles.byte, from, tag, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-                return false;
-            at += part;
-            bytes -= part;
-        } while (bytes > 0);
-        return true;
-    }
+}
 
-  private:
-    MPI_Comm comm_{};
-    bool good_ = false;
-};
+bool send(const void* from, size_t bytes, int to) noexcept {
+    auto* at = static_cast<const std::byte*>(from);
+    do {
+        const size_t part = std::min(bytes, chunk_bytes);
+        MPI_Request request{};
+        if (library.Isend(at, int(part), handles.byte, to, tag, shadow, &request) != MPI_SUCCESS ||
+            !completes(request))
+            return false;
+        at += part;
+        bytes -= part;
+    } while (bytes > 0);
+    return true;
+}
+
+bool receive(void* to, size_t bytes, int from) noexcept {
+    auto* at = static_cast<std::byte*>(to);
+    do {
+        const size_t part = std::min(bytes, chunk_bytes);
+        MPI_Request request{};
+        if (library.Irecv(at, int(part), handles.byte, from, tag, shadow, &request) != MPI_SUCCESS ||
+            !completes(request))
+            return false;
+        at += part;
+        bytes -= part;
+    } while (bytes > 0);
+    return true;
+}
 
 /// This rank's image; an empty bundle when it has none.
 Bundle own_image(const Merging& merging) noexcept {
@@ -115,30 +116,30 @@ Bundle own_image(const Merging& merging) noexcept {
 }
 
 /// Takes the bundle of a child. Its size comes first; the answer says whether there is memory for it.
-bool take_from(Shadow& shadow, int child, Bundle& bundle) noexcept {
+bool take_from(int child, Bundle& bundle) noexcept {
     uint64_t bytes = 0;
-    if (!shadow.receive(&bytes, sizeof bytes, child))
+    if (!receive(&bytes, sizeof bytes, child))
         return false;
     std::byte* room = bytes ? bundle.room_for(bytes) : nullptr;
     const uint64_t accepted = room != nullptr;
-    if (!shadow.send(&accepted, sizeof accepted, child))
+    if (!send(&accepted, sizeof accepted, child))
         return false;
     if (!accepted)
         return true;
-    if (!shadow.receive(room, bytes, child))
+    if (!receive(room, bytes, child))
         return false;
     bundle.took(bytes);
     return true;
 }
 
 /// Hands the bundle to the parent. `accepted` becomes false when the parent has no memory for it.
-bool give_to(Shadow& shadow, int parent, const Bundle& bundle, bool& accepted) noexcept {
+bool give_to(int parent, const Bundle& bundle, bool& accepted) noexcept {
     const uint64_t bytes = bundle.size();
     uint64_t answer = 0;
-    if (!shadow.send(&bytes, sizeof bytes, parent) || !shadow.receive(&answer, sizeof answer, parent))
+    if (!send(&bytes, sizeof bytes, parent) || !receive(&answer, sizeof answer, parent))
         return false;
     accepted = answer != 0;
-    return !accepted || shadow.send(bundle.data(), bytes, parent);
+    return !accepted || send(bundle.data(), bytes, parent);
 }
 
 /// Everything that came to the root, into one file. Every rank of the world must be there: a partial file
@@ -164,31 +165,49 @@ bool write(const Merging& merging, const Bundle& bundle) noexcept {
                                               {images.get(), size_t(count)}, merging.names);
 }
 
-}  // namespace
-
-bool merge(const Merging& merging) noexcept {
-    Shadow shadow(merging.world_rank);
-    if (!shadow.good())
-        return false;
+bool merge_up_the_tree(const Merging& merging) noexcept {
     Bundle bundle = own_image(merging);
     const int rank = merging.world_rank;
     int step = 1;
     for (; step < merging.world_size && (rank & step) == 0; step *= 2)
-        if (rank + step < merging.world_size && !take_from(shadow, rank + step, bundle))
+        if (rank + step < merging.world_size && !take_from(rank + step, bundle))
             return false;
     uint64_t written = 0;
     bool accepted = true;
     if (rank == 0)
         written = write(merging, bundle);
-    else if (!give_to(shadow, rank - step, bundle, accepted) ||
-             !shadow.receive(&written, sizeof written, rank - step))
+    else if (!give_to(rank - step, bundle, accepted) || !receive(&written, sizeof written, rank - step))
         return false;
     // The answer goes down the same tree; below an image that was refused, the ranks keep their files.
     written = written && accepted;
     for (int child = step / 2; child > 0; child /= 2)
         if (rank + child < merging.world_size)
-            shadow.send(&written, sizeof written, rank + child);
+            send(&written, sizeof written, rank + child);
     return written != 0;
+}
+
+}  // namespace
+
+void prepare_merge() noexcept {
+    MPI_Errhandler of_program{};
+    library.Comm_get_errhandler(handles.comm_world, &of_program);
+    library.Comm_set_errhandler(handles.comm_world, handles.errors_return);
+    MPI_Request request{};
+    shadow_is_there =
+        library.Comm_idup(handles.comm_world, &shadow, &request) == MPI_SUCCESS && completes(request);
+    library.Comm_set_errhandler(handles.comm_world, of_program);
+    library.Errhandler_free(&of_program);
+    if (shadow_is_there)
+        library.Comm_set_errhandler(shadow, handles.errors_return);
+}
+
+bool merge(const Merging& merging) noexcept {
+    if (!shadow_is_there)
+        return false;
+    const bool merged = merge_up_the_tree(merging);
+    library.Comm_free(&shadow);
+    shadow_is_there = false;
+    return merged;
 }
 
 }  // namespace mpiric::world

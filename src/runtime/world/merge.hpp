@@ -17,6 +17,9 @@ struct Merging {
     std::string_view names;
 };
 
+/// To be called by every rank when MPI begins, if there will be a merge.
+void prepare_merge() noexcept;
+
 /// Collective over the world. True when this rank's image is in a complete merged file; otherwise the rank's
 /// own file stays.
 bool merge(const Merging& merging) noexcept;

@@ -1,14 +1,22 @@
 #include "wrap/call.hpp"
 
+#include "wrap/modules.hpp"
 #include "wrap/open_files.hpp"
+#include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
 
 namespace mpiric::wrap {
 
-void Call::note() const noexcept {
-    runtime.recorder.count(function, communicator, bytes, elapsed, waited);
-    if (runtime.options.call_sites) [[unlikely]]
-        runtime.recorder.call_site(reinterpret_cast<uint64_t>(return_address), function, bytes, elapsed);
+void Call::note() noexcept {
+    profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);
+    for (int at = 0; cell && at < posted_count; ++at)
+        if (Persistent known; posted_count == 1 || (find_request(posted[at], known) && known.is_receive))
+            receive_posted(posted[at], cell);
+    if (runtime.options.call_sites) [[unlikely]] {
+        const auto address = reinterpret_cast<uint64_t>(return_address);
+        if (runtime.recorder.call_site(address, function, bytes, elapsed))
+            tell_module(return_address);
+    }
 }
 
 void Call::named(const char* name) noexcept {
@@ -18,8 +26,15 @@ void Call::named(const char* name) noexcept {
 
 void Call::remembers(MPI_Request request, int destination) noexcept {
     const bool message = destination != MPI_PROC_NULL && place;
-    remember_request(request, {communicator, bytes, message ? place->world_rank(destination) : -1, message});
+    remember_request(request,
+                     {communicator, bytes, message ? place->world_rank(destination) : -1, message, false});
     bytes = 0;  // nothing moves before it is started
+}
+
+void Call::remembers_receive(MPI_Request request, int source) noexcept {
+    const bool comes = source != MPI_PROC_NULL;
+    remember_request(request, {communicator, comes ? bytes : 0, -1, false, comes});
+    bytes = 0;
 }
 
 void Call::starts(int count, const MPI_Request requests[]) noexcept {
@@ -29,6 +44,12 @@ void Call::starts(int count, const MPI_Request requests[]) noexcept {
             continue;
         if (count == 1)
             communicator = known.communicator;
+        if (known.is_receive) {
+            room += known.bytes;
+            posted = requests;
+            posted_count = count;
+            continue;
+        }
         bytes += known.bytes;
         if (known.is_message)
             runtime.recorder.traffic(Traffic::message, known.world_rank, known.bytes);
@@ -81,13 +102,10 @@ void look(int source, int tag, MPI_Comm comm) noexcept {
     if (!place || (source != MPI_ANY_SOURCE && (source < 0 || source >= place->size)))
         return;
     int there = 0;
-    int bytes = 0;
     MPI_Status status;
     if (world::library.Iprobe(source, tag, comm, &there, &status) != MPI_SUCCESS)
         return;
-    if (there && (world::library.Get_count(&status, world::handles.byte, &bytes) != MPI_SUCCESS || bytes < 0))
-        bytes = 0;
-    runtime.recorder.looked_at(there != 0, uint64_t(bytes));
+    runtime.recorder.looked_at(there != 0, there ? bytes_received(status) : 0);
 }
 
 }  // namespace mpiric::wrap

@@ -46,9 +46,12 @@ struct Call {
     uint64_t waited;
     void* return_address;
     uint64_t bytes = 0;
+    uint64_t room = 0;  ///< of receives that it posts: what comes is known when they complete
     uint32_t communicator = profile::no_communicator;  ///< index in the record
     world::Place* place = nullptr;
     MPI_Comm comm{};
+    const MPI_Request* posted = nullptr;  ///< requests among which are receives
+    int posted_count = 0;
 
     void on(MPI_Comm on_comm) noexcept {
         comm = on_comm;
@@ -71,7 +74,18 @@ struct Call {
     void put_to(int target) noexcept { moved(Traffic::put, target); }
     void got_from(int target) noexcept { moved(Traffic::get, target); }
 
+    /// `bytes` is the room of a receive under way.
+    void receives(const MPI_Request& request, int source) noexcept {
+        if (source != MPI_PROC_NULL) {
+            room = bytes;
+            posted = &request;
+            posted_count = 1;
+        }
+        bytes = 0;
+    }
+
     void remembers(MPI_Request request, int destination) noexcept;
+    void remembers_receive(MPI_Request request, int source) noexcept;
     void starts(int count, const MPI_Request requests[]) noexcept;
 
     void opened(MPI_File file, const char* name, MPI_Comm by) noexcept;
@@ -79,7 +93,7 @@ struct Call {
     void writes(MPI_File file) noexcept;
 
     /// Hands the call to the recorder.
-    void note() const noexcept;
+    void note() noexcept;
 
   private:
     void remember(world::Place* found) noexcept {

@@ -2,6 +2,7 @@
 // even, so what is known of it is forgotten before the call, at any depth, recorded or not.
 #include "wrap/intercept.hpp"
 #include "wrap/open_files.hpp"
+#include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
 
 namespace mpiric::wrap {
@@ -20,8 +21,10 @@ void forget_window(MPI_Win* window) noexcept {
 void forget_type(MPI_Datatype*) noexcept { world::forget_remembered(); }
 
 void forget_started(MPI_Request* request) noexcept {
-    if (runtime.begun && request)
+    if (runtime.begun && request) {
         forget_request(*request);
+        receive_forgotten(*request);
+    }
 }
 
 void forget_file(MPI_File* file) noexcept {

@@ -1,18 +1,9 @@
-// MPI_Recv: how many bytes came stands in the status only, so one is given where the program ignores it.
+// Blocking receives: how many bytes came stands in the status only, so one is given where the program ignores
+// it.
 #include "wrap/intercept.hpp"
+#include "wrap/receives.hpp"
 
 namespace mpiric::wrap {
-namespace {
-
-/// Bytes of a message that has come; asked as bytes, so that a type map does not matter.
-uint64_t bytes_in(MPI_Status* status) noexcept {
-    int bytes = 0;
-    if (world::library.Get_count(status, world::handles.byte, &bytes) != MPI_SUCCESS || bytes < 0)
-        return 0;
-    return uint64_t(bytes);
-}
-
-}  // namespace
 
 extern "C" int w_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                           MPI_Status* status) {
@@ -23,7 +14,7 @@ extern "C" int w_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int sourc
         [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), here); },
         [&](Call& call) {
             call.on(comm);
-            call.bytes = source == MPI_PROC_NULL ? 0 : bytes_in(here);
+            call.bytes = bytes_received(*here);
         });
 }
 extern "C" int p_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -42,13 +33,41 @@ extern "C" int w_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
         [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), here); },
         [&](Call& call) {
             call.on(comm);
-            call.bytes = source == MPI_PROC_NULL ? 0 : bytes_in(here);
+            call.bytes = bytes_received(*here);
         });
 }
 extern "C" int p_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                             MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Recv_c>(&w_MPI_Recv_c, buf, count, datatype, source, tag, comm,
                                                    status);
+}
+#endif
+
+extern "C" int w_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+                           MPI_Status* status) {
+    MPI_Status own;
+    MPI_Status* here = status == MPI_STATUS_IGNORE ? &own : status;
+    return intercept<Function::MPI_Mrecv, Policy::always, decltype(&w_MPI_Mrecv)>(
+        [&](auto* next) { return next(buf, count, datatype, message, here); },
+        [&](Call& call) { call.bytes = bytes_received(*here); });
+}
+extern "C" int p_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+                           MPI_Status* status) {
+    return by_profiling_name<Function::MPI_Mrecv>(&w_MPI_Mrecv, buf, count, datatype, message, status);
+}
+
+#if MPIRIC_HAS_MPI_Mrecv_c
+extern "C" int w_MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                             MPI_Status* status) {
+    MPI_Status own;
+    MPI_Status* here = status == MPI_STATUS_IGNORE ? &own : status;
+    return intercept<Function::MPI_Mrecv_c, Policy::always, decltype(&w_MPI_Mrecv_c)>(
+        [&](auto* next) { return next(buf, count, datatype, message, here); },
+        [&](Call& call) { call.bytes = bytes_received(*here); });
+}
+extern "C" int p_MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                             MPI_Status* status) {
+    return by_profiling_name<Function::MPI_Mrecv_c>(&w_MPI_Mrecv_c, buf, count, datatype, message, status);
 }
 #endif
 

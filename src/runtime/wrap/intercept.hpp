@@ -48,6 +48,7 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     Thread& self = thread;
     Behind& there = behind[static_cast<uint32_t>(function)];
     auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
+    void* caller = self.by_profiling_name ? self.caller : __builtin_return_address(0);
     self.by_profiling_name = false;
     if (nested(self) || !runtime.recording) [[unlikely]]
         return call_next(next);
@@ -62,7 +63,7 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     Call call{static_cast<uint32_t>(function),
               {end - begin, end, timed ? weight(policy) : 0},
               waited,
-              __builtin_return_address(0)};
+              caller};
     if (succeeded(result)) [[likely]]
         tell(call);
     call.note();
@@ -122,6 +123,7 @@ template <Function function, class Result, class... Parameters, class... Argumen
         return library(arguments...);
     }
     self.by_profiling_name = true;
+    self.caller = __builtin_return_address(0);
     return wrapper(arguments...);
 }
 

@@ -12,6 +12,7 @@ struct Persistent {
     uint64_t bytes = 0;
     int32_t world_rank = -1;
     bool is_message = false;
+    bool is_receive = false;
 };
 
 void remember_request(MPI_Request request, const Persistent& what) noexcept;

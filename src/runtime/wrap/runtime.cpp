@@ -63,6 +63,8 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     world_group = world;
     world::library.Group_rank(world, &world_rank);
     world::library.Group_size(world, &world_size);
+    if (runtime.options.merge == Merge::tree && !of_sessions)
+        world::prepare_merge();
     if (!open_record(thread_level))
         return;
     pthread_atfork(nullptr, nullptr, [] { stop(); });

@@ -35,9 +35,9 @@ void calls_of_one_size_share_a_cell(const char* directory) {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
-    recorder.count(0, 0, 100, {50, 50, 1}, 0);
-    recorder.count(0, 0, 127, {10, 10, 1}, 0);
-    recorder.count(0, 0, 128, {10, 10, 1}, 0);
+    recorder.count(0, 0, 100, 0, {50, 50, 1}, 0);
+    recorder.count(0, 0, 127, 0, {10, 10, 1}, 0);
+    recorder.count(0, 0, 128, 0, {10, 10, 1}, 0);
     CHECK(section(recorder, Section::cells).used == 2);
     const Cell& cell = cells(recorder)[0];
     CHECK(cell.calls == 2 && cell.bytes == 227 && cell.ticks == 60 && cell.shortest == 10 &&
@@ -63,7 +63,7 @@ void a_full_table_counts_what_it_loses(const char* directory) {
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
     for (uint32_t communicator = 0; communicator < 5000; ++communicator)
-        recorder.count(0, communicator, 8, {}, 0);
+        recorder.count(0, communicator, 8, 0, {}, 0);
     CHECK(section(recorder, Section::cells).used == 4096);
     CHECK(section(recorder, Section::cells).lost == 5000 - 4096);
     recorder.remove_file();
@@ -86,12 +86,12 @@ void regions_nest_and_have_cells_of_their_own(const char* directory) {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
-    recorder.count(0, 0, 8, {}, 0);
+    recorder.count(0, 0, 8, 0, {}, 0);
     recorder.enter_region("solve");
-    recorder.count(0, 0, 8, {}, 0);
+    recorder.count(0, 0, 8, 0, {}, 0);
     recorder.leave_region();
     recorder.leave_region();  // one too many is nothing
-    recorder.count(0, 0, 8, {}, 0);
+    recorder.count(0, 0, 8, 0, {}, 0);
     CHECK(section(recorder, Section::cells).used == 2);
     CHECK(cells(recorder)[0].calls == 2 && cells(recorder)[1].calls == 1);
     recorder.remove_file();
@@ -101,7 +101,7 @@ void the_compact_image_holds_the_used_entries_only(const char* directory) {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
-    recorder.count(0, 0, 8, {}, 0);
+    recorder.count(0, 0, 8, 0, {}, 0);
     recorder.fact("host", "n1");
     std::vector<std::byte> image(recorder.compact_bytes());
     const size_t length = recorder.compact(image.data());
@@ -119,7 +119,7 @@ void the_file_of_a_killed_process_has_its_data(const char* directory) {
         static Recorder recorder;
         const char* reason = nullptr;
         recorder.open(beginning(directory), reason);
-        recorder.count(1, 0, 77, {5, 5, 1}, 0);
+        recorder.count(1, 0, 77, 0, {5, 5, 1}, 0);
         kill(getpid(), SIGKILL);
     }
     int status = 0;

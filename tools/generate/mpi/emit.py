@@ -35,6 +35,21 @@ def bytes_statement(notes: dict[str, str]) -> str:
     return f"call.bytes = {value};"
 
 
+def message_statement(notes: dict[str, str]) -> str:
+    """The statement about the message that a call sends, posts, remembers or starts; empty for other calls."""
+    if "receives" in notes:
+        return f"call.receives({', '.join(notes['receives'].split())});"
+    if "received_from" in notes:
+        return f"call.remembers_receive(*{notes['request']}, {notes['received_from']});"
+    if "request" in notes:
+        return f"call.remembers(*{notes['request']}, {notes.get('sent_to', 'MPI_PROC_NULL')});"
+    if "sent_to" in notes:
+        return f"call.sent_to({notes['sent_to']});"
+    if "starts" in notes:
+        return f"call.starts({', '.join(notes['starts'].split())});"
+    return ""
+
+
 def statements(one: Classified) -> list[str]:
     """What is noted after the call has succeeded."""
     notes, lines = one.rule.notes, []
@@ -44,12 +59,7 @@ def statements(one: Classified) -> list[str]:
         if not one.parameters("REQUEST", "out"):
             lines += [f"call.born{suffix}(*{name});" for name in one.parameters(kind, "out")]
     lines.append(bytes_statement(notes))
-    if "request" in notes:
-        lines.append(f"call.remembers(*{notes['request']}, {notes.get('sent_to', 'MPI_PROC_NULL')});")
-    elif "sent_to" in notes:
-        lines.append(f"call.sent_to({notes['sent_to']});")
-    if "starts" in notes:
-        lines.append(f"call.starts({', '.join(notes['starts'].split())});")
+    lines.append(message_statement(notes))
     for note in ("put_to", "got_from"):
         if note in notes:
             lines.append(f"call.{note}({notes[note]});")

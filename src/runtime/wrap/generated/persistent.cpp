@@ -371,7 +371,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Co
 extern "C" int w_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Precv_init, Policy::always, decltype(&w_MPI_Precv_init)>(
         [&](auto* next) { return next(buf, partitions, count, datatype, source, tag, substitute(comm), info, request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Precv_init>(&w_MPI_Precv_init, buf, partitions, count, datatype, source, tag, comm, info, request);
@@ -393,7 +393,7 @@ extern "C" int p_MPI_Psend_init(const void* buf, int partitions, MPI_Count count
 extern "C" int w_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Recv_init, Policy::always, decltype(&w_MPI_Recv_init)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Recv_init>(&w_MPI_Recv_init, buf, count, datatype, source, tag, comm, request);
@@ -404,7 +404,7 @@ extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int 
 extern "C" int w_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Recv_init_c, Policy::always, decltype(&w_MPI_Recv_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Recv_init_c>(&w_MPI_Recv_init_c, buf, count, datatype, source, tag, comm, request);

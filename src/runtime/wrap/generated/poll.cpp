@@ -81,50 +81,6 @@ extern "C" int p_MPI_Request_get_status_some(int incount, const MPI_Request arra
 }
 #endif
 
-#if MPIRIC_HAS_MPI_Test
-extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    return intercept<Function::MPI_Test, Policy::polled, decltype(&w_MPI_Test)>(
-        [&](auto* next) { return next(request, flag, status); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Test>(&w_MPI_Test, request, flag, status);
-}
-#endif
-
-#if MPIRIC_HAS_MPI_Testall
-extern "C" int w_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
-    return intercept<Function::MPI_Testall, Policy::polled, decltype(&w_MPI_Testall)>(
-        [&](auto* next) { return next(count, array_of_requests, flag, array_of_statuses); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Testall>(&w_MPI_Testall, count, array_of_requests, flag, array_of_statuses);
-}
-#endif
-
-#if MPIRIC_HAS_MPI_Testany
-extern "C" int w_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
-    return intercept<Function::MPI_Testany, Policy::polled, decltype(&w_MPI_Testany)>(
-        [&](auto* next) { return next(count, array_of_requests, index, flag, status); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Testany>(&w_MPI_Testany, count, array_of_requests, index, flag, status);
-}
-#endif
-
-#if MPIRIC_HAS_MPI_Testsome
-extern "C" int w_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return intercept<Function::MPI_Testsome, Policy::polled, decltype(&w_MPI_Testsome)>(
-        [&](auto* next) { return next(incount, array_of_requests, outcount, array_of_indices, array_of_statuses); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Testsome>(&w_MPI_Testsome, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-}
-#endif
-
 #if MPIRIC_HAS_MPI_Win_test
 extern "C" int w_MPI_Win_test(MPI_Win win, int* flag) {
     return intercept<Function::MPI_Win_test, Policy::polled, decltype(&w_MPI_Win_test)>(

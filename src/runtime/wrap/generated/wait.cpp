@@ -26,50 +26,6 @@ extern "C" int p_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* statu
 }
 #endif
 
-#if MPIRIC_HAS_MPI_Wait
-extern "C" int w_MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    return intercept<Function::MPI_Wait, Policy::always, decltype(&w_MPI_Wait)>(
-        [&](auto* next) { return next(request, status); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Wait>(&w_MPI_Wait, request, status);
-}
-#endif
-
-#if MPIRIC_HAS_MPI_Waitall
-extern "C" int w_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-    return intercept<Function::MPI_Waitall, Policy::always, decltype(&w_MPI_Waitall)>(
-        [&](auto* next) { return next(count, array_of_requests, array_of_statuses); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Waitall>(&w_MPI_Waitall, count, array_of_requests, array_of_statuses);
-}
-#endif
-
-#if MPIRIC_HAS_MPI_Waitany
-extern "C" int w_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
-    return intercept<Function::MPI_Waitany, Policy::always, decltype(&w_MPI_Waitany)>(
-        [&](auto* next) { return next(count, array_of_requests, index, status); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
-    return by_profiling_name<Function::MPI_Waitany>(&w_MPI_Waitany, count, array_of_requests, index, status);
-}
-#endif
-
-#if MPIRIC_HAS_MPI_Waitsome
-extern "C" int w_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return intercept<Function::MPI_Waitsome, Policy::always, decltype(&w_MPI_Waitsome)>(
-        [&](auto* next) { return next(incount, array_of_requests, outcount, array_of_indices, array_of_statuses); },
-        [](Call&) {});
-}
-extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return by_profiling_name<Function::MPI_Waitsome>(&w_MPI_Waitsome, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-}
-#endif
-
 #if MPIRIC_HAS_MPI_Win_complete
 extern "C" int w_MPI_Win_complete(MPI_Win win) {
     return intercept<Function::MPI_Win_complete, Policy::always, decltype(&w_MPI_Win_complete)>(

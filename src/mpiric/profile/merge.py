@@ -1,0 +1,95 @@
+"""Joins the parts that ranks left into one file, as the ranks themselves do at ``MPI_Finalize``.
+
+For runs whose ranks could not: programs that use sessions only, scripts, ranks that died.
+"""
+
+import os
+from itertools import groupby
+from pathlib import Path
+from zlib import crc32
+
+from mpiric.profile import layout
+from mpiric.profile.image import read_head
+from mpiric.profile.read import RecordError, read_file
+
+MERGED = "record.mpiric"
+
+
+def merge_parts(directory: Path) -> bool:
+    """Whether the parts of the newest run in a directory became its merged file; they are removed then.
+
+    Nothing is done beside a merged file, nor when a part is damaged or there is no room: the parts are a
+    record as they are.
+    """
+    paths = sorted(directory.glob("rank-*.part"))
+    if not paths or (directory / MERGED).exists():
+        return False
+    try:
+        parts = _parts_of_one_run(paths)
+        names = _names(parts[0].read_bytes())
+        if any(_names(part.read_bytes()) != names for part in parts):
+            return False
+        _write(directory, parts, names)
+        for part in parts:
+            part.unlink()
+    except (RecordError, OSError, ValueError):
+        return False
+    return True
+
+
+def _parts_of_one_run(paths: list[Path]) -> list[Path]:
+    """Those of the newest run, one for each rank, in order of rank."""
+    ranks = sorted(
+        ((read_file(path).ranks[0], path) for path in paths),
+        key=lambda one: (one[0].rank, one[0].begin_unix_s),
+    )
+    newest = max(ranks, key=lambda one: one[0].begin_unix_s)[0]
+    of_run = [one for one in ranks if one[0].job == newest.job]
+    return [list(same)[-1][1] for _, same in groupby(of_run, key=lambda one: one[0].rank)]
+
+
+def _names(data: bytes) -> bytes:
+    offset, used, _ = read_head(memoryview(data)).sections["names"]
+    return data[offset : offset + used]
+
+
+def _compact(data: bytes) -> bytes:
+    """An image without the room that was not used, and without the names."""
+    head = read_head(memoryview(data))
+    form = layout.LAYOUTS[head.version]
+    table, body = bytearray(), bytearray()
+    start = form.image.size + len(form.sections) * layout.SECTION.size
+    for name, stride in form.strides.items():
+        offset, used, lost = head.sections[name]
+        used = 0 if name == "names" else used
+        table += layout.SECTION.pack(start + len(body), stride, used, used, lost)
+        body += data[offset : offset + stride * used]
+        body += bytes(-len(body) % 8)
+    fields = list(form.image.unpack_from(data))
+    fields[3] = start + len(body)  # bytes of the image
+    return form.image.pack(*fields) + table + body
+
+
+def _write(directory: Path, parts: list[Path], names: bytes) -> None:
+    """Under a temporary name first: nobody sees half of it."""
+    head = read_head(memoryview(parts[0].read_bytes()))
+    temporary = directory / f"merging.{os.getpid()}"
+    index = bytearray()
+    try:
+        with temporary.open("wb") as file:
+            file.write(bytes(layout.MERGED.size))
+            for part in parts:
+                data = part.read_bytes()
+                image = _compact(data)
+                rank = read_head(memoryview(data)).world_rank
+                index += layout.ENTRY.pack(file.tell(), len(image), crc32(image), rank)
+                file.write(image)
+            index_at = file.tell()
+            names_at = index_at + len(index)
+            file.write(index + names)
+            whole = (head.version, head.world_size, file.tell(), index_at, names_at, len(names))
+            file.seek(0)
+            file.write(layout.MERGED.pack(layout.RECORD_MAGIC, *whole))
+        temporary.rename(directory / MERGED)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,43 @@
+#include "wrap/modules.hpp"
+
+#include "base/spin_lock.hpp"
+#include "wrap/runtime.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace mpiric::wrap {
+namespace {
+
+constexpr int most = 64;
+constinit const void* told[most];
+constinit int told_count = 0;
+constinit SpinLock lock;
+
+}  // namespace
+
+void tell_module(void* address) noexcept {
+    Dl_info where{};
+    if (!address || !dladdr(address, &where) || !where.dli_fbase)
+        return;
+    char path[4096];
+    // The executable is known by the name it was called by, which need not be a path.
+    const bool named = std::strchr(where.dli_fname, '/') && realpath(where.dli_fname, path);
+    if (!named) {
+        const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[length > 0 ? length : 0] = '\0';
+    }
+    char key[32];
+    std::snprintf(key, sizeof key, "module.%lx", reinterpret_cast<unsigned long>(where.dli_fbase));
+    const Held held(lock, true);
+    if (told_count == most || std::find(told, told + told_count, where.dli_fbase) != told + told_count)
+        return;
+    told[told_count++] = where.dli_fbase;
+    runtime.recorder.fact(key, path);
+}
+
+}  // namespace mpiric::wrap

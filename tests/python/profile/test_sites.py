@@ -1,0 +1,66 @@
+"""Places in the program: by file and offset, whatever the address, and by name where the file tells."""
+
+from dataclasses import dataclass, field
+
+from mpiric.host.host import Completed
+from mpiric.model.record import CallSite
+from mpiric.profile.analyse import analyse
+from mpiric.profile.sites import name_sites, site_uses
+
+from .records import rank, record
+
+
+def called_from(address: int, calls: int) -> CallSite:
+    return CallSite(address, "MPI_Send", calls, 8 * calls, 0.5)
+
+
+RECORD = record(
+    rank(0, 1.0, sites=(called_from(0x5555_0000_1234, 1),), facts={"module.555500000000": "/home/me/app"}),
+    rank(1, 1.0, sites=(called_from(0x7777_0000_1234, 2),), facts={"module.777700000000": "/home/me/app"}),
+)
+
+
+@dataclass
+class Binutils:
+    """A host that has the two programs which are asked, and one file."""
+
+    environ: dict[str, str] = field(default_factory=dict)
+    asked: list[list[str]] = field(default_factory=list)
+    source: str = "/src/app.c:42 (discriminator 3)"
+
+    def run(self, argv, **_) -> Completed:
+        self.asked.append(list(argv))
+        if argv[0] == "readelf":
+            return Completed(0, "  LOAD           0x000000 0x0000000000400000 0x0000000000400000 R\n", "")
+        return Completed(0, f"solve\n{self.source}\n", "")
+
+
+def test_ranks_that_map_the_program_elsewhere_share_their_places():
+    (use,) = site_uses(RECORD)
+    assert (use.place, use.calls, use.bytes, use.time_s) == ("/home/me/app+0x1234", 3, 24, 1.0)
+
+
+def test_an_address_in_no_known_file_stays_one():
+    (use,) = site_uses(record(rank(0, 1.0, sites=(called_from(0x1234, 1),))))
+    assert use.place == "0x1234"
+
+
+def test_places_get_names_from_the_byte_before_the_return_address():
+    host = Binutils()
+    (use,) = name_sites(analyse(RECORD), host).sites
+    assert use.place == "solve (app.c:42)"
+    assert host.asked[-1] == ["addr2line", "-f", "-C", "-e", "/home/me/app", "0x401233"]
+
+
+def test_a_program_without_lines_has_functions():
+    (use,) = name_sites(analyse(RECORD), Binutils(source="??:0")).sites
+    assert use.place == "solve (app+0x1234)"
+
+
+def test_a_program_that_is_gone_leaves_places_as_they_are():
+    class Bare(Binutils):
+        def run(self, argv, **_) -> Completed:
+            return Completed(127, "", "")
+
+    (use,) = name_sites(analyse(RECORD), Bare()).sites
+    assert use.place == "/home/me/app+0x1234"

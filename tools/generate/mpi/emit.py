@@ -36,7 +36,7 @@ def bytes_statement(notes: dict[str, str]) -> str:
 
 
 def message_statement(notes: dict[str, str]) -> str:
-    """The statement about the message that a call sends, posts, remembers or starts; empty for other calls."""
+    """The statement about the message that a call sends, posts, remembers or starts; empty for others."""
     if "receives" in notes:
         return f"call.receives({', '.join(notes['receives'].split())});"
     if "received_from" in notes:

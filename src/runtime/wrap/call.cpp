@@ -12,7 +12,7 @@ void Call::note() noexcept {
     for (int at = 0; cell && at < posted_count; ++at)
         if (Persistent known; posted_count == 1 || (find_request(posted[at], known) && known.is_receive))
             receive_posted(posted[at], cell);
-    if (runtime.options.call_sites) [[unlikely]] {
+    if (runtime.options.call_sites && return_address) [[unlikely]] {
         const auto address = reinterpret_cast<uint64_t>(return_address);
         if (runtime.recorder.call_site(address, function, bytes, elapsed))
             tell_module(return_address);

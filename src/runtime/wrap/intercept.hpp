@@ -60,10 +60,8 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     const uint64_t begin = timed ? ticks() : 0;
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
-    Call call{static_cast<uint32_t>(function),
-              {end - begin, end, timed ? weight(policy) : 0},
-              waited,
-              caller};
+    Call call{
+        static_cast<uint32_t>(function), {end - begin, end, timed ? weight(policy) : 0}, waited, caller};
     if (succeeded(result)) [[likely]]
         tell(call);
     call.note();

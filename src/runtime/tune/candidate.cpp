@@ -1,0 +1,177 @@
+#include "tune/candidate.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace mpiric::tune {
+namespace {
+
+struct Algorithm {
+    std::string_view implementation, collective, name, since, until;
+    std::string_view writes;      ///< `variable=value` with a space between two
+    std::string_view parameters;  ///< `key=variable=value,value` with a space between two
+};
+
+constexpr Algorithm algorithms[] = {
+#include "tune/generated/candidates.inc"
+};
+
+/// Takes the part up to a separator off the front of a text.
+std::string_view take(std::string_view& text, char separator) noexcept {
+    const size_t end = text.find(separator);
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    return part;
+}
+
+std::vector<uint32_t> numbers_of(std::string_view text) {
+    std::vector<uint32_t> numbers;
+    while (!text.empty()) {
+        uint32_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc{})
+            break;
+        numbers.push_back(number);
+        text.remove_prefix(size_t(end - text.data()));
+        if (text.empty() || text.front() != '.')
+            break;
+        text.remove_prefix(1);
+    }
+    return numbers;
+}
+
+bool has(const Algorithm& algorithm, std::string_view implementation, const std::vector<uint32_t>& version) {
+    return algorithm.implementation == implementation &&
+           (algorithm.since.empty() || version >= numbers_of(algorithm.since)) &&
+           (algorithm.until.empty() || version < numbers_of(algorithm.until));
+}
+
+std::vector<Write> writes_of(const Algorithm& algorithm) {
+    std::vector<Write> writes;
+    for (std::string_view rest = algorithm.writes; !rest.empty();) {
+        std::string_view pair = take(rest, ' ');
+        const std::string_view variable = take(pair, '=');
+        writes.push_back({std::string(variable), std::string(pair)});
+    }
+    return writes;
+}
+
+/// Variable of a parameter; empty when the algorithm has no such. `values` become those worth trying.
+std::string_view variable_of(const Algorithm& algorithm, std::string_view key, std::string_view& values) {
+    for (std::string_view rest = algorithm.parameters; !rest.empty();) {
+        std::string_view parameter = take(rest, ' ');
+        if (take(parameter, '=') != key)
+            continue;
+        const std::string_view variable = take(parameter, '=');
+        values = parameter;
+        return variable;
+    }
+    return {};
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.size() <= 18 &&
+           std::all_of(text.begin(), text.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
+}
+
+constexpr std::string_view switched = "library:";
+constexpr std::string_view ours = "own:";
+
+}  // namespace
+
+std::string Library::version_text() const {
+    std::string text;
+    for (const uint32_t part : version)
+        text += (text.empty() ? "" : ".") + std::to_string(part);
+    return text;
+}
+
+Library library_of(std::string_view text) {
+    struct Known {
+        std::string_view implementation, sign;
+    };
+    constexpr Known known[] = {{"openmpi", "Open MPI v"},          {"intelmpi", "Intel(R) MPI Library "},
+                               {"craympich", "CRAY MPICH version "}, {"mvapich", "MVAPICH Version"},
+                               {"mvapich", "MVAPICH2 Version"},      {"mpich", "MPICH Version"}};
+    for (const Known& one : known) {
+        const size_t at = text.find(one.sign);
+        if (at == std::string_view::npos)
+            continue;
+        std::string_view rest = text.substr(at + one.sign.size());
+        rest.remove_prefix(std::min(rest.find_first_of("0123456789"), rest.size()));
+        return {std::string(one.implementation), numbers_of(rest)};
+    }
+    return {};
+}
+
+Scope scope_of(std::string_view implementation) noexcept {
+    return implementation == "openmpi" ? Scope::communicator : Scope::process;
+}
+
+Catalogue::Catalogue(const Library& library) : implementation_(library.implementation), version_(library.version) {
+    for (uint32_t at = 0; at < collective_count; ++at)
+        candidates_.push_back({Collective(at), Kind::library, "library", {}});
+    for (const Algorithm& algorithm : algorithms) {
+        const Collective collective = collective_of(algorithm.collective);
+        if (collective == Collective::count || !has(algorithm, implementation_, version_))
+            continue;
+        const auto parent = int32_t(size());
+        const std::string name = std::string(switched) + std::string(algorithm.name);
+        candidates_.push_back({collective, Kind::switched, name, writes_of(algorithm)});
+        for (std::string_view rest = algorithm.parameters; !rest.empty();) {
+            std::string_view values = take(rest, ' ');
+            const std::string key{take(values, '=')};
+            const std::string variable{take(values, '=')};
+            while (!values.empty()) {
+                const std::string value{take(values, ',')};
+                Candidate variant = candidates_[size_t(parent)];
+                variant.name += " " + key + "=" + value;
+                variant.writes.push_back({variable, value});
+                variant.parent = parent;
+                candidates_.push_back(std::move(variant));
+            }
+        }
+    }
+}
+
+void Catalogue::add_own(Collective collective, std::string_view name) {
+    candidates_.push_back({collective, Kind::own, std::string(ours) + std::string(name), {}});
+}
+
+int32_t Catalogue::find(Collective collective, std::string_view name) {
+    for (uint32_t at = 0; at < size(); ++at)
+        if (candidates_[at].collective == collective && candidates_[at].name == name)
+            return int32_t(at);
+    std::string_view rest = name;
+    const std::string_view base = take(rest, ' ');
+    const int32_t parent = rest.empty() ? -1 : find(collective, base);
+    if (parent < 0 || candidates_[size_t(parent)].kind != Kind::switched)
+        return -1;
+    const auto algorithm = std::find_if(std::begin(algorithms), std::end(algorithms), [&](const Algorithm& one) {
+        return one.collective == name_of(collective) && has(one, implementation_, version_) &&
+               one.name == base.substr(switched.size());
+    });
+    Candidate variant = candidates_[size_t(parent)];
+    variant.name = name;
+    variant.parent = parent;
+    variant.worth_trying = false;
+    while (!rest.empty()) {
+        std::string_view value = take(rest, ' '), known;
+        const std::string_view variable = variable_of(*algorithm, take(value, '='), known);
+        if (variable.empty() || !is_number(value))
+            return -1;
+        variant.writes.push_back({std::string(variable), std::string(value)});
+    }
+    candidates_.push_back(std::move(variant));
+    return int32_t(size()) - 1;
+}
+
+std::vector<uint32_t> Catalogue::of(Collective collective) const {
+    std::vector<uint32_t> found;
+    for (uint32_t at = 0; at < size(); ++at)
+        if (candidates_[at].collective == collective && candidates_[at].worth_trying)
+            found.push_back(at);
+    return found;
+}
+
+}  // namespace mpiric::tune

@@ -1,0 +1,192 @@
+#include "tune/race.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mpiric::tune {
+namespace {
+
+constexpr uint32_t trial_rounds = 2;      // the first calls set up connections and memory: nothing is judged by them alone
+constexpr double hopeless = 3;            // times the library's own in each of them
+constexpr uint32_t first_judged = 4;      // rounds
+constexpr uint32_t most_race_rounds = 14;
+constexpr uint32_t least_duel_rounds = 8, most_duel_rounds = 24;
+constexpr double race_sigmas = 2.5, duel_sigmas = 2.3;
+constexpr double smallest_spread = 0.004;  // of a logarithm; clocks and agreement are no finer
+constexpr double block_seconds = 400e-6;   // short calls are timed several in a row
+constexpr double most_calls = 16;
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2)
+        return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+/// Centre of paired differences and its standard error.
+struct Difference {
+    double centre, error;
+};
+
+Difference difference(const std::vector<double>& one, const std::vector<double>& other) {
+    std::vector<double> apart(one.size());
+    for (size_t at = 0; at < one.size(); ++at)
+        apart[at] = one[at] - other[at];
+    const double centre = median(apart);
+    for (double& value : apart)
+        value = std::abs(value - centre);
+    // 1.4826: median deviation to standard deviation of a normal law; 1.2533: mean to median.
+    const double spread = std::max(1.4826 * median(apart), smallest_spread);
+    return {centre, 1.2533 * spread / std::sqrt(double(one.size()))};
+}
+
+double normal_below(double sigmas) { return 0.5 * std::erfc(-sigmas / std::sqrt(2.0)); }
+
+}  // namespace
+
+Race::Race(std::span<const int32_t> parents)
+    : parents_(parents.begin(), parents.end()), tries_(parents.size()), now_(parents.size()), logs_(parents.size()),
+      best_of_trial_(parents.size(), HUGE_VAL) {
+    std::vector<uint32_t> runners;
+    for (uint32_t candidate = 0; candidate < parents.size(); ++candidate)
+        if (parents[candidate] == no_parent)
+            runners.push_back(candidate);
+    begin(Phase::trial, std::move(runners));
+    if (parents.size() < 2)
+        phase_ = Phase::settled, confidence_ = 1;
+}
+
+void Race::begin(Phase phase, std::vector<uint32_t> runners) {
+    phase_ = phase;
+    runners_ = std::move(runners);
+    round_ = 0;
+    for (auto& log : logs_)
+        log.clear();
+    line_up();
+}
+
+void Race::line_up() {
+    order_ = runners_;
+    // Another one begins each time, and every other round goes backwards.
+    std::rotate(order_.begin(), order_.begin() + std::ptrdiff_t(round_ / 2 % order_.size()), order_.end());
+    if (round_ % 2)
+        std::reverse(order_.begin(), order_.end());
+    turn_ = 0;
+}
+
+void Race::took(double seconds) {
+    if (settled())
+        return;
+    now_[order_[turn_]] = std::max(seconds, 1e-9);
+    if (++turn_ < order_.size())
+        return;
+    end_round();
+}
+
+void Race::end_round() {
+    ++round_;
+    if (phase_ == Phase::trial) {
+        end_trial();
+        return;
+    }
+    for (const uint32_t candidate : runners_) {
+        logs_[candidate].push_back(std::log(now_[candidate]));
+        tries_[candidate].times.push_back(float(now_[candidate]));
+    }
+    if (phase_ == Phase::duel)
+        end_duel_round();
+    else
+        end_race_round();
+}
+
+void Race::end_trial() {
+    for (const uint32_t candidate : runners_)
+        best_of_trial_[candidate] = std::min(best_of_trial_[candidate], now_[candidate]);
+    if (round_ < trial_rounds) {
+        line_up();
+        return;
+    }
+    calls_ = uint32_t(std::clamp(block_seconds / best_of_trial_[0], 1.0, most_calls));
+    std::vector<uint32_t> left;
+    for (const uint32_t candidate : runners_)
+        if (candidate == 0 || best_of_trial_[candidate] <= hopeless * best_of_trial_[0])
+            left.push_back(candidate);
+        else
+            tries_[candidate].eliminated = true;
+    begin(Phase::race, std::move(left));
+    if (runners_.size() == 1)
+        finish_race();
+}
+
+void Race::eliminate(uint32_t candidate) {
+    tries_[candidate].eliminated = true;
+    std::erase(runners_, candidate);
+}
+
+uint32_t Race::leader() const {
+    return *std::min_element(runners_.begin(), runners_.end(), [&](uint32_t one, uint32_t other) {
+        return median(logs_[one]) < median(logs_[other]);
+    });
+}
+
+void Race::end_race_round() {
+    if (round_ >= first_judged) {
+        const uint32_t best = leader();
+        for (const uint32_t candidate : std::vector(runners_)) {
+            if (candidate == 0 || candidate == best)
+                continue;
+            const Difference behind = difference(logs_[candidate], logs_[best]);
+            if (behind.centre > race_sigmas * behind.error)
+                eliminate(candidate);
+        }
+        if (runners_.size() <= 2 || round_ >= most_race_rounds) {
+            finish_race();
+            return;
+        }
+    }
+    line_up();
+}
+
+void Race::finish_race() {
+    std::vector<uint32_t> variants;
+    const uint32_t best = runners_.size() == 1 ? 0 : leader();
+    if (phase_ == Phase::race)
+        for (uint32_t candidate = 0; candidate < parents_.size(); ++candidate)
+            if (best != 0 && parents_[candidate] == int32_t(best))
+                variants.push_back(candidate);
+    if (best == 0) {
+        phase_ = Phase::settled;
+        confidence_ = 1;
+    } else if (!variants.empty()) {
+        variants.insert(variants.begin(), {0, best});
+        begin(Phase::variants, std::move(variants));
+    } else {
+        begin(Phase::duel, {0, best});
+    }
+}
+
+void Race::end_duel_round() {
+    if (round_ >= least_duel_rounds) {
+        const uint32_t challenger = runners_[1];
+        const Difference ahead = difference(logs_[challenger], logs_[0]);
+        const double sigmas = -ahead.centre / ahead.error;
+        const bool faster = ahead.centre < std::log1p(-least_gain) && sigmas > duel_sigmas;
+        const bool slower = sigmas < -1;
+        if (faster || slower || round_ >= most_duel_rounds) {
+            choice_ = faster ? challenger : 0;
+            confidence_ = faster ? normal_below(sigmas) : 1;
+            phase_ = Phase::settled;
+            return;
+        }
+    }
+    line_up();
+}
+
+double Race::baseline() const {
+    if (!tries_[0].times.empty())
+        return median({tries_[0].times.begin(), tries_[0].times.end()});
+    return std::isfinite(best_of_trial_[0]) ? best_of_trial_[0] : 0;
+}
+
+}  // namespace mpiric::tune

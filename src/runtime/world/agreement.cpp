@@ -1,0 +1,83 @@
+#include "world/agreement.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace mpiric::world {
+namespace {
+
+constexpr int tag = 2;
+constexpr size_t most_values = 64;
+constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
+constexpr int most_circles = 512;          // MPICH has room for some 2000 communicators, and the program comes first
+
+constinit int circles = 0;
+
+}  // namespace
+
+bool make_circle(MPI_Comm of, Circle& circle) noexcept {
+    MPI_Errhandler of_program{};
+    int rank = 0, size = 0;
+    library.Comm_rank(of, &rank);
+    library.Comm_size(of, &size);
+    library.Comm_get_errhandler(of, &of_program);
+    library.Comm_set_errhandler(of, handles.errors_return);
+    const int color = circles < most_circles ? 0 : MPI_UNDEFINED;
+    circle.comm = handles.comm_null;
+    const int code = library.Comm_split(of, color, rank, &circle.comm);
+    library.Comm_set_errhandler(of, of_program);
+    library.Errhandler_free(&of_program);
+    if (code != MPI_SUCCESS || circle.comm == handles.comm_null)
+        return false;
+    ++circles;
+    library.Comm_set_errhandler(circle.comm, handles.errors_return);
+    library.Comm_rank(circle.comm, &circle.rank);
+    library.Comm_size(circle.comm, &circle.size);
+    if (circle.size == size)
+        return true;
+    free_circle(circle);  // some rank has no room left
+    return false;
+}
+
+void free_circle(Circle& circle) noexcept {
+    if (circle.size == 0)
+        return;
+    library.Comm_free(&circle.comm);
+    --circles;
+    circle = {};
+}
+
+bool agree_on_largest(const Circle& circle, std::span<uint64_t> values) noexcept {
+    std::array<uint64_t, most_values> theirs;
+    const int bytes = int(values.size_bytes());
+    for (int step = 1; step < circle.size; step *= 2) {
+        const int to = (circle.rank + step) % circle.size;
+        const int from = (circle.rank - step + circle.size) % circle.size;
+        if (library.Sendrecv(values.data(), bytes, handles.byte, to, tag, theirs.data(), bytes, handles.byte, from, tag,
+                             circle.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        for (size_t at = 0; at < values.size(); ++at)
+            values[at] = std::max(values[at], theirs[at]);
+    }
+    return true;
+}
+
+bool hand_out(const Circle& circle, void* bytes, size_t count) noexcept {
+    int step = 1;
+    while (step < circle.size && (circle.rank & step) == 0)
+        step *= 2;
+    for (size_t done = 0; done < count; done += chunk_bytes) {
+        char* at = static_cast<char*>(bytes) + done;
+        const int part = int(std::min(count - done, chunk_bytes));
+        if (circle.rank != 0 && library.Recv(at, part, handles.byte, circle.rank - step, tag, circle.comm,
+                                             MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        for (int child = step / 2; child > 0; child /= 2)
+            if (circle.rank + child < circle.size &&
+                library.Send(at, part, handles.byte, circle.rank + child, tag, circle.comm) != MPI_SUCCESS)
+                return false;
+    }
+    return true;
+}
+
+}  // namespace mpiric::world

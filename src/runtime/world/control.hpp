@@ -1,0 +1,47 @@
+// The library's control variables (MPI_T, MPI-4.1 chapter 15.3), written while the program runs.
+#pragma once
+
+#include "world/library.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpiric::world {
+
+/// One control variable and the value it is to have for a while.
+class Setting {
+  public:
+    /// False when the library has no such variable, it cannot be written, or it has no such value.
+    bool open(const std::string& variable, const std::string& value) noexcept;
+
+    bool apply() noexcept;
+    /// Back to what it was before the last apply().
+    void restore() noexcept;
+
+  private:
+    bool spell(const std::string& value, const char* description) noexcept;
+
+    MPI_T_cvar_handle handle_{};
+    int count_ = 0;
+    size_t element_bytes_ = 0;
+    std::vector<char> value_, before_;
+};
+
+/// Several at once; those that could be applied are restored in reverse.
+class Settings {
+  public:
+    bool open(const std::string& variable, const std::string& value) noexcept;
+    bool apply() noexcept;
+    void restore() noexcept;
+    bool empty() const noexcept { return settings_.empty(); }
+
+  private:
+    std::vector<Setting> settings_;
+};
+
+/// Number of an algorithm in MPICH's description of a variable that selects one, whose values count from 0 in the
+/// order in which they are described as `name - what it does`; -1 when it is not there.
+int described_value(const char* description, const char* name) noexcept;
+
+}  // namespace mpiric::world

@@ -27,6 +27,29 @@ uint32_t number(const char* name, uint32_t otherwise) noexcept {
     return *end || read > 1'000'000 ? otherwise : static_cast<uint32_t>(read);
 }
 
+const char* text(const char* name) noexcept {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+/// A part of a whole; empty: 0, which stands for no bound.
+double part(const char* name, double otherwise) noexcept {
+    const char* value = std::getenv(name);
+    if (!value)
+        return otherwise;
+    char* end = nullptr;
+    const double read = std::strtod(value, &end);
+    return *end || !(read >= 0 && read <= 1) ? otherwise : read;
+}
+
+Collectives collectives() noexcept {
+    if (is("MPIRIC_COLLECTIVES", "online"))
+        return Collectives::online;
+    if (is("MPIRIC_COLLECTIVES", "policy"))
+        return Collectives::policy;
+    return is("MPIRIC_COLLECTIVES", "restless") ? Collectives::restless : Collectives::off;
+}
+
 }  // namespace
 
 Options read_options() noexcept {
@@ -40,6 +63,13 @@ Options read_options() noexcept {
     options.posix_io = flag("MPIRIC_POSIX_IO", options.posix_io);
     options.call_sites = flag("MPIRIC_CALL_SITES", options.call_sites);
     options.counters = flag("MPIRIC_COUNTERS", options.counters);
+    options.collectives = collectives();
+    options.policy = text("MPIRIC_POLICY");
+    options.policy_out = text("MPIRIC_POLICY_OUT");
+    options.learn_at_most = part("MPIRIC_LEARN_AT_MOST", options.learn_at_most);
+    options.reproducible = flag("MPIRIC_REPRODUCIBLE", options.reproducible);
+    options.learn_only = text("MPIRIC_LEARN_ONLY");
+    options.learn_ranks = number("MPIRIC_LEARN_RANKS", options.learn_ranks);
     return options;
 }
 

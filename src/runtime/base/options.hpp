@@ -11,6 +11,9 @@ enum class Merge : uint8_t { never, tree };
 /// How MPI_Pcontrol bounds a region.
 enum class Regions : uint8_t { levels, names };
 
+/// Who chooses the algorithms of collectives.
+enum class Collectives : uint8_t { off, online, policy, restless };
+
 struct Options {
     const char* record_dir = "";  ///< empty: nothing is recorded
     Merge merge = Merge::never;
@@ -20,6 +23,13 @@ struct Options {
     bool posix_io = true;
     bool call_sites = false;
     bool counters = true;
+    Collectives collectives = Collectives::off;
+    const char* policy = "";      ///< flat policy to read; empty: none
+    const char* policy_out = "";  ///< learned policy to write; empty: none
+    double learn_at_most = 0.01;  ///< part of the time in collectives; 0: no bound
+    bool reproducible = false;
+    const char* learn_only = "";  ///< names of collectives; empty: all
+    uint32_t learn_ranks = 2;     ///< communicators of fewer ranks are not learnt
 };
 
 /// Options of this process. What cannot be understood keeps its default.

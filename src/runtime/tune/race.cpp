@@ -10,8 +10,8 @@ constexpr uint32_t trial_rounds = 2;      // the first calls set up connections 
 constexpr double hopeless = 3;            // times the library's own in each of them
 constexpr uint32_t first_judged = 4;      // rounds
 constexpr uint32_t most_race_rounds = 14;
-constexpr uint32_t least_duel_rounds = 8, most_duel_rounds = 24;
-constexpr double race_sigmas = 2.5, duel_sigmas = 2.3;
+constexpr uint32_t duel_look = 4, least_duel_rounds = 8, most_duel_rounds = 32;
+constexpr double race_sigmas = 2.5, duel_sigmas = 2.8;
 constexpr double smallest_spread = 0.004;  // of a logarithm; clocks and agreement are no finer
 constexpr double block_seconds = 400e-6;   // short calls are timed several in a row
 constexpr double most_calls = 16;
@@ -167,20 +167,26 @@ void Race::finish_race() {
 }
 
 void Race::end_duel_round() {
-    if (round_ >= least_duel_rounds) {
-        const uint32_t challenger = runners_[1];
-        const Difference ahead = difference(logs_[challenger], logs_[0]);
-        const double sigmas = -ahead.centre / ahead.error;
-        const bool faster = ahead.centre < std::log1p(-least_gain) && sigmas > duel_sigmas;
-        const bool slower = sigmas < -1;
-        if (faster || slower || round_ >= most_duel_rounds) {
-            choice_ = faster ? challenger : 0;
-            confidence_ = faster ? normal_below(sigmas) : 1;
-            phase_ = Phase::settled;
-            return;
-        }
+    if (round_ < least_duel_rounds || round_ % duel_look != 0) {
+        line_up();
+        return;
     }
-    line_up();
+    const uint32_t challenger = runners_[1];
+    const Difference ahead = difference(logs_[challenger], logs_[0]);
+    // Rounds won, by half the gain that counts: a test of signs, which no single time can sway.
+    uint32_t won = 0;
+    for (size_t at = 0; at < round_; ++at)
+        won += logs_[challenger][at] - logs_[0][at] < std::log1p(-least_gain / 2);
+    const double sigmas = (2.0 * won - round_) / std::sqrt(double(round_));
+    const bool faster = ahead.centre < std::log1p(-least_gain) && sigmas > duel_sigmas;
+    const bool behind = sigmas < -1;
+    if (!faster && !behind && round_ < most_duel_rounds) {
+        line_up();
+        return;
+    }
+    choice_ = faster ? challenger : 0;
+    confidence_ = faster ? normal_below(sigmas) : 1;
+    phase_ = Phase::settled;
 }
 
 double Race::baseline() const {

@@ -48,6 +48,11 @@ void free_circle(Circle& circle) noexcept {
 }
 
 bool agree_on_largest(const Circle& circle, std::span<uint64_t> values) noexcept {
+    while (values.size() > most_values) {
+        if (!agree_on_largest(circle, values.first(most_values)))
+            return false;
+        values = values.subspan(most_values);
+    }
     std::array<uint64_t, most_values> theirs;
     const int bytes = int(values.size_bytes());
     for (int step = 1; step < circle.size; step *= 2) {

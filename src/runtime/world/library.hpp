@@ -34,7 +34,8 @@ const char* version_text() noexcept;
     X(Comm_split_type) X(Win_allocate_shared) X(Win_shared_query) X(Win_free) \
     X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \
     X(Type_get_extent) X(Type_get_true_extent) X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free) \
-    X(Pack) X(Unpack)
+    X(Pack) X(Unpack) X(Comm_call_errhandler) \
+    X(T_init_thread) X(T_cvar_get_num) X(T_cvar_get_info) X(T_cvar_handle_alloc) X(T_cvar_read) X(T_cvar_write)
 // clang-format on
 
 /// Functions of the library that the runtime calls itself; null where the library lacks one.
@@ -54,6 +55,7 @@ struct Handles {
     MPI_Datatype type_null{}, byte{};
     MPI_Errhandler errors_return{};
     MPI_Info info_null{};
+    MPI_Op op_null{};
 };
 extern constinit Handles handles;
 

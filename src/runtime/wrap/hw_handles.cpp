@@ -4,12 +4,16 @@
 #include "wrap/open_files.hpp"
 #include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
+#include "wrap/tuner.hpp"
 
 namespace mpiric::wrap {
 namespace {
 
 void forget_handle(MPI_Comm* comm) noexcept {
-    if (runtime.begun && comm)
+    if (!comm)
+        return;
+    forget_space(*comm);
+    if (runtime.begun)
         world::forget(*comm);
 }
 

@@ -1,6 +1,7 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
 #include "wrap/intercept.hpp"
 #include "wrap/readable.hpp"
+#include "wrap/tuner.hpp"
 
 #include <atomic>
 #include <cstdarg>
@@ -39,6 +40,7 @@ void begin_with_world() noexcept {
     world::library.Query_thread(&level);
     if (world::library.Comm_group(world::handles.comm_world, &group) == MPI_SUCCESS)
         begin(group, level, false);
+    begin_tuning(runtime.options, level, was_spawned());
 }
 
 /// Closes the record and lets the call through; afterwards no name leads here any more.
@@ -50,8 +52,10 @@ template <Function function, class Pointer, class Do>
     self.by_profiling_name = false;
     const bool outermost = !nested(self);
     const Inside inside(self);
-    if (outermost)
+    if (outermost) {
+        end_tuning();
         end();
+    }
     return call_next(next);
 }
 

@@ -46,17 +46,16 @@ bool open_record(int thread_level) noexcept {
     return false;
 }
 
-/// Whether the parent is another MPI job: its record is apart.
+}  // namespace
+
 bool was_spawned() noexcept {
     MPI_Comm parent{};
     return !runtime.of_sessions && world::library.Comm_get_parent(&parent) == MPI_SUCCESS &&
            parent != world::handles.comm_null;
 }
 
-}  // namespace
-
 void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
-    if (runtime.begun)
+    if (runtime.begun || !*runtime.options.record_dir)
         return;
     runtime.begun = true;
     runtime.of_sessions = of_sessions;
@@ -82,8 +81,10 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
 }
 
 void end() noexcept {
-    if (!runtime.begun)
+    if (!runtime.begun) {
+        step_aside();
         return;
+    }
     runtime.recording = false;
     const bool recorded = runtime.recorder.is_open();
     if (recorded) {

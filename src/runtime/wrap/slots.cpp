@@ -3,6 +3,7 @@
 #include "base/say.hpp"
 #include "world/library.hpp"
 #include "world/substitute.hpp"
+#include "wrap/collectives.hpp"
 #include "wrap/exports.hpp"
 #include "wrap/posix.hpp"
 #include "wrap/runtime.hpp"
@@ -58,23 +59,57 @@ constexpr const char* profiling_names[function_count] = {
 #undef MPIRIC_FUNCTION
 };
 
-enum class Mode : uint8_t { undecided, aside, at_work };
+/// What this process does: nothing, tuning alone, or recording, with or without tuning.
+enum class Mode : uint8_t { undecided, aside, tuning, recording };
 constinit std::atomic<Mode> mode{Mode::undecided};
-constinit SpinLock deciding;
+constinit SpinLock deciding, resolving;
 
-/// Whether this process is one to record: a record is wanted, and the library is of our family.
+/// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
-    if (!*runtime.options.record_dir)
+    const bool tunes = runtime.options.collectives != Collectives::off;
+    if (!*runtime.options.record_dir && !tunes)
         return Mode::aside;
     if (!world::family_fits()) {
-        say_once("nothing is recorded: this is the runtime for another family of MPI libraries than",
+        say_once("nothing is recorded or tuned: this is the runtime for another family of MPI libraries than",
                  world::version_text());
         return Mode::aside;
     }
     world::bind();
     world::world_stand_in = world::handles.comm_world;
-    return Mode::at_work;
+    return *runtime.options.record_dir ? Mode::recording : Mode::tuning;
+}
+
+/// Where the tuner must know of a call although nothing is recorded: the beginning, the end, and handles given back.
+bool matters_to_tuning(Function function) noexcept {
+    switch (function) {
+    case Function::MPI_Init:
+    case Function::MPI_Init_thread:
+    case Function::MPI_Finalize:
+    case Function::MPI_Comm_free:
+    case Function::MPI_Comm_disconnect:
+    case Function::MPI_Type_free:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// Puts the tuner behind a collective.
+void stand_behind(uint32_t function) noexcept {
+    const Behind tuner = tuned(Function(function));
+    if (runtime.options.collectives == Collectives::off || !tuner.next)
+        return;
+    untuned[function] = behind[function];
+    behind[function] = tuner;
+}
+
+/// What a slot leads to; null: straight on.
+void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
+    if (now == Mode::aside || (now == Mode::tuning && !matters_to_tuning(Function(function))))
+        return nullptr;
+    const Code wrapper = profiling ? wrappers[function].by_profiling_name : wrappers[function].by_name;
+    return reinterpret_cast<void*>(wrapper);
 }
 
 Mode decided(Thread& self) noexcept {
@@ -107,6 +142,8 @@ void store(uint32_t slot, const void* target) noexcept {
 void step_aside() noexcept {
     mode.store(Mode::aside, std::memory_order_release);
     for (uint32_t function = 0; function < function_count; ++function) {
+        if (untuned[function].next)
+            behind[function] = untuned[function];
         if (behind[function].next)
             store(2 * function, behind[function].next);
         if (behind[function].library)
@@ -135,7 +172,7 @@ void* mpiric_resolve(uint32_t index) {
     const uint32_t function = index / 2;
     const bool profiling = index % 2 != 0;
     const char* name = profiling_names[function] + (profiling ? 0 : 1);
-    Behind& there = behind[function];
+    Behind there;
     there.next = mpiric::world::find(profiling_names[function] + 1);
     there.library = mpiric::world::find(profiling_names[function]);
     if (!there.library)
@@ -144,11 +181,18 @@ void* mpiric_resolve(uint32_t index) {
         there.next = there.library;
     if (!there.next)
         missing(name);
-    Thread& self = thread;
-    const Mode now = decided(self);
-    const Code wrapper = profiling ? wrappers[function].by_profiling_name : wrappers[function].by_name;
-    void* onward = profiling ? there.library : there.next;
-    void* target = now == Mode::at_work && wrapper ? reinterpret_cast<void*>(wrapper) : onward;
+    const Mode now = decided(thread);
+    {
+        const mpiric::Held held(resolving, true);
+        if (!behind[function].next) {
+            behind[function] = there;
+            if (now == Mode::tuning || now == Mode::recording)
+                stand_behind(function);
+        }
+    }
+    void* target = leads_to(now, function, profiling);
+    if (!target)
+        target = profiling ? behind[function].library : behind[function].next;
     if (mode.load(std::memory_order_acquire) != Mode::undecided)
         store(index, target);
     return target;

@@ -1,0 +1,74 @@
+// What was learnt, as the learned policy has it (spec/formats/policy.md).
+#include "wrap/tuning.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace mpiric::wrap {
+namespace {
+
+std::string formatted(const char* form, auto... values) {
+    char text[512];
+    std::snprintf(text, sizeof text, form, values...);
+    return text;
+}
+
+double quantile(std::vector<float> times, double part) {
+    const auto at = times.begin() + std::ptrdiff_t(part * double(times.size() - 1) + 0.5);
+    std::nth_element(times.begin(), at, times.end());
+    return double(*at);
+}
+
+std::string one_candidate(const std::string& name, const tune::Tries& tries) {
+    return formatted("\n    {\"name\": \"%s\", \"calls\": %zu, \"median_s\": %.9g, \"low_s\": %.9g, \"high_s\": "
+                     "%.9g, \"eliminated\": %s}",
+                     name.c_str(), tries.times.size(), quantile(tries.times, 0.5), quantile(tries.times, 0.25),
+                     quantile(tries.times, 0.75), tries.eliminated ? "true" : "false");
+}
+
+std::string shape_text(const tune::Shape& shape) {
+    return formatted("{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"place\": \"%016llx\"}",
+                     shape.ranks, shape.nodes, shape.ranks_per_node, tune::name_of(shape.order).data(),
+                     static_cast<unsigned long long>(shape.place));
+}
+
+std::string size_text(uint64_t to) { return to == UINT64_MAX ? "null" : std::to_string(to); }
+
+std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch, const Lesson& lesson,
+                    const tune::Catalogue& catalogue) {
+    const auto collective = tune::Collective(key / tune::class_count);
+    const tune::Learner& learner = *lesson.learner;
+    const tune::Race& race = learner.race();
+    const uint64_t calls = known.entries[uint32_t(collective)][key % tune::class_count].calls;
+    std::string text = formatted("\n  {\"collective\": \"%s\", \"communicator\": ", tune::name_of(collective).data());
+    text += shape_text(known.shape);
+    text += formatted(",\n   \"from\": %llu, \"to\": ", static_cast<unsigned long long>(stretch.from));
+    text += size_text(stretch.to);
+    text += ", \"candidate\": \"" + catalogue[lesson.candidates[race.choice()]].name + "\"";
+    text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.settled() ? "true" : "false", race.confidence());
+    text += formatted(",\n   \"calls\": %llu, \"learning_calls\": %llu, \"learning_s\": %.9g, \"candidates\": [",
+                      static_cast<unsigned long long>(calls),
+                      static_cast<unsigned long long>(learner.learning_calls()), learner.learning_seconds());
+    bool first = true;
+    for (uint32_t at = 0; at < race.size(); ++at) {
+        if (race.tries(at).times.empty())
+            continue;
+        text += (first ? "" : ",") + one_candidate(catalogue[lesson.candidates[at]].name, race.tries(at));
+        first = false;
+    }
+    return text + "]}";
+}
+
+}  // namespace
+
+std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all, const tune::Catalogue& catalogue) {
+    std::string text;
+    for (const auto& known : all)
+        for (const auto& [key, lesson] : known->lessons)
+            for (const Stretch& stretch : lesson.stretches)
+                if (lesson.learner && stretch.learnt)
+                    text += (text.empty() ? "" : ",") + one_key(*known, key, stretch, lesson, catalogue);
+    return text;
+}
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,320 @@
+#include "wrap/tuner.hpp"
+
+#include "base/say.hpp"
+#include "coll/team.hpp"
+#include "wrap/tuning.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+namespace mpiric::wrap {
+
+thread_local constinit RememberedSpace remembered_space{};
+
+Tuning& tuning() noexcept {
+    static auto& one = *new Tuning;
+    return one;
+}
+
+namespace {
+
+using world::handles;
+using world::library;
+
+constexpr uint64_t most_policy_bytes = uint64_t(64) << 20;
+
+uint32_t bits_of(std::string_view names) noexcept {
+    uint32_t bits = 0;
+    while (!names.empty()) {
+        const size_t end = std::min(names.find_first_of(", "), names.size());
+        if (const auto one = tune::collective_of(names.substr(0, end)); one != tune::Collective::count)
+            bits |= 1u << uint32_t(one);
+        names.remove_prefix(std::min(end + 1, names.size()));
+    }
+    return bits;
+}
+
+std::string read_file(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        say_once("the policy cannot be read", path);
+        return {};
+    }
+    return std::move(text).str();
+}
+
+/// Rank 0's rules and policy on every rank.
+bool share_rules(const Options& options, Tuning& all, std::string& policy) {
+    if (all.world.rank == 0) {
+        all.rules = {options.collectives, options.learn_at_most, options.reproducible, options.learn_ranks,
+                     bits_of(options.learn_only)};
+        if (*options.policy)
+            policy = read_file(options.policy);
+        if (policy.size() > most_policy_bytes)
+            policy.clear();
+        all.rules.policy_bytes = policy.size();
+    }
+    if (!world::hand_out(all.world, &all.rules, sizeof all.rules))
+        return false;
+    policy.resize(all.rules.policy_bytes);
+    return world::hand_out(all.world, policy.data(), policy.size());
+}
+
+void take_policy(Tuning& all, const std::string& text) {
+    if (text.empty())
+        return;
+    uint32_t line = 0;
+    all.policy = tune::read_policy(text, line);
+    char where[64];
+    std::snprintf(where, sizeof where, "line %u", line);
+    if (!all.policy) {
+        if (all.world.rank == 0)
+            say_once("the policy is not used, it cannot be understood", where);
+    } else if (all.policy->implementation != all.library.implementation ||
+               all.policy->major != all.library.major()) {
+        all.policy.reset();
+        if (all.world.rank == 0)
+            say_once("the policy is not used, it is for another MPI library or version");
+    }
+}
+
+/// Number of the node of each world rank: ranks that share memory.
+bool learn_nodes(Tuning& all) {
+    MPI_Comm node{};
+    int leader = all.world.rank;
+    if (library.Comm_split_type(all.world.comm, MPI_COMM_TYPE_SHARED, all.world.rank, handles.info_null, &node) !=
+        MPI_SUCCESS)
+        return false;
+    all.node_of_rank.resize(size_t(all.world.size));
+    const bool told = library.Bcast(&leader, sizeof leader, handles.byte, 0, node) == MPI_SUCCESS &&
+                      library.Allgather(&leader, sizeof leader, handles.byte, all.node_of_rank.data(), sizeof leader,
+                                        handles.byte, all.world.comm) == MPI_SUCCESS;
+    library.Comm_free(&node);
+    if (told)
+        all.nodes = {all.node_of_rank, tune::number_nodes(all.node_of_rank)};
+    return told;
+}
+
+/// Whether writing the variables of another algorithm can disturb what another thread does at the same time.
+bool may_switch(const Tuning& all) noexcept { return !all.many_threads; }
+
+/// The candidates that every rank has: those of the library that it lets us switch to, ours, and those of the policy.
+bool learn_candidates(Tuning& all) {
+    all.catalogue = tune::Catalogue(may_switch(all) ? all.library : tune::Library{});
+    for (const coll::Algorithm* one : coll::algorithms())
+        all.catalogue.add_own(tune::collective_of(coll::name_of(one->collective)), one->name);
+    if (all.policy)
+        for (const tune::Rule& rule : all.policy->rules)
+            all.catalogue.find(rule.collective, rule.candidate);
+    const uint32_t count = all.catalogue.size();
+    all.settings.resize(count);
+    all.algorithms.resize(count);
+    all.usable.assign(count, true);
+    std::vector<uint64_t> lacking(count);
+    for (uint32_t at = 0; at < count; ++at) {
+        const tune::Candidate& one = all.catalogue[at];
+        bool here = true;
+        for (const tune::Write& write : one.writes)
+            here = here && all.settings[at].open(write.variable, write.value);
+        for (const coll::Algorithm* own : coll::algorithms())
+            if (one.kind == tune::Kind::own && one.name.substr(4) == own->name &&
+                tune::name_of(one.collective) == coll::name_of(own->collective))
+                all.algorithms[at] = own;
+        lacking[at] = !here;
+    }
+    const bool agreed = world::agree_on_largest(all.world, lacking);
+    for (uint32_t at = 0; at < count; ++at)
+        all.usable[at] = lacking[at] == 0;
+    return agreed;
+}
+
+/// Ranks of a communicator as ranks of the world; empty when it is to be left alone.
+std::vector<int32_t> members_of(MPI_Comm comm, const Tuning& all, int& rank) {
+    int inter = 0, size = 0;
+    MPI_Group group{};
+    if (library.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter ||
+        library.Comm_size(comm, &size) != MPI_SUCCESS || size < 2 || library.Comm_group(comm, &group) != MPI_SUCCESS)
+        return {};
+    std::vector<int> here(static_cast<size_t>(size)), members(here.size());
+    std::iota(here.begin(), here.end(), 0);
+    const int code = library.Group_translate_ranks(group, size, here.data(), all.world_group, members.data());
+    library.Group_rank(group, &rank);
+    library.Group_free(&group);
+    if (code != MPI_SUCCESS)
+        return {};
+    for (const int member : members)
+        if (member < 0 || member >= all.world.size)
+            return {};
+    return members;
+}
+
+std::unique_ptr<Space> make_space(MPI_Comm comm, Tuning& all) {
+    int rank = 0;
+    const std::vector<int32_t> members = members_of(comm, all, rank);
+    if (members.empty())
+        return nullptr;
+    auto space = std::make_unique<Space>();
+    space->rank = rank;
+    space->size = int(members.size());
+    const std::lock_guard held(all.lock);
+    // Threads may come in another order on another rank: then nothing learnt on one communicator serves another.
+    const uint64_t identity = all.many_threads ? all.serial++ : tune::identity_of(members);
+    std::shared_ptr<Knowledge>& known = all.known[identity];
+    if (!known) {
+        known = std::make_shared<Knowledge>();
+        known->shape = tune::shape_of(members, all.nodes);
+        known->rank = rank;
+    }
+    space->keeps = known;
+    space->knowledge = known.get();
+    return space;
+}
+
+bool write_out(const Tuning& all, const std::string& keys) {
+    const std::string path = all.policy_out, temporary = path + ".part";
+    uint32_t most = 0;
+    std::vector<uint32_t> ranks(all.nodes.count);
+    for (const uint32_t node : all.node_of_rank)
+        most = std::max(most, ++ranks[node]);
+    {
+        std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+        file << "{\n \"mpiric_policy\": 1,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
+             << "\", \"version\": \"" << all.library.version_text() << "\"},\n \"world\": {\"ranks\": " << all.world.size
+             << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": [" << keys
+             << "\n ]\n}\n";
+        if (!file.flush())
+            return false;
+    }
+    return std::rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+/// The texts of all ranks on rank 0, with commas between those that are not empty.
+bool gather(const Tuning& all, std::string& text) {
+    constexpr int tag = 3;
+    const world::Circle& circle = all.world;
+    uint64_t bytes = text.size();
+    if (circle.rank != 0)
+        return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, circle.comm) == MPI_SUCCESS &&
+               (bytes == 0 || library.Send(text.data(), int(bytes), handles.byte, 0, tag, circle.comm) == MPI_SUCCESS);
+    for (int from = 1; from < circle.size; ++from) {
+        std::string theirs;
+        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, circle.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        theirs.resize(bytes);
+        if (bytes && library.Recv(theirs.data(), int(bytes), handles.byte, from, tag, circle.comm, MPI_STATUS_IGNORE) !=
+                         MPI_SUCCESS)
+            return false;
+        text += (text.empty() || theirs.empty() ? "" : ",") + theirs;
+    }
+    return true;
+}
+
+/// In the order in which they were made, which no two ranks have the other way round. That needs one thread.
+void free_teams(Tuning& all) {
+    std::vector<Space*> with_team;
+    for (const auto& [handle, space] : all.spaces)
+        if (space && space->team)
+            with_team.push_back(space.get());
+    std::sort(with_team.begin(), with_team.end(),
+              [](const Space* one, const Space* other) { return one->team_number < other->team_number; });
+    if (!all.many_threads)
+        for (Space* space : with_team)
+            coll::Team::free(space->team);
+}
+
+}  // namespace
+
+void begin_tuning(const Options& options, int thread_level, bool was_spawned) noexcept try {
+    Tuning& all = tuning();
+    if (options.collectives == Collectives::off || all.active || !world::make_circle(handles.comm_world, all.world))
+        return;
+    if (!was_spawned)
+        all.policy_out = options.policy_out;
+    std::string policy;
+    std::array<uint64_t, 1> level = {uint64_t(thread_level == MPI_THREAD_MULTIPLE)};
+    all.library = tune::library_of(world::version_text());
+    all.scope = tune::scope_of(all.library.implementation);
+    library.Comm_group(all.world.comm, &all.world_group);
+    if (!share_rules(options, all, policy) || !world::agree_on_largest(all.world, level) || !learn_nodes(all))
+        return;
+    all.many_threads = level[0] != 0;
+    take_policy(all, policy);
+    all.active = learn_candidates(all) && all.rules.mode != Collectives::off;
+} catch (...) {
+    say_once("collectives are left to the library", "memory is short");
+}
+
+void end_tuning() noexcept try {
+    Tuning& all = tuning();
+    if (!all.active)
+        return;
+    all.active = false;
+    world::forget_remembered();
+    free_teams(all);
+    uint64_t wanted = all.world.rank == 0 && *all.policy_out;
+    if (!world::hand_out(all.world, &wanted, sizeof wanted) || !wanted)
+        return;
+    std::vector<std::shared_ptr<Knowledge>> mine;
+    for (const auto& [identity, known] : all.known)
+        if (known->rank == 0)
+            mine.push_back(known);
+    std::string keys = learned_keys(mine, all.catalogue);
+    if (gather(all, keys) && all.world.rank == 0 && !write_out(all, keys))
+        say_once("the learned policy cannot be written", all.policy_out);
+} catch (...) {
+    say_once("the learned policy is not written", "memory is short");
+}
+
+Space* find_space(MPI_Comm comm) noexcept try {
+    Tuning& all = tuning();
+    if (!all.active || comm == handles.comm_null)
+        return nullptr;
+    const uint32_t now = world::generation.load(std::memory_order_acquire);
+    const uint64_t handle = world::number(comm);
+    {
+        const std::lock_guard held(all.lock);
+        if (const auto known = all.spaces.find(handle); known != all.spaces.end()) {
+            remembered_space = {comm, now, known->second.get()};
+            return known->second.get();
+        }
+    }
+    std::unique_ptr<Space> space = make_space(comm, all);
+    Space* found = space.get();
+    {
+        const std::lock_guard held(all.lock);
+        all.spaces[handle] = std::move(space);
+    }
+    remembered_space = {comm, now, found};
+    return found;
+} catch (...) {
+    return nullptr;
+}
+
+void forget_space(MPI_Comm comm) noexcept {
+    Tuning& all = tuning();
+    if (!all.active)
+        return;
+    std::unique_ptr<Space> space;
+    {
+        const std::lock_guard held(all.lock);
+        const auto known = all.spaces.find(world::number(comm));
+        if (known == all.spaces.end())
+            return;
+        space = std::move(known->second);
+        all.spaces.erase(known);
+    }
+    world::forget_remembered();
+    if (!space)
+        return;
+    coll::Team::free(space->team);
+    for (auto& [candidate, circle] : space->alternatives)
+        world::free_circle(circle);
+    world::free_circle(space->circle);
+}
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,120 @@
+// Who answers a collective call of the program: the library, one of its other algorithms, or one of ours.
+//
+// Every rank of a communicator takes the same decision for the same call, because it follows only from what MPI makes
+// equal on all of them (docs/concepts/collectives.md).
+#pragma once
+
+#include "base/options.hpp"
+#include "coll/algorithm.hpp"
+#include "tune/candidate.hpp"
+#include "tune/collective.hpp"
+#include "tune/learner.hpp"
+#include "tune/policy.hpp"
+#include "tune/shape.hpp"
+#include "world/agreement.hpp"
+#include "world/control.hpp"
+#include "world/datatypes.hpp"
+#include "wrap/thread.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace mpiric::wrap {
+
+/// One call of the program, with its arguments behind it.
+struct Ask {
+    tune::Collective collective;
+    MPI_Comm comm;
+    uint64_t bytes;        ///< the size that policies speak of
+    uint64_t all_bytes;    ///< the size that our algorithms speak of
+    uint64_t count;        ///< reductions: elements
+    MPI_Datatype type;     ///< reductions
+    MPI_Op op;             ///< reductions
+    int root;              ///< 0 where there is none
+    const void* arguments;
+    int (*onward)(const void* arguments, bool to_library, MPI_Comm comm);  ///< what lies behind, on a communicator
+    void (*fill)(const void* arguments, coll::Call& call);
+};
+
+/// How calls of one size class are answered.
+struct Entry {
+    static constexpr int32_t library = -1, look = -2;
+    int32_t choice = look;  ///< a candidate; `look`: not final, or not the same for the whole class
+    uint64_t calls = 0;
+};
+
+/// One stretch of the sizes in a class.
+struct Stretch {
+    static constexpr int32_t learn = -3;
+    uint64_t from, to;
+    int32_t choice;
+    bool learnt = choice == learn;
+};
+
+/// What is behind an entry that is not final.
+struct Lesson {
+    std::vector<Stretch> stretches;
+    std::vector<uint32_t> candidates;  ///< of the learner, by its numbers
+    std::unique_ptr<tune::Learner> learner;
+    uint64_t inside_ns = 0, between_ns = 0, agreeing_ns = 0, last_end_ns = 0;  ///< of the block under way
+    bool composed = false;  ///< a type was seen that other ranks may describe otherwise
+};
+
+/// What is known about the communicators with the same ranks in the same order.
+struct Knowledge {
+    tune::Shape shape;
+    int rank = 0;
+    std::array<std::array<Entry, tune::class_count>, tune::collective_count> entries;
+    std::unordered_map<uint32_t, Lesson> lessons;  ///< by collective and class
+};
+
+/// One communicator of the program.
+struct Space {
+    Knowledge* knowledge = nullptr;
+    std::shared_ptr<Knowledge> keeps;
+    int rank = 0, size = 0;
+    uint64_t calls = 0;   ///< that were not answered at a glance
+    bool refused = false; ///< there is no communicator for our own use
+    world::Circle circle;
+    coll::Team* team = nullptr;
+    bool asked_for_team = false;
+    uint64_t team_number = 0;  ///< in the order of making
+    std::unordered_map<uint32_t, world::Circle> alternatives;  ///< made under a candidate's settings
+};
+
+/// Begins in MPI_Init, collectively over the world; before that and without it nothing is tuned.
+void begin_tuning(const Options& options, int thread_level, bool was_spawned) noexcept;
+
+/// Before MPI_Finalize, collectively over the world: writes what was learnt.
+void end_tuning() noexcept;
+
+/// The program gives a communicator back; collective over it.
+void forget_space(MPI_Comm comm) noexcept;
+
+struct RememberedSpace {
+    MPI_Comm comm;
+    uint32_t generation;
+    Space* space;
+};
+extern thread_local constinit RememberedSpace remembered_space;
+
+Space* find_space(MPI_Comm comm) noexcept;
+
+/// Null for communicators that are left alone.
+inline Space* space_of(MPI_Comm comm) noexcept {
+    const RememberedSpace& known = remembered_space;
+    if (known.comm == comm && known.generation == world::generation.load(std::memory_order_acquire)) [[likely]]
+        return known.space;
+    return find_space(comm);
+}
+
+/// The call's entry did not say `library`.
+int answer(Space& space, Entry& entry, const Ask& ask) noexcept;
+
+/// The learned policy as spec/formats/policy.md describes it; the keys of the communicators whose rank 0 this is.
+std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& known, const tune::Catalogue& catalogue);
+
+}  // namespace mpiric::wrap

@@ -1,0 +1,122 @@
+// The flat policy, the candidates it names and the communicators it is about.
+#include "check.hpp"
+#include "tune/candidate.hpp"
+#include "tune/policy.hpp"
+
+#include <array>
+#include <string>
+
+using namespace mpiric::tune;
+
+namespace {
+
+constexpr std::string_view example = "mpiric-policy 1\n"
+                                     "mpi openmpi 5.0.11\n"
+                                     "# collective ranks nodes per-node order place from to candidate\n"
+                                     "choose allreduce 8 4 2 block * 0 2048 library\n"
+                                     "choose allreduce 8 4 2 block 9f3ab2c4d5e6f708 2048 * own:hierarchical leaders=2\n"
+                                     "choose allreduce 8 4 2 * * 2048 * library:ring\n"
+                                     "choose iallreduce 8 4 2 * * 2048 * library:ring\n"
+                                     "choose bcast 5-12 2-* * * * 65536 * library:pipeline segment=65536\n";
+
+constexpr Shape eight{8, 4, 2, Order::block, 1};
+
+void the_first_line_that_matches_decides() {
+    uint32_t line = 0;
+    const auto policy = read_policy(example, line);
+    CHECK(policy && policy->implementation == "openmpi" && policy->major == 5 && policy->rules.size() == 4);
+    if (!policy)
+        return;
+    const auto low = look_up(*policy, Collective::allreduce, eight, 0, 1);
+    CHECK(low.size() == 1 && low[0].rule && low[0].rule->candidate == "library");
+    const auto across = look_up(*policy, Collective::allreduce, eight, 1024, 4096);
+    CHECK(across.size() == 2 && across[0].to == 2048 && across[1].rule->candidate == "library:ring");
+    Shape placed = eight;
+    placed.place = 0x9f3ab2c4d5e6f708;
+    CHECK(look_up(*policy, Collective::allreduce, placed, 4096, 8192)[0].rule->candidate == "own:hierarchical leaders=2");
+    const auto uncovered = look_up(*policy, Collective::bcast, eight, 32768, 131072);
+    CHECK(uncovered.size() == 2 && !uncovered[0].rule && uncovered[1].rule);
+    CHECK(!look_up(*policy, Collective::bcast, {4, 4, 1, Order::block, 1}, 65536, 131072)[0].rule);
+    CHECK(!look_up(*policy, Collective::scatter, eight, 0, UINT64_MAX)[0].rule);
+}
+
+void a_bad_line_is_named() {
+    const std::string head = "mpiric-policy 1\nmpi mpich 5.0.2\n";
+    for (const char* bad : {"choose allreduce", "pick allreduce * * * * * 0 * library",
+                            "choose allreduce 5-4 * * * * 0 * library", "choose allreduce * * * round * 0 * library",
+                            "choose allreduce * * * * 12 0 * library", "choose allreduce * * * * * 8 8 library",
+                            "choose allreduce * * * * * 0 * Library:ring", "choose allreduce * * * * * 0 * own:",
+                            "choose allreduce * * * * * 0 * own:ring radix", "choose allreduce * * * * * -1 * library"}) {
+        uint32_t line = 0;
+        CHECK(!read_policy(head + "\n# a comment\n" + bad + "\n", line) && line == 5);
+    }
+    uint32_t line = 0;
+    CHECK(!read_policy("mpiric-policy 2\nmpi mpich 5\n", line) && line == 1);
+    CHECK(!read_policy("", line));
+    CHECK(!read_policy(head + std::string(600, '#') + "\n", line) && line == 3);
+}
+
+void libraries_are_recognised_by_what_they_say() {
+    CHECK(library_of("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4").version_text() == "4.1.4");
+    CHECK(library_of("MPICH Version:\t5.0.2\nMPICH Release date: ...").implementation == "mpich");
+    CHECK(library_of("Intel(R) MPI Library 2021.19 for Linux* OS").version_text() == "2021.19");
+    CHECK(library_of("something else").implementation.empty());
+}
+
+void candidates_are_those_of_the_version() {
+    const Library old{"mpich", {4, 0, 2}}, fresh{"mpich", {5, 0, 2}};
+    Catalogue of_old(old), of_fresh(fresh);
+    CHECK(of_old.find(Collective::allreduce, "library:ring") < 0);
+    CHECK(of_fresh.find(Collective::allreduce, "library:ring") > 0);
+    CHECK(of_fresh.of(Collective::allreduce)[0] == uint32_t(of_fresh.find(Collective::allreduce, "library")));
+    CHECK(of_fresh.find(Collective::allreduce, "library:no_such") < 0);
+}
+
+void a_policy_may_combine_parameters_that_are_known() {
+    Catalogue catalogue(Library{"openmpi", {5, 0, 11}});
+    const int32_t both = catalogue.find(Collective::bcast, "library:chain fanout=3 segment=12345");
+    CHECK(both > 0);
+    if (both > 0) {
+        const Candidate& candidate = catalogue[uint32_t(both)];
+        CHECK(candidate.writes.size() == 5 && candidate.writes.back().value == "12345" && !candidate.worth_trying);
+    }
+    CHECK(catalogue.find(Collective::bcast, "library:chain fanout=3 segment=12345") == both);
+    CHECK(catalogue.find(Collective::bcast, "library:chain depth=3") < 0);
+    CHECK(catalogue.find(Collective::bcast, "library:chain fanout=many") < 0);
+}
+
+void shapes_are_as_the_format_says() {
+    std::array<uint32_t, 8> labels = {70, 70, 10, 10, 30, 30, 20, 20};
+    CHECK(number_nodes(labels) == 4 && labels[2] == 1 && labels[7] == 3);
+    const Nodes nodes{labels, 4};
+    const std::array<int32_t, 8> all = {0, 1, 2, 3, 4, 5, 6, 7}, round = {0, 2, 4, 6, 1, 3, 5, 7};
+    const std::array<int32_t, 3> some = {0, 2, 1};
+    const Shape world = shape_of(all, nodes);
+    CHECK(world.ranks == 8 && world.nodes == 4 && world.ranks_per_node == 2 && world.order == Order::block);
+    CHECK(shape_of(round, nodes).order == Order::cyclic);
+    CHECK(shape_of(some, nodes).order == Order::mixed);
+    CHECK(world.place != shape_of(round, nodes).place && identity_of(all) != identity_of(round));
+    uint64_t hash = hash_number(hash_number(hash_basis, 8), 4);
+    for (const uint32_t node : {0u, 1u, 0u})
+        hash = hash_number(hash, node);
+    CHECK(shape_of(some, nodes).place == hash);
+}
+
+void size_classes_cover_all_sizes() {
+    for (uint32_t size_class = 0; size_class + 1 < class_count; ++size_class)
+        CHECK(class_end(size_class) == class_begin(size_class + 1) && class_of(class_begin(size_class)) == size_class);
+    CHECK(class_of(UINT64_MAX) == class_count - 1);
+}
+
+}  // namespace
+
+int main() {
+    the_first_line_that_matches_decides();
+    a_bad_line_is_named();
+    libraries_are_recognised_by_what_they_say();
+    candidates_are_those_of_the_version();
+    a_policy_may_combine_parameters_that_are_known();
+    shapes_are_as_the_format_says();
+    size_classes_cover_all_sizes();
+    return failures != 0;
+}

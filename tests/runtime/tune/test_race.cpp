@@ -1,0 +1,164 @@
+// The race and the learner with times from a model: they find what is faster, and prefer the library otherwise.
+#include "check.hpp"
+#include "tune/learner.hpp"
+
+#include <cmath>
+#include <random>
+
+using namespace mpiric::tune;
+
+namespace {
+
+/// Times of candidates: a centre each, noise of a log-normal law, now and then a call that the scheduler hits.
+struct Machine {
+    std::vector<double> centres;
+    double spread = 0.05;
+    double hit_once_in = 20;
+    std::mt19937 random{1};
+
+    double time(uint32_t candidate) {
+        std::lognormal_distribution<double> noise(0, spread);
+        std::uniform_real_distribution<double> even(0, hit_once_in);
+        return centres[candidate] * noise(random) + (even(random) < 1 ? 4e-3 : 0);
+    }
+};
+
+uint32_t run(Race& race, Machine& machine, int most = 100'000) {
+    for (int turn = 0; turn < most && !race.settled(); ++turn)
+        race.took(machine.time(race.next()));
+    CHECK(race.settled());
+    return race.choice();
+}
+
+constexpr int32_t none = Race::no_parent;
+
+void clear_winner_is_chosen() {
+    for (uint32_t seed = 1; seed <= 50; ++seed) {
+        Race race(std::vector<int32_t>{none, none, none, none});
+        Machine machine{{1e-3, 2e-3, 0.6e-3, 0.9e-3}};
+        machine.random.seed(seed);
+        CHECK(run(race, machine) == 2);
+        CHECK(race.confidence() > 0.95);
+    }
+}
+
+void equals_leave_the_library_nearly_always() {
+    int others = 0;
+    for (uint32_t seed = 1; seed <= 200; ++seed) {
+        Race race(std::vector<int32_t>(12, none));
+        Machine machine{std::vector<double>(12, 1e-3)};
+        machine.random.seed(seed);
+        others += run(race, machine) != 0;
+    }
+    CHECK(others <= 4);
+}
+
+void what_is_slower_is_not_chosen() {
+    int chosen = 0;
+    for (uint32_t seed = 1; seed <= 100; ++seed) {
+        Race race(std::vector<int32_t>(8, none));
+        Machine machine{{1e-3, 1.1e-3, 1.1e-3, 1.2e-3, 1.3e-3, 1.1e-3, 5e-3, 1.05e-3}};
+        machine.spread = 0.1;
+        machine.random.seed(seed);
+        chosen += run(race, machine) != 0;
+    }
+    CHECK(chosen == 0);
+}
+
+void variants_run_only_after_their_parent_has_won() {
+    Race race(std::vector<int32_t>{none, none, 1, 1, none, 4});
+    Machine machine{{1e-3, 0.7e-3, 0.4e-3, 0.8e-3, 2e-3, 0.1e-3}};
+    CHECK(run(race, machine) == 2);
+    CHECK(race.tries(5).times.empty());
+}
+
+void the_hopeless_get_two_calls() {
+    Race race(std::vector<int32_t>{none, none});
+    int tries = 0;
+    for (int turn = 0; turn < 1000 && !race.settled(); ++turn) {
+        tries += race.next() == 1;
+        race.took(race.next() == 1 ? 1.0 : 1e-5);
+    }
+    CHECK(race.settled() && race.choice() == 0 && tries == 2);
+}
+
+void short_calls_are_timed_several_in_a_row() {
+    Race race(std::vector<int32_t>{none, none});
+    while (race.calls() == 1 && !race.settled())
+        race.took(1e-6);
+    CHECK(race.calls() == 16);
+}
+
+/// Plays a program that does nothing but call; returns the seconds lost against the library.
+double play(Learner& learner, Machine& machine, int calls, double& all) {
+    double lost = 0, block = 0;
+    for (int call = 0; call < calls; ++call) {
+        const Step step = learner.next();
+        const double seconds = machine.time(step.candidate);
+        all += seconds;
+        lost += std::max(0.0, machine.centres[step.candidate] - machine.centres[0]);
+        if (step.measured)
+            block += seconds;
+        if (step.ends_block) {
+            learner.took({uint64_t(block * 1e9), 0, 0});
+            block = 0;
+        }
+    }
+    return lost;
+}
+
+void learning_loses_no_more_than_it_may() {
+    const std::vector<int32_t> parents(6, none);
+    const auto machine = [] { return Machine{{1e-4, 2.5e-4, 2.5e-4, 2e-4, 2e-4, 2e-4}, 0.02, 1e9}; };
+    double all = 0;
+    Learner bound(parents, 0.01);
+    Machine first = machine();
+    CHECK(play(bound, first, 100'000, all) < 0.012 * all);
+    Learner free(parents, 0);
+    Machine second = machine();
+    play(free, second, 3'000, all = 0);
+    CHECK(free.settled() && free.learning_calls() < 3'000);
+}
+
+void calls_with_work_between_them_are_begun_together() {
+    const std::vector<int32_t> parents(2, none);
+    Learner learner(parents, 0);
+    bool alone = false;
+    for (int call = 0; call < 100 && !alone; ++call) {
+        const Step step = learner.next();
+        alone = step.alone;
+        if (step.ends_block)
+            learner.took({1000, 100'000, 0});
+    }
+    CHECK(alone);
+}
+
+void ranks_stay_in_step() {
+    const std::vector<int32_t> parents{none, none, 1, none};
+    Learner one(parents, 0.05), other(parents, 0.05);
+    Machine machine{{1e-4, 0.9e-4, 0.8e-4, 1.2e-4}};
+    for (int call = 0; call < 20'000; ++call) {
+        const Step here = one.next(), there = other.next();
+        CHECK(here.candidate == there.candidate && here.ends_block == there.ends_block && here.alone == there.alone);
+        if (!here.ends_block)
+            continue;
+        const Agreed agreed{uint64_t(machine.time(here.candidate) * 1e9), 0, 500};
+        one.took(agreed);
+        other.took(agreed);
+    }
+}
+
+}  // namespace
+
+int main() {
+    clear_winner_is_chosen();
+    equals_leave_the_library_nearly_always();
+    what_is_slower_is_not_chosen();
+    variants_run_only_after_their_parent_has_won();
+    the_hopeless_get_two_calls();
+    short_calls_are_timed_several_in_a_row();
+    learning_loses_no_more_than_it_may();
+    calls_with_work_between_them_are_begun_together();
+    ranks_stay_in_step();
+    return failures != 0;
+}

@@ -1,4 +1,4 @@
-"""Collectives answered by the tuner, in real programs: right whatever it chooses, agreed, and replayed from a policy."""
+"""Collectives answered by the tuner in real programs: right whatever it chooses, and replayed."""
 
 import json
 import subprocess
@@ -11,7 +11,10 @@ PROGRAM = Path(__file__).parent / "runtime_programs/collectives.c"
 NATIVE = ROOT / "src/mpiric/_native"
 # Another device's collectives in shared memory spin, which ranks without a core of their own do not survive.
 BEARABLE = {
-    "mpich": {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir" for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")},
+    "mpich": {
+        f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
+        for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
+    },
     "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
 }
 FAMILIES = [
@@ -39,7 +42,10 @@ def run(environment, tmp_path):
             "mpich": [word for name, value in given.items() for word in ("-genv", name, value)],
             "openmpi": [word for name, value in given.items() for word in ("-x", f"{name}={value}")],
         }[family]
-        launcher = {"mpich": ["mpiexec.mpich"], "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"]}
+        launcher = {
+            "mpich": ["mpiexec.mpich"],
+            "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"],
+        }
         return subprocess.run(
             [*launcher[family], "-n", str(ranks), *flags, str(program), *arguments],
             env=environment,
@@ -87,4 +93,5 @@ def test_a_policy_is_obeyed_and_a_broken_one_is_named(run, family, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
     policy.write_text(f"{head}choose allreduce twice\n", encoding="utf-8")
     done = run(family, 2, "1", MPIRIC_COLLECTIVES="policy", MPIRIC_POLICY=str(policy))
-    assert done.stdout == "right\n" and "line 3" in done.stderr
+    assert done.stdout == "right\n"
+    assert "line 3" in done.stderr

@@ -90,9 +90,12 @@ Library library_of(std::string_view text) {
     struct Known {
         std::string_view implementation, sign;
     };
-    constexpr Known known[] = {{"openmpi", "Open MPI v"},          {"intelmpi", "Intel(R) MPI Library "},
-                               {"craympich", "CRAY MPICH version "}, {"mvapich", "MVAPICH Version"},
-                               {"mvapich", "MVAPICH2 Version"},      {"mpich", "MPICH Version"}};
+    constexpr Known known[] = {{"openmpi", "Open MPI v"},
+                               {"intelmpi", "Intel(R) MPI Library "},
+                               {"craympich", "CRAY MPICH version "},
+                               {"mvapich", "MVAPICH Version"},
+                               {"mvapich", "MVAPICH2 Version"},
+                               {"mpich", "MPICH Version"}};
     for (const Known& one : known) {
         const size_t at = text.find(one.sign);
         if (at == std::string_view::npos)
@@ -108,7 +111,8 @@ Scope scope_of(std::string_view implementation) noexcept {
     return implementation == "openmpi" ? Scope::communicator : Scope::process;
 }
 
-Catalogue::Catalogue(const Library& library) : implementation_(library.implementation), version_(library.version) {
+Catalogue::Catalogue(const Library& library)
+    : implementation_(library.implementation), version_(library.version) {
     for (uint32_t at = 0; at < collective_count; ++at)
         candidates_.push_back({Collective(at), Kind::library, "library", {}});
     for (const Algorithm& algorithm : algorithms) {
@@ -147,10 +151,11 @@ int32_t Catalogue::find(Collective collective, std::string_view name) {
     const int32_t parent = rest.empty() ? -1 : find(collective, base);
     if (parent < 0 || candidates_[size_t(parent)].kind != Kind::switched)
         return -1;
-    const auto algorithm = std::find_if(std::begin(algorithms), std::end(algorithms), [&](const Algorithm& one) {
-        return one.collective == name_of(collective) && has(one, implementation_, version_) &&
-               one.name == base.substr(switched.size());
-    });
+    const auto algorithm =
+        std::find_if(std::begin(algorithms), std::end(algorithms), [&](const Algorithm& one) {
+            return one.collective == name_of(collective) && has(one, implementation_, version_) &&
+                   one.name == base.substr(switched.size());
+        });
     Candidate variant = candidates_[size_t(parent)];
     variant.name = name;
     variant.parent = parent;

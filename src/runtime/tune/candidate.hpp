@@ -27,7 +27,7 @@ struct Candidate {
     Kind kind = Kind::library;
     std::string name;  ///< as in policies
     std::vector<Write> writes;
-    int32_t parent = -1;  ///< index of the candidate of which this is a variant
+    int32_t parent = -1;       ///< index of the candidate of which this is a variant
     bool worth_trying = true;  ///< false: only a policy asks for it
 };
 
@@ -58,8 +58,8 @@ class Catalogue {
     /// Takes out what does not satisfy; indices change.
     template <class Usable> void keep(Usable&& usable);
 
-    /// Index of the candidate of that name, made from its parameters when it is not there yet; -1 when there is no
-    /// such algorithm.
+    /// Index of the candidate of that name, made from its parameters when it is not there yet; -1 when there
+    /// is no such algorithm.
     int32_t find(Collective collective, std::string_view name);
 
     const Candidate& operator[](uint32_t at) const noexcept { return candidates_[at]; }

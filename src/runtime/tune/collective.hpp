@@ -29,9 +29,10 @@ enum class Collective : uint8_t {
 };
 
 inline constexpr std::string_view collective_names[] = {
-    "allreduce", "bcast",     "reduce",  "barrier", "allgather", "allgatherv",     "alltoall",
-    "alltoallv", "alltoallw", "gather",  "gatherv", "scatter",   "scatterv",       "reduce_scatter",
-    "reduce_scatter_block",   "scan",    "exscan"};
+    "allreduce",  "bcast",    "reduce",    "barrier",        "allgather",
+    "allgatherv", "alltoall", "alltoallv", "alltoallw",      "gather",
+    "gatherv",    "scatter",  "scatterv",  "reduce_scatter", "reduce_scatter_block",
+    "scan",       "exscan"};
 inline constexpr uint32_t collective_count = uint32_t(Collective::count);
 static_assert(std::size(collective_names) == collective_count);
 

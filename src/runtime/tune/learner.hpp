@@ -1,7 +1,7 @@
 // One key being learnt: which candidate serves its next call, and what is to be measured.
 //
-// Ranks stay in step because everything here follows from the number of calls and from what they agreed on: times are the
-// largest over the ranks.
+// Ranks stay in step because everything here follows from the number of calls and from what they agreed on:
+// times are the largest over the ranks.
 #pragma once
 
 #include "tune/race.hpp"
@@ -51,9 +51,9 @@ class Learner {
     Race race_;
     double learn_at_most_;
     uint64_t calls_ = 0, learning_calls_ = 0, rest_ = warm_up_calls;
-    uint32_t left_ = 0;     ///< calls of the block under way
+    uint32_t left_ = 0;  ///< calls of the block under way
     uint32_t length_ = 0;
-    bool looked_ = false;   ///< how the program calls is known
+    bool looked_ = false;  ///< how the program calls is known
     bool alone_ = false;
     double total_ = 0, lost_ = 0;
 };

@@ -62,7 +62,8 @@ bool is_word(std::string_view text, bool number_too) {
     const auto digit = [](char one) { return one >= '0' && one <= '9'; };
     if (text.empty() || !(letter(text[0]) || (number_too && digit(text[0]))))
         return false;
-    return std::all_of(text.begin(), text.end(), [&](char one) { return letter(one) || digit(one) || one == '_'; });
+    return std::all_of(text.begin(), text.end(),
+                       [&](char one) { return letter(one) || digit(one) || one == '_'; });
 }
 
 bool is_candidate(std::string_view name) {
@@ -88,7 +89,8 @@ bool read_choice(const std::vector<std::string_view>& fields, Rule& rule, bool& 
     if (!read_range(fields[2], rule.ranks) || !read_range(fields[3], rule.nodes) ||
         !read_range(fields[4], rule.ranks_per_node) || !read_order(fields[5], rule.order) ||
         !read_place(fields[6], rule.place) || !read_number(fields[7], rule.from) ||
-        !(fields[8] == "*" || read_number(fields[8], rule.to)) || rule.from >= rule.to || !is_candidate(fields[9]))
+        !(fields[8] == "*" || read_number(fields[8], rule.to)) || rule.from >= rule.to ||
+        !is_candidate(fields[9]))
         return false;
     rule.candidate = fields[9];
     for (size_t at = 10; at < fields.size(); ++at) {
@@ -151,7 +153,8 @@ std::optional<Policy> read_policy(std::string_view text, uint32_t& bad_line) {
     return policy;
 }
 
-std::vector<Covered> look_up(const Policy& policy, Collective collective, const Shape& shape, uint64_t from, uint64_t to) {
+std::vector<Covered> look_up(const Policy& policy, Collective collective, const Shape& shape, uint64_t from,
+                             uint64_t to) {
     std::vector<const Rule*> rules;
     std::vector<uint64_t> cuts{from, to};
     for (const Rule& rule : policy.rules) {

@@ -41,12 +41,13 @@ struct Covered {
     const Rule* rule;  ///< null: no line of the policy
 };
 
-/// Reads a whole file. On a line that is not right returns nothing and sets `bad_line`, counted from 1. Lines about
-/// collectives that are not known here (other forms) are passed over.
+/// Reads a whole file. On a line that is not right returns nothing and sets `bad_line`, counted from 1. Lines
+/// about collectives that are not known here (other forms) are passed over.
 std::optional<Policy> read_policy(std::string_view text, uint32_t& bad_line);
 
-/// What the policy says about the sizes [from, to) of a collective on a communicator of this shape: stretches in
-/// rising order without gaps. The first line that matches a size decides it.
-std::vector<Covered> look_up(const Policy& policy, Collective collective, const Shape& shape, uint64_t from, uint64_t to);
+/// What the policy says about the sizes [from, to) of a collective on a communicator of this shape: stretches
+/// in rising order without gaps. The first line that matches a size decides it.
+std::vector<Covered> look_up(const Policy& policy, Collective collective, const Shape& shape, uint64_t from,
+                             uint64_t to);
 
 }  // namespace mpiric::tune

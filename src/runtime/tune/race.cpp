@@ -6,9 +6,10 @@
 namespace mpiric::tune {
 namespace {
 
-constexpr uint32_t trial_rounds = 2;      // the first calls set up connections and memory: nothing is judged by them alone
-constexpr double hopeless = 3;            // times the library's own in each of them
-constexpr uint32_t first_judged = 4;      // rounds
+constexpr uint32_t trial_rounds =
+    2;  // the first calls set up connections and memory: nothing is judged by them alone
+constexpr double hopeless = 3;        // times the library's own in each of them
+constexpr uint32_t first_judged = 4;  // rounds
 constexpr uint32_t most_race_rounds = 14;
 constexpr uint32_t duel_look = 4, least_duel_rounds = 8, most_duel_rounds = 32;
 constexpr double race_sigmas = 2.5, duel_sigmas = 2.8;
@@ -46,8 +47,8 @@ double normal_below(double sigmas) { return 0.5 * std::erfc(-sigmas / std::sqrt(
 }  // namespace
 
 Race::Race(std::span<const int32_t> parents)
-    : parents_(parents.begin(), parents.end()), tries_(parents.size()), now_(parents.size()), logs_(parents.size()),
-      best_of_trial_(parents.size(), HUGE_VAL) {
+    : parents_(parents.begin(), parents.end()), tries_(parents.size()), now_(parents.size()),
+      logs_(parents.size()), best_of_trial_(parents.size(), HUGE_VAL) {
     std::vector<uint32_t> runners;
     for (uint32_t candidate = 0; candidate < parents.size(); ++candidate)
         if (parents[candidate] == no_parent)

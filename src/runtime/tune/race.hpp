@@ -1,11 +1,12 @@
 // Which of several candidates is fastest, the first of them being what the library does by itself.
 //
-// Successive elimination (Even-Dar, Mannor, Mansour, JMLR 7, 2006) over rounds. In each round every candidate that is left
-// is timed once, in changing order, and judged by the logarithm of its time over that of the others in the same
-// round: what slows a whole round down falls out. Centres are medians, spreads are median deviations, so that a
-// few calls hit by the scheduler decide nothing. The winner then meets the library's own in fresh rounds, because the
-// best of many is flattered by having been picked; it is chosen only when those show it faster by more than
-// `least_gain`. What is fed in must be equal on all ranks, then so is everything here.
+// Successive elimination (Even-Dar, Mannor, Mansour, JMLR 7, 2006) over rounds. In each round every candidate
+// that is left is timed once, in changing order, and judged by the logarithm of its time over that of the
+// others in the same round: what slows a whole round down falls out. Centres are medians, spreads are median
+// deviations, so that a few calls hit by the scheduler decide nothing. The winner then meets the library's
+// own in fresh rounds, because the best of many is flattered by having been picked; it is chosen only when
+// those show it faster by more than `least_gain`. What is fed in must be equal on all ranks, then so is
+// everything here.
 #pragma once
 
 #include <cstdint>
@@ -63,10 +64,11 @@ class Race {
     Phase phase_ = Phase::trial;
     std::vector<int32_t> parents_;
     std::vector<Tries> tries_;
-    std::vector<uint32_t> runners_;              ///< still in, the library's own first
-    std::vector<uint32_t> order_;                ///< of this round
-    std::vector<double> now_;                    ///< times of this round, by candidate
-    std::vector<std::vector<double>> logs_;      ///< by candidate: logarithms of times, one for each round of this phase
+    std::vector<uint32_t> runners_;  ///< still in, the library's own first
+    std::vector<uint32_t> order_;    ///< of this round
+    std::vector<double> now_;        ///< times of this round, by candidate
+    std::vector<std::vector<double>>
+        logs_;  ///< by candidate: logarithms of times, one for each round of this phase
     std::vector<double> best_of_trial_;
     uint32_t turn_ = 0, round_ = 0, calls_ = 1, choice_ = 0;
     double confidence_ = 0;

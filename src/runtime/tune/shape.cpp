@@ -43,11 +43,12 @@ Shape shape_of(std::span<const int32_t> members, const Nodes& nodes) {
     }
     Shape shape;
     shape.ranks = uint32_t(members.size());
-    shape.nodes = uint32_t(std::count_if(ranks_on.begin(), ranks_on.end(), [](uint32_t ranks) { return ranks > 0; }));
+    shape.nodes =
+        uint32_t(std::count_if(ranks_on.begin(), ranks_on.end(), [](uint32_t ranks) { return ranks > 0; }));
     shape.ranks_per_node = ranks_on.empty() ? 0 : *std::max_element(ranks_on.begin(), ranks_on.end());
-    shape.order = is_block(node, shape.nodes)                            ? Order::block
+    shape.order = is_block(node, shape.nodes)                          ? Order::block
                   : is_cyclic(node, shape.nodes, shape.ranks_per_node) ? Order::cyclic
-                                                                         : Order::mixed;
+                                                                       : Order::mixed;
     shape.place = hash;
     return shape;
 }

@@ -26,8 +26,8 @@ struct Nodes {
     uint32_t count = 0;
 };
 
-/// Numbers nodes in the order in which they first appear. `labels` holds any number that tells nodes apart, for each
-/// world rank, and is replaced by the numbers; returns how many there are.
+/// Numbers nodes in the order in which they first appear. `labels` holds any number that tells nodes apart,
+/// for each world rank, and is replaced by the numbers; returns how many there are.
 uint32_t number_nodes(std::span<uint32_t> labels);
 
 /// Shape of the communicator whose rank r is world rank `members[r]`.

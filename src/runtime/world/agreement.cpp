@@ -9,7 +9,7 @@ namespace {
 constexpr int tag = 2;
 constexpr size_t most_values = 64;
 constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
-constexpr int most_circles = 512;          // MPICH has room for some 2000 communicators, and the program comes first
+constexpr int most_circles = 512;  // MPICH has room for some 2000 communicators, and the program comes first
 
 constinit int circles = 0;
 
@@ -58,8 +58,8 @@ bool agree_on_largest(const Circle& circle, std::span<uint64_t> values) noexcept
     for (int step = 1; step < circle.size; step *= 2) {
         const int to = (circle.rank + step) % circle.size;
         const int from = (circle.rank - step + circle.size) % circle.size;
-        if (library.Sendrecv(values.data(), bytes, handles.byte, to, tag, theirs.data(), bytes, handles.byte, from, tag,
-                             circle.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        if (library.Sendrecv(values.data(), bytes, handles.byte, to, tag, theirs.data(), bytes, handles.byte,
+                             from, tag, circle.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         for (size_t at = 0; at < values.size(); ++at)
             values[at] = std::max(values[at], theirs[at]);

@@ -1,5 +1,5 @@
-// Ranks talking among themselves: communicators of our own, and agreement by point-to-point messages, so that it depends on
-// none of the collectives that are being judged.
+// Ranks talking among themselves: communicators of our own, and agreement by point-to-point messages, so that
+// it depends on none of the collectives that are being judged.
 #pragma once
 
 #include "world/library.hpp"
@@ -10,19 +10,20 @@
 
 namespace mpiric::world {
 
-/// Ranks of a communicator that is ours alone: nobody else's messages or callbacks are in it, and errors are returned.
+/// Ranks of a communicator that is ours alone: nobody else's messages or callbacks are in it, and errors are
+/// returned.
 struct Circle {
     MPI_Comm comm{};
     int rank = 0, size = 0;
 };
 
-/// Collective over `of`, which may be the program's; no attribute is copied and none of its callbacks runs. False on every
-/// rank when any could not.
+/// Collective over `of`, which may be the program's; no attribute is copied and none of its callbacks runs.
+/// False on every rank when any could not.
 bool make_circle(MPI_Comm of, Circle& circle) noexcept;
 void free_circle(Circle& circle) noexcept;
 
-/// Every value becomes the largest over the ranks. Dissemination (Hensgen, Finkel, Manber 1988): as many rounds
-/// as the size has binary digits. Nobody returns before all have come.
+/// Every value becomes the largest over the ranks. Dissemination (Hensgen, Finkel, Manber 1988): as many
+/// rounds as the size has binary digits. Nobody returns before all have come.
 bool agree_on_largest(const Circle& circle, std::span<uint64_t> values) noexcept;
 
 /// Bytes of rank 0 to all, down a binomial tree.

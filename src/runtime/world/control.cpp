@@ -23,8 +23,8 @@ const std::unordered_map<std::string, int>& variables() {
         for (int at = 0; at < count; ++at) {
             char name[512] = "";
             int length = sizeof name, verbosity = 0, bind = 0, scope = 0;
-            if (library.T_cvar_get_info(at, name, &length, &verbosity, nullptr, nullptr, nullptr, nullptr, &bind,
-                                        &scope) == MPI_SUCCESS)
+            if (library.T_cvar_get_info(at, name, &length, &verbosity, nullptr, nullptr, nullptr, nullptr,
+                                        &bind, &scope) == MPI_SUCCESS)
                 names.emplace(name, at);
         }
         return names;
@@ -41,9 +41,12 @@ bool read_number(std::string_view text, long& number) noexcept {
 
 int described_value(const char* description, const char* name) noexcept {
     const std::string_view text = description, wanted = name;
-    const auto part_of_name = [](char one) { return std::isalnum(static_cast<unsigned char>(one)) || one == '_'; };
+    const auto part_of_name = [](char one) {
+        return std::isalnum(static_cast<unsigned char>(one)) || one == '_';
+    };
     int glued = -1, number = 0;
-    for (size_t at = text.find(" - "); at != std::string_view::npos; at = text.find(" - ", at + 3), ++number) {
+    for (size_t at = text.find(" - "); at != std::string_view::npos;
+         at = text.find(" - ", at + 3), ++number) {
         const std::string_view before = text.substr(0, text.find_last_not_of(' ', at) + 1);
         if (!before.ends_with(wanted))
             continue;
@@ -82,8 +85,8 @@ bool Setting::open(const std::string& variable, const std::string& value) noexce
     int length = sizeof description, verbosity = 0, bind = 0, scope = 0, bytes = 0;
     MPI_Datatype type{};
     description[0] = 0;
-    if (library.T_cvar_get_info(known->second, nullptr, nullptr, &verbosity, &type, nullptr, description, &length, &bind,
-                                &scope) != MPI_SUCCESS ||
+    if (library.T_cvar_get_info(known->second, nullptr, nullptr, &verbosity, &type, nullptr, description,
+                                &length, &bind, &scope) != MPI_SUCCESS ||
         library.T_cvar_handle_alloc(known->second, nullptr, &handle_, &count_) != MPI_SUCCESS ||
         library.Type_size(type, &bytes) != MPI_SUCCESS)
         return false;

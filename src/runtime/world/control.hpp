@@ -40,8 +40,8 @@ class Settings {
     std::vector<Setting> settings_;
 };
 
-/// Number of an algorithm in MPICH's description of a variable that selects one, whose values count from 0 in the
-/// order in which they are described as `name - what it does`; -1 when it is not there.
+/// Number of an algorithm in MPICH's description of a variable that selects one, whose values count from 0 in
+/// the order in which they are described as `name - what it does`; -1 when it is not there.
 int described_value(const char* description, const char* name) noexcept;
 
 }  // namespace mpiric::world

@@ -159,7 +159,8 @@ bool may_learn(const Tuning& all, const Knowledge& known, tune::Collective colle
 /// Index of what a policy names; `library` when it is not to be had here.
 int32_t chosen(Tuning& all, tune::Collective collective, const std::string& name) {
     const int32_t candidate = all.catalogue.find(collective, name);
-    if (candidate < 0 || all.catalogue[uint32_t(candidate)].kind == Kind::library || !all.usable[uint32_t(candidate)])
+    if (candidate < 0 || all.catalogue[uint32_t(candidate)].kind == Kind::library ||
+        !all.usable[uint32_t(candidate)])
         return Entry::library;
     const coll::Algorithm* own = all.algorithms[uint32_t(candidate)];
     if (all.rules.reproducible && tune::reduces(collective) && !(own && own->order == coll::Order::fixed))
@@ -198,8 +199,8 @@ void begin_learning(Space& space, Lesson& lesson, const Ask& ask) {
     lesson.learner = std::make_unique<tune::Learner>(parents, all.rules.learn_at_most);
 }
 
-/// Whether other ranks may describe the same data by another type and count: algorithms that cut messages into pieces
-/// of so many elements do not bear that.
+/// Whether other ranks may describe the same data by another type and count: algorithms that cut messages
+/// into pieces of so many elements do not bear that.
 bool is_composed(const Ask& ask) noexcept {
     constexpr uint64_t largest_predefined = 32;  // bytes
     if (tune::reduces(ask.collective) || ask.bytes == 0)
@@ -236,7 +237,8 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
     lesson.last_end_ns = end;
     if (!step.ends_block)
         return code;
-    std::array<uint64_t, 4> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns, lesson.composed};
+    std::array<uint64_t, 4> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns,
+                                      lesson.composed};
     world::agree_on_largest(space.circle, agreed);
     learner.took({agreed[0], agreed[1], agreed[2]});
     lesson.inside_ns = lesson.between_ns = lesson.last_end_ns = 0;
@@ -245,7 +247,8 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
         conclude(entry, lesson, Entry::library);
     else if (learner.settled())
         conclude(entry, lesson,
-                 learner.race().choice() == 0 ? Entry::library : int32_t(lesson.candidates[learner.race().choice()]));
+                 learner.race().choice() == 0 ? Entry::library
+                                              : int32_t(lesson.candidates[learner.race().choice()]));
     return code;
 }
 

@@ -28,8 +28,8 @@ template <class Count> uint64_t sum_of(const Count counts[], const Space& space)
     return sum;
 }
 
-/// Sizes of a call: what policies speak of, what our algorithms speak of, and elements for reductions. A call that
-/// nothing is known of, or that moves nothing, is `left` to the library.
+/// Sizes of a call: what policies speak of, what our algorithms speak of, and elements for reductions. A call
+/// that nothing is known of, or that moves nothing, is `left` to the library.
 struct Extent {
     uint64_t bytes = 0, all_bytes = 0, count = 0;
     MPI_Datatype type{};
@@ -48,11 +48,15 @@ template <class Count> Extent reduction(MPI_Datatype type, Count count, MPI_Op o
 constexpr Extent unsized{};
 
 /// The body of all: a look at the table, and on to the library or to the tuner.
-template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward, class Fill>
-[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure&& measure, Onward&& onward, Fill&& fill) {
+template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward,
+          class Fill>
+[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure&& measure, Onward&& onward,
+                                            Fill&& fill) {
     const Behind& there = untuned[uint32_t(function)];
     const auto next = [&](bool to_library, MPI_Comm on) {
-        return onward(reinterpret_cast<Pointer>(to_library || name == Name::profiling ? there.library : there.next), on);
+        return onward(
+            reinterpret_cast<Pointer>(to_library || name == Name::profiling ? there.library : there.next),
+            on);
     };
     if (thread.answering) [[unlikely]]
         return next(false, comm);
@@ -70,11 +74,20 @@ template <Function function, Name name, Collective collective, class Pointer, cl
         decltype(next)& onward;
         Fill& fill;
     } both{next, fill};
-    const Ask ask{collective, comm, extent.bytes, extent.all_bytes, extent.count, extent.type, extent.op, root, &both,
-                  [](const void* arguments, bool to_library, MPI_Comm on) {
-                      return static_cast<const Both*>(arguments)->onward(to_library, on);
-                  },
-                  [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
+    const Ask ask{
+        collective,
+        comm,
+        extent.bytes,
+        extent.all_bytes,
+        extent.count,
+        extent.type,
+        extent.op,
+        root,
+        &both,
+        [](const void* arguments, bool to_library, MPI_Comm on) {
+            return static_cast<const Both*>(arguments)->onward(to_library, on);
+        },
+        [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
     return answer(*space, entry, ask);
 }
 
@@ -84,7 +97,8 @@ int allreduce(const void* send, void* receive, Count count, MPI_Datatype type, M
         comm, 0, [&](const Space&) { return reduction(type, count, op); },
         [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on); },
         [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type, call.op = op;
+            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type,
+            call.op = op;
         });
 }
 
@@ -94,12 +108,14 @@ int scan(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op
         comm, 0, [&](const Space&) { return reduction(type, count, op); },
         [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on); },
         [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type, call.op = op;
+            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type,
+            call.op = op;
         });
 }
 
 template <Function function, Name name, class Count>
-int reduce(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+int reduce(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm) {
     return tune_call<function, name, Collective::reduce, decltype(&reduce<function, name, Count>)>(
         comm, root, [&](const Space&) { return reduction(type, count, op); },
         [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on); },
@@ -142,9 +158,10 @@ int exchange(const void* send, Count send_count, MPI_Datatype send_type, void* r
 }
 
 template <Function function, Name name, class Count, class Place>
-int allgatherv(const void* send, Count send_count, MPI_Datatype send_type, void* receive, const Count counts[],
-               const Place places[], MPI_Datatype type, MPI_Comm comm) {
-    return tune_call<function, name, Collective::allgatherv, decltype(&allgatherv<function, name, Count, Place>)>(
+int allgatherv(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+               const Count counts[], const Place places[], MPI_Datatype type, MPI_Comm comm) {
+    return tune_call<function, name, Collective::allgatherv,
+                     decltype(&allgatherv<function, name, Count, Place>)>(
         comm, 0,
         [&](const Space& space) {
             const uint64_t all = payload(type, sum_of(counts, space));
@@ -163,7 +180,8 @@ int allgatherv(const void* send, Count send_count, MPI_Datatype send_type, void*
 template <Function function, Name name, class Count, class Place>
 int alltoallv(const void* send, const Count send_counts[], const Place send_places[], MPI_Datatype send_type,
               void* receive, const Count counts[], const Place places[], MPI_Datatype type, MPI_Comm comm) {
-    return tune_call<function, name, Collective::alltoallv, decltype(&alltoallv<function, name, Count, Place>)>(
+    return tune_call<function, name, Collective::alltoallv,
+                     decltype(&alltoallv<function, name, Count, Place>)>(
         comm, 0, [](const Space&) { return unsized; },
         [&](auto* next, MPI_Comm on) {
             return next(send, send_counts, send_places, send_type, receive, counts, places, type, on);
@@ -229,22 +247,25 @@ int gatherv(const void* send, Count send_count, MPI_Datatype send_type, void* re
 }
 
 template <Function function, Name name, class Count, class Place>
-int scatterv(const void* send, const Count counts[], const Place places[], MPI_Datatype send_type, void* receive,
-             Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+int scatterv(const void* send, const Count counts[], const Place places[], MPI_Datatype send_type,
+             void* receive, Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     return tune_call<function, name, Collective::scatterv, decltype(&scatterv<function, name, Count, Place>)>(
         comm, root, [](const Space&) { return unsized; },
         [&](auto* next, MPI_Comm on) {
             return next(send, counts, places, send_type, receive, receive_count, receive_type, root, on);
         },
         [&](coll::Call& call) {
-            call.send = send, call.send_counts = counts, call.send_places = places, call.send_type = send_type;
+            call.send = send, call.send_counts = counts, call.send_places = places,
+            call.send_type = send_type;
             call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
         });
 }
 
 template <Function function, Name name, class Count>
-int reduce_scatter(const void* send, void* receive, const Count counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    return tune_call<function, name, Collective::reduce_scatter, decltype(&reduce_scatter<function, name, Count>)>(
+int reduce_scatter(const void* send, void* receive, const Count counts[], MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm) {
+    return tune_call<function, name, Collective::reduce_scatter,
+                     decltype(&reduce_scatter<function, name, Count>)>(
         comm, 0,
         [&](const Space& space) {
             Extent extent = reduction(type, sum_of(counts, space), op);
@@ -259,13 +280,15 @@ int reduce_scatter(const void* send, void* receive, const Count counts[], MPI_Da
 }
 
 template <Function function, Name name, class Count>
-int reduce_scatter_block(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int reduce_scatter_block(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm) {
     return tune_call<function, name, Collective::reduce_scatter_block,
                      decltype(&reduce_scatter_block<function, name, Count>)>(
         comm, 0, [&](const Space&) { return reduction(type, count, op); },
         [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on); },
         [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type, call.op = op;
+            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type,
+            call.op = op;
         });
 }
 

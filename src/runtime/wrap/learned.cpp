@@ -20,16 +20,18 @@ double quantile(std::vector<float> times, double part) {
 }
 
 std::string one_candidate(const std::string& name, const tune::Tries& tries) {
-    return formatted("\n    {\"name\": \"%s\", \"calls\": %zu, \"median_s\": %.9g, \"low_s\": %.9g, \"high_s\": "
-                     "%.9g, \"eliminated\": %s}",
-                     name.c_str(), tries.times.size(), quantile(tries.times, 0.5), quantile(tries.times, 0.25),
-                     quantile(tries.times, 0.75), tries.eliminated ? "true" : "false");
+    return formatted(
+        "\n    {\"name\": \"%s\", \"calls\": %zu, \"median_s\": %.9g, \"low_s\": %.9g, \"high_s\": "
+        "%.9g, \"eliminated\": %s}",
+        name.c_str(), tries.times.size(), quantile(tries.times, 0.5), quantile(tries.times, 0.25),
+        quantile(tries.times, 0.75), tries.eliminated ? "true" : "false");
 }
 
 std::string shape_text(const tune::Shape& shape) {
-    return formatted("{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"place\": \"%016llx\"}",
-                     shape.ranks, shape.nodes, shape.ranks_per_node, tune::name_of(shape.order).data(),
-                     static_cast<unsigned long long>(shape.place));
+    return formatted(
+        "{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"place\": \"%016llx\"}",
+        shape.ranks, shape.nodes, shape.ranks_per_node, tune::name_of(shape.order).data(),
+        static_cast<unsigned long long>(shape.place));
 }
 
 std::string size_text(uint64_t to) { return to == UINT64_MAX ? "null" : std::to_string(to); }
@@ -40,15 +42,18 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
     const tune::Learner& learner = *lesson.learner;
     const tune::Race& race = learner.race();
     const uint64_t calls = known.entries[uint32_t(collective)][key % tune::class_count].calls;
-    std::string text = formatted("\n  {\"collective\": \"%s\", \"communicator\": ", tune::name_of(collective).data());
+    std::string text =
+        formatted("\n  {\"collective\": \"%s\", \"communicator\": ", tune::name_of(collective).data());
     text += shape_text(known.shape);
     text += formatted(",\n   \"from\": %llu, \"to\": ", static_cast<unsigned long long>(stretch.from));
     text += size_text(stretch.to);
     text += ", \"candidate\": \"" + catalogue[lesson.candidates[race.choice()]].name + "\"";
-    text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.settled() ? "true" : "false", race.confidence());
-    text += formatted(",\n   \"calls\": %llu, \"learning_calls\": %llu, \"learning_s\": %.9g, \"candidates\": [",
-                      static_cast<unsigned long long>(calls),
-                      static_cast<unsigned long long>(learner.learning_calls()), learner.learning_seconds());
+    text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.settled() ? "true" : "false",
+                      race.confidence());
+    text +=
+        formatted(",\n   \"calls\": %llu, \"learning_calls\": %llu, \"learning_s\": %.9g, \"candidates\": [",
+                  static_cast<unsigned long long>(calls),
+                  static_cast<unsigned long long>(learner.learning_calls()), learner.learning_seconds());
     bool first = true;
     for (uint32_t at = 0; at < race.size(); ++at) {
         if (race.tries(at).times.empty())
@@ -61,7 +66,8 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
 
 }  // namespace
 
-std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all, const tune::Catalogue& catalogue) {
+std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all,
+                         const tune::Catalogue& catalogue) {
     std::string text;
     for (const auto& known : all)
         for (const auto& [key, lesson] : known->lessons)

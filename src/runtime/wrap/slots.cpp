@@ -80,7 +80,8 @@ Mode decide() noexcept {
     return *runtime.options.record_dir ? Mode::recording : Mode::tuning;
 }
 
-/// Where the tuner must know of a call although nothing is recorded: the beginning, the end, and handles given back.
+/// Where the tuner must know of a call although nothing is recorded: the beginning, the end, and handles
+/// given back.
 bool matters_to_tuning(Function function) noexcept {
     switch (function) {
     case Function::MPI_Init:

@@ -7,8 +7,8 @@
 
 namespace mpiric::wrap {
 
-/// The definitions behind one function. Where collectives are tuned, the tuner stands in both, and has the true
-/// ones from wrap/collectives.hpp.
+/// The definitions behind one function. Where collectives are tuned, the tuner stands in both, and has the
+/// true ones from wrap/collectives.hpp.
 struct Behind {
     void* next =
         nullptr;  ///< what the MPI_ name would have reached without us: the library, or a tool between

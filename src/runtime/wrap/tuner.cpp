@@ -87,13 +87,13 @@ void take_policy(Tuning& all, const std::string& text) {
 bool learn_nodes(Tuning& all) {
     MPI_Comm node{};
     int leader = all.world.rank;
-    if (library.Comm_split_type(all.world.comm, MPI_COMM_TYPE_SHARED, all.world.rank, handles.info_null, &node) !=
-        MPI_SUCCESS)
+    if (library.Comm_split_type(all.world.comm, MPI_COMM_TYPE_SHARED, all.world.rank, handles.info_null,
+                                &node) != MPI_SUCCESS)
         return false;
     all.node_of_rank.resize(size_t(all.world.size));
     const bool told = library.Bcast(&leader, sizeof leader, handles.byte, 0, node) == MPI_SUCCESS &&
-                      library.Allgather(&leader, sizeof leader, handles.byte, all.node_of_rank.data(), sizeof leader,
-                                        handles.byte, all.world.comm) == MPI_SUCCESS;
+                      library.Allgather(&leader, sizeof leader, handles.byte, all.node_of_rank.data(),
+                                        sizeof leader, handles.byte, all.world.comm) == MPI_SUCCESS;
     library.Comm_free(&node);
     if (told)
         all.nodes = {all.node_of_rank, tune::number_nodes(all.node_of_rank)};
@@ -103,7 +103,8 @@ bool learn_nodes(Tuning& all) {
 /// Whether writing the variables of another algorithm can disturb what another thread does at the same time.
 bool may_switch(const Tuning& all) noexcept { return !all.many_threads; }
 
-/// The candidates that every rank has: those of the library that it lets us switch to, ours, and those of the policy.
+/// The candidates that every rank has: those of the library that it lets us switch to, ours, and those of the
+/// policy.
 bool learn_candidates(Tuning& all) {
     all.catalogue = tune::Catalogue(may_switch(all) ? all.library : tune::Library{});
     for (const coll::Algorithm* one : coll::algorithms())
@@ -138,7 +139,8 @@ std::vector<int32_t> members_of(MPI_Comm comm, const Tuning& all, int& rank) {
     int inter = 0, size = 0;
     MPI_Group group{};
     if (library.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter ||
-        library.Comm_size(comm, &size) != MPI_SUCCESS || size < 2 || library.Comm_group(comm, &group) != MPI_SUCCESS)
+        library.Comm_size(comm, &size) != MPI_SUCCESS || size < 2 ||
+        library.Comm_group(comm, &group) != MPI_SUCCESS)
         return {};
     std::vector<int> here(static_cast<size_t>(size)), members(here.size());
     std::iota(here.begin(), here.end(), 0);
@@ -162,7 +164,8 @@ std::unique_ptr<Space> make_space(MPI_Comm comm, Tuning& all) {
     space->rank = rank;
     space->size = int(members.size());
     const std::lock_guard held(all.lock);
-    // Threads may come in another order on another rank: then nothing learnt on one communicator serves another.
+    // Threads may come in another order on another rank: then nothing learnt on one communicator serves
+    // another.
     const uint64_t identity = all.many_threads ? all.serial++ : tune::identity_of(members);
     std::shared_ptr<Knowledge>& known = all.known[identity];
     if (!known) {
@@ -184,9 +187,9 @@ bool write_out(const Tuning& all, const std::string& keys) {
     {
         std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
         file << "{\n \"mpiric_policy\": 1,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
-             << "\", \"version\": \"" << all.library.version_text() << "\"},\n \"world\": {\"ranks\": " << all.world.size
-             << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": [" << keys
-             << "\n ]\n}\n";
+             << "\", \"version\": \"" << all.library.version_text()
+             << "\"},\n \"world\": {\"ranks\": " << all.world.size << ", \"nodes\": " << all.nodes.count
+             << ", \"ranks_per_node\": " << most << "},\n \"keys\": [" << keys << "\n ]\n}\n";
         if (!file.flush())
             return false;
     }
@@ -200,14 +203,16 @@ bool gather(const Tuning& all, std::string& text) {
     uint64_t bytes = text.size();
     if (circle.rank != 0)
         return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, circle.comm) == MPI_SUCCESS &&
-               (bytes == 0 || library.Send(text.data(), int(bytes), handles.byte, 0, tag, circle.comm) == MPI_SUCCESS);
+               (bytes == 0 ||
+                library.Send(text.data(), int(bytes), handles.byte, 0, tag, circle.comm) == MPI_SUCCESS);
     for (int from = 1; from < circle.size; ++from) {
         std::string theirs;
-        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, circle.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, circle.comm, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS)
             return false;
         theirs.resize(bytes);
-        if (bytes && library.Recv(theirs.data(), int(bytes), handles.byte, from, tag, circle.comm, MPI_STATUS_IGNORE) !=
-                         MPI_SUCCESS)
+        if (bytes && library.Recv(theirs.data(), int(bytes), handles.byte, from, tag, circle.comm,
+                                  MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         text += (text.empty() || theirs.empty() ? "" : ",") + theirs;
     }
@@ -231,7 +236,8 @@ void free_teams(Tuning& all) {
 
 void begin_tuning(const Options& options, int thread_level, bool was_spawned) noexcept try {
     Tuning& all = tuning();
-    if (options.collectives == Collectives::off || all.active || !world::make_circle(handles.comm_world, all.world))
+    if (options.collectives == Collectives::off || all.active ||
+        !world::make_circle(handles.comm_world, all.world))
         return;
     if (!was_spawned)
         all.policy_out = options.policy_out;

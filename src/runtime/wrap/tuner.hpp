@@ -1,7 +1,7 @@
 // Who answers a collective call of the program: the library, one of its other algorithms, or one of ours.
 //
-// Every rank of a communicator takes the same decision for the same call, because it follows only from what MPI makes
-// equal on all of them (docs/concepts/collectives.md).
+// Every rank of a communicator takes the same decision for the same call, because it follows only from what
+// MPI makes equal on all of them (docs/concepts/collectives.md).
 #pragma once
 
 #include "base/options.hpp"
@@ -28,14 +28,15 @@ namespace mpiric::wrap {
 struct Ask {
     tune::Collective collective;
     MPI_Comm comm;
-    uint64_t bytes;        ///< the size that policies speak of
-    uint64_t all_bytes;    ///< the size that our algorithms speak of
-    uint64_t count;        ///< reductions: elements
-    MPI_Datatype type;     ///< reductions
-    MPI_Op op;             ///< reductions
-    int root;              ///< 0 where there is none
+    uint64_t bytes;      ///< the size that policies speak of
+    uint64_t all_bytes;  ///< the size that our algorithms speak of
+    uint64_t count;      ///< reductions: elements
+    MPI_Datatype type;   ///< reductions
+    MPI_Op op;           ///< reductions
+    int root;            ///< 0 where there is none
     const void* arguments;
-    int (*onward)(const void* arguments, bool to_library, MPI_Comm comm);  ///< what lies behind, on a communicator
+    int (*onward)(const void* arguments, bool to_library,
+                  MPI_Comm comm);  ///< what lies behind, on a communicator
     void (*fill)(const void* arguments, coll::Call& call);
 };
 
@@ -76,12 +77,12 @@ struct Space {
     Knowledge* knowledge = nullptr;
     std::shared_ptr<Knowledge> keeps;
     int rank = 0, size = 0;
-    uint64_t calls = 0;   ///< that were not answered at a glance
-    bool refused = false; ///< there is no communicator for our own use
+    uint64_t calls = 0;    ///< that were not answered at a glance
+    bool refused = false;  ///< there is no communicator for our own use
     world::Circle circle;
     coll::Team* team = nullptr;
     bool asked_for_team = false;
-    uint64_t team_number = 0;  ///< in the order of making
+    uint64_t team_number = 0;                                  ///< in the order of making
     std::unordered_map<uint32_t, world::Circle> alternatives;  ///< made under a candidate's settings
 };
 
@@ -106,7 +107,8 @@ Space* find_space(MPI_Comm comm) noexcept;
 /// Null for communicators that are left alone.
 inline Space* space_of(MPI_Comm comm) noexcept {
     const RememberedSpace& known = remembered_space;
-    if (known.comm == comm && known.generation == world::generation.load(std::memory_order_acquire)) [[likely]]
+    if (known.comm == comm && known.generation == world::generation.load(std::memory_order_acquire))
+        [[likely]]
         return known.space;
     return find_space(comm);
 }
@@ -114,7 +116,9 @@ inline Space* space_of(MPI_Comm comm) noexcept {
 /// The call's entry did not say `library`.
 int answer(Space& space, Entry& entry, const Ask& ask) noexcept;
 
-/// The learned policy as spec/formats/policy.md describes it; the keys of the communicators whose rank 0 this is.
-std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& known, const tune::Catalogue& catalogue);
+/// The learned policy as spec/formats/policy.md describes it; the keys of the communicators whose rank 0 this
+/// is.
+std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& known,
+                         const tune::Catalogue& catalogue);
 
 }  // namespace mpiric::wrap

@@ -36,8 +36,8 @@ struct Tuning {
     MPI_Group world_group{};
     const char* policy_out = "";
 
-    std::mutex lock;  ///< of the two maps
-    std::unordered_map<uint64_t, std::unique_ptr<Space>> spaces;  ///< by handle; null: left alone
+    std::mutex lock;                                                 ///< of the two maps
+    std::unordered_map<uint64_t, std::unique_ptr<Space>> spaces;     ///< by handle; null: left alone
     std::unordered_map<uint64_t, std::shared_ptr<Knowledge>> known;  ///< by who is in it
     uint64_t serial = 0;
 };

@@ -10,14 +10,15 @@ using namespace mpiric::tune;
 
 namespace {
 
-constexpr std::string_view example = "mpiric-policy 1\n"
-                                     "mpi openmpi 5.0.11\n"
-                                     "# collective ranks nodes per-node order place from to candidate\n"
-                                     "choose allreduce 8 4 2 block * 0 2048 library\n"
-                                     "choose allreduce 8 4 2 block 9f3ab2c4d5e6f708 2048 * own:hierarchical leaders=2\n"
-                                     "choose allreduce 8 4 2 * * 2048 * library:ring\n"
-                                     "choose iallreduce 8 4 2 * * 2048 * library:ring\n"
-                                     "choose bcast 5-12 2-* * * * 65536 * library:pipeline segment=65536\n";
+constexpr std::string_view example =
+    "mpiric-policy 1\n"
+    "mpi openmpi 5.0.11\n"
+    "# collective ranks nodes per-node order place from to candidate\n"
+    "choose allreduce 8 4 2 block * 0 2048 library\n"
+    "choose allreduce 8 4 2 block 9f3ab2c4d5e6f708 2048 * own:hierarchical leaders=2\n"
+    "choose allreduce 8 4 2 * * 2048 * library:ring\n"
+    "choose iallreduce 8 4 2 * * 2048 * library:ring\n"
+    "choose bcast 5-12 2-* * * * 65536 * library:pipeline segment=65536\n";
 
 constexpr Shape eight{8, 4, 2, Order::block, 1};
 
@@ -33,7 +34,8 @@ void the_first_line_that_matches_decides() {
     CHECK(across.size() == 2 && across[0].to == 2048 && across[1].rule->candidate == "library:ring");
     Shape placed = eight;
     placed.place = 0x9f3ab2c4d5e6f708;
-    CHECK(look_up(*policy, Collective::allreduce, placed, 4096, 8192)[0].rule->candidate == "own:hierarchical leaders=2");
+    CHECK(look_up(*policy, Collective::allreduce, placed, 4096, 8192)[0].rule->candidate ==
+          "own:hierarchical leaders=2");
     const auto uncovered = look_up(*policy, Collective::bcast, eight, 32768, 131072);
     CHECK(uncovered.size() == 2 && !uncovered[0].rule && uncovered[1].rule);
     CHECK(!look_up(*policy, Collective::bcast, {4, 4, 1, Order::block, 1}, 65536, 131072)[0].rule);
@@ -42,11 +44,12 @@ void the_first_line_that_matches_decides() {
 
 void a_bad_line_is_named() {
     const std::string head = "mpiric-policy 1\nmpi mpich 5.0.2\n";
-    for (const char* bad : {"choose allreduce", "pick allreduce * * * * * 0 * library",
-                            "choose allreduce 5-4 * * * * 0 * library", "choose allreduce * * * round * 0 * library",
-                            "choose allreduce * * * * 12 0 * library", "choose allreduce * * * * * 8 8 library",
-                            "choose allreduce * * * * * 0 * Library:ring", "choose allreduce * * * * * 0 * own:",
-                            "choose allreduce * * * * * 0 * own:ring radix", "choose allreduce * * * * * -1 * library"}) {
+    for (const char* bad :
+         {"choose allreduce", "pick allreduce * * * * * 0 * library",
+          "choose allreduce 5-4 * * * * 0 * library", "choose allreduce * * * round * 0 * library",
+          "choose allreduce * * * * 12 0 * library", "choose allreduce * * * * * 8 8 library",
+          "choose allreduce * * * * * 0 * Library:ring", "choose allreduce * * * * * 0 * own:",
+          "choose allreduce * * * * * 0 * own:ring radix", "choose allreduce * * * * * -1 * library"}) {
         uint32_t line = 0;
         CHECK(!read_policy(head + "\n# a comment\n" + bad + "\n", line) && line == 5);
     }
@@ -78,7 +81,8 @@ void a_policy_may_combine_parameters_that_are_known() {
     CHECK(both > 0);
     if (both > 0) {
         const Candidate& candidate = catalogue[uint32_t(both)];
-        CHECK(candidate.writes.size() == 5 && candidate.writes.back().value == "12345" && !candidate.worth_trying);
+        CHECK(candidate.writes.size() == 5 && candidate.writes.back().value == "12345" &&
+              !candidate.worth_trying);
     }
     CHECK(catalogue.find(Collective::bcast, "library:chain fanout=3 segment=12345") == both);
     CHECK(catalogue.find(Collective::bcast, "library:chain depth=3") < 0);
@@ -104,7 +108,8 @@ void shapes_are_as_the_format_says() {
 
 void size_classes_cover_all_sizes() {
     for (uint32_t size_class = 0; size_class + 1 < class_count; ++size_class)
-        CHECK(class_end(size_class) == class_begin(size_class + 1) && class_of(class_begin(size_class)) == size_class);
+        CHECK(class_end(size_class) == class_begin(size_class + 1) &&
+              class_of(class_begin(size_class)) == size_class);
     CHECK(class_of(UINT64_MAX) == class_count - 1);
 }
 

@@ -1,4 +1,5 @@
-// The race and the learner with times from a model: they find what is faster, and prefer the library otherwise.
+// The race and the learner with times from a model: they find what is faster, and prefer the library
+// otherwise.
 #include "check.hpp"
 #include "tune/learner.hpp"
 
@@ -9,7 +10,8 @@ using namespace mpiric::tune;
 
 namespace {
 
-/// Times of candidates: a centre each, noise of a log-normal law, now and then a call that the scheduler hits.
+/// Times of candidates: a centre each, noise of a log-normal law, now and then a call that the scheduler
+/// hits.
 struct Machine {
     std::vector<double> centres;
     double spread = 0.05;
@@ -139,7 +141,8 @@ void ranks_stay_in_step() {
     Machine machine{{1e-4, 0.9e-4, 0.8e-4, 1.2e-4}};
     for (int call = 0; call < 20'000; ++call) {
         const Step here = one.next(), there = other.next();
-        CHECK(here.candidate == there.candidate && here.ends_block == there.ends_block && here.alone == there.alone);
+        CHECK(here.candidate == there.candidate && here.ends_block == there.ends_block &&
+              here.alone == there.alone);
         if (!here.ends_block)
             continue;
         const Agreed agreed{uint64_t(machine.time(here.candidate) * 1e9), 0, 500};

@@ -15,6 +15,7 @@ SOURCES = {
     "test_timeline": ["profile/timeline.cpp"],
     "test_handle_bag": [],
     "test_handle_map": [],
+    "test_arithmetic": [],
     "test_readable": ["wrap/readable.cpp"],
     "test_text": ["system/text.cpp"],
     "test_options": ["base/options.cpp"],

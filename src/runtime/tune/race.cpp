@@ -1,5 +1,7 @@
 #include "tune/race.hpp"
 
+#include "base/arithmetic.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,10 +41,8 @@ Difference difference(const std::vector<double>& one, const std::vector<double>&
         value = std::abs(value - centre);
     // 1.4826: median deviation to standard deviation of a normal law; 1.2533: mean to median.
     const double spread = std::max(1.4826 * median(apart), smallest_spread);
-    return {centre, 1.2533 * spread / std::sqrt(double(one.size()))};
+    return {centre, 1.2533 * spread / square_root(double(one.size()))};
 }
-
-double normal_below(double sigmas) { return 0.5 * std::erfc(-sigmas / std::sqrt(2.0)); }
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void Race::end_round() {
         return;
     }
     for (const uint32_t candidate : runners_) {
-        logs_[candidate].push_back(std::log(now_[candidate]));
+        logs_[candidate].push_back(logarithm(now_[candidate]));
         tries_[candidate].times.push_back(float(now_[candidate]));
     }
     if (phase_ == Phase::duel)
@@ -177,9 +177,9 @@ void Race::end_duel_round() {
     // Rounds won, by half the gain that counts: a test of signs, which no single time can sway.
     uint32_t won = 0;
     for (size_t at = 0; at < round_; ++at)
-        won += logs_[challenger][at] - logs_[0][at] < std::log1p(-least_gain / 2);
-    const double sigmas = (2.0 * won - round_) / std::sqrt(double(round_));
-    const bool faster = ahead.centre < std::log1p(-least_gain) && sigmas > duel_sigmas;
+        won += logs_[challenger][at] - logs_[0][at] < logarithm(1 - least_gain / 2);
+    const double sigmas = (2.0 * won - round_) / square_root(double(round_));
+    const bool faster = ahead.centre < logarithm(1 - least_gain) && sigmas > duel_sigmas;
     const bool behind = sigmas < -1;
     if (!faster && !behind && round_ < most_duel_rounds) {
         line_up();

@@ -23,7 +23,7 @@ _EPILOG = """\b
 Examples:
   mpiric sweep -o tuned -- mpiexec -n 8
   mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       what it would cost, in core-hours
-  mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- srun -N 4 -n 256
+  mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
   mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only what that program calls
   mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
 """

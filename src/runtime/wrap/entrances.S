@@ -1,4 +1,4 @@
-// The exported symbols: MPI_ and PMPI_ names as generated, then those of libc.
+// The exported symbols: MPI_ and PMPI_ names as generated, then those of libc, and dlopen.
 #include "mpiric_available.h"
 #include "entrance.inc"
 
@@ -19,5 +19,7 @@ mpiric_slots:
 .endm
 #define MPIRIC_POSIX(name) POSIX_ENTRANCE name
 #include "wrap/posix.inc"
+
+    OPENING_ENTRANCE
 
     .section .note.GNU-stack, "", @progbits

@@ -4,9 +4,14 @@
 #include "wrap/library_file.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string_view>
@@ -57,8 +62,8 @@ bool make_writable(const Symbols& symbols) noexcept {
     return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
 }
 
-/// Makes every MPI name for which `lacks` holds invisible to later look-ups.
-template <class Lacks> void hide(Lacks&& lacks) noexcept {
+/// Makes an MPI name visible to later look-ups where `has` holds, and the others invisible.
+template <class Has> void show(Has&& has) noexcept {
     Symbols symbols;
     dl_iterate_phdr(own_symbols, &symbols);
     if (!symbols.table || !symbols.names)
@@ -68,12 +73,15 @@ template <class Lacks> void hide(Lacks&& lacks) noexcept {
         ElfW(Sym) & symbol = symbols.table[at];
         const char* name = symbols.names + symbol.st_name;
         const char* plain = *name == 'P' ? name + 1 : name;
-        if (symbol.st_shndx == SHN_UNDEF || std::strncmp(plain, "MPI_", 4) != 0 || !lacks(name, plain))
+        if (symbol.st_shndx == SHN_UNDEF || std::strncmp(plain, "MPI_", 4) != 0)
+            continue;
+        // The dynamic linker does not see local symbols; the code stays where callers bound to it find it.
+        const uint8_t binding = has(name, plain) ? STB_GLOBAL : STB_LOCAL;
+        if (ELF64_ST_BIND(symbol.st_info) == binding)
             continue;
         if (!writable && !(writable = make_writable(symbols)))
             return;
-        // The dynamic linker does not see local symbols; the code stays where callers bound to it find it.
-        symbol.st_info = uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));
+        symbol.st_info = uint8_t(ELF64_ST_INFO(binding, ELF64_ST_TYPE(symbol.st_info)));
     }
 }
 
@@ -81,38 +89,81 @@ constexpr std::string_view recent[] = {
 #include "wrap/generated/recent.inc"
 };
 
-/// Nothing of MPI is loaded yet, and what will be binds its weak references before any of our code runs
-/// again. So the answer must be right now: from the file the launch names, or, without one, only what every
-/// library has stays visible.
-void hide_before_opening() noexcept {
-    const char* path = std::getenv("MPIRIC_LIBRARY");
-    const LibraryFile library(path ? path : "");
-    if (library.readable())
-        hide([&](const char* name, const char*) { return !library.defines(name); });
-    else
-        hide([](const char*, const char* plain) {
-            return std::binary_search(std::begin(recent), std::end(recent), std::string_view(plain));
-        });
+/// Path of the library of a name that the search path of the environment leads to; empty when it leads to
+/// none.
+void search(const char* name, char (&path)[PATH_MAX]) noexcept {
+    const char* places = std::getenv("LD_LIBRARY_PATH");
+    for (const char* begin = places; begin && *begin;) {
+        const size_t length = std::strcspn(begin, ":;");
+        std::snprintf(path, sizeof path, "%.*s/%s", int(length), begin, name);
+        if (length > 0 && access(path, R_OK) == 0)
+            return;
+        begin += length + (begin[length] != '\0');
+    }
+    *path = '\0';
 }
 
-}  // namespace
+/// What is opened may bring the MPI library, and binds its references to it before any of our code runs
+/// again. So the answer must be right now: from the file that its own needs lead to or the launch names, or,
+/// without one, what every library has and what it could not be opened without.
+void show_for(const char* opened) noexcept {
+    const LibraryFile module(std::strchr(opened, '/') ? opened : "");
+    char path[PATH_MAX] = "";
+    // Places of its own that come before those of the environment are not followed.
+    if (const char* name = module.needs("libmpi"); name && !module.has_rpath())
+        search(name, path);
+    const char* named = std::getenv("MPIRIC_LIBRARY");
+    const LibraryFile library(*path ? path : named ? named : "");
+    show([&](const char* name, const char* plain) {
+        if (library.readable())
+            return library.defines(name);
+        return !std::binary_search(std::begin(recent), std::end(recent), std::string_view(plain)) ||
+               module.refers_strongly(name);
+    });
+}
 
-void hide_missing() noexcept {
-    static bool done = false;
-    if (done || !world::find("PMPI_Init"))
+constinit std::atomic<bool> settled{false};
+thread_local constinit bool looking = false;
+
+void show_what_is_loaded() noexcept {
+    show([](const char* name, const char*) { return world::find(name) != nullptr; });
+    settled.store(true, std::memory_order_release);
+}
+
+/// The library answers, once it is loaded. Otherwise nothing of MPI is there, except while `opened` is.
+/// No lock: another thread may be in the dynamic linker's and come here from what it opens.
+void settle(const char* opened) noexcept {
+    // To look for the library is to call dlopen.
+    if (settled.load(std::memory_order_acquire) || looking)
         return;
-    done = true;
-    hide([](const char* name, const char*) { return !world::find(name); });
+    looking = true;
+    if (world::find("PMPI_Init")) {
+        show_what_is_loaded();
+    } else {
+        if (opened)
+            show_for(opened);
+        else
+            show([](const char*, const char*) { return false; });
+        if (settled.load(std::memory_order_acquire))  // by another thread, meanwhile
+            show_what_is_loaded();
+    }
+    looking = false;
 }
 
-namespace {
-
-[[gnu::constructor]] void at_load() {
-    if (world::find_linked("PMPI_Init"))
-        hide_missing();
-    else
-        hide_before_opening();
-}
+[[gnu::constructor]] void at_load() { settle(nullptr); }
 
 }  // namespace
+
+void show_what_the_library_has() noexcept { settle(nullptr); }
+
 }  // namespace mpiric::wrap
+
+/// Where a call of dlopen goes on to, from where it came: whose call it is decides where libraries are
+/// sought.
+extern "C" [[gnu::visibility("hidden")]] void* mpiric_opening(const char* path) noexcept {
+    const int error = errno;
+    mpiric::wrap::settle(path);
+    static void* const real = dlsym(RTLD_NEXT, "dlopen");
+    errno = error;
+    return real;
+}

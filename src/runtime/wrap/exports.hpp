@@ -3,9 +3,9 @@
 
 namespace mpiric::wrap {
 
-/// Hides from later look-ups the MPI names that the loaded library lacks: a program that asks whether a
-/// function is there must get the answer it would get without us. Does nothing while no MPI library is
-/// loaded.
-void hide_missing() noexcept;
+/// Leaves visible to later look-ups those MPI names that the loaded library has, and no other: a program that
+/// asks whether a function is there must get the answer it would get without us. While no MPI library is
+/// loaded, none is there.
+void show_what_the_library_has() noexcept;
 
 }  // namespace mpiric::wrap

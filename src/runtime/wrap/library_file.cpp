@@ -33,6 +33,10 @@ LibraryFile::LibraryFile(const char* path) noexcept {
     };
     for (int at = 0; at < head->e_shnum; ++at) {
         const Elf64_Shdr& section = sections[at];
+        if (section.sh_type == SHT_DYNAMIC && inside(section)) {
+            dynamic_ = file_ + section.sh_offset;
+            dynamic_count_ = section.sh_size / sizeof(Elf64_Dyn);
+        }
         if (section.sh_type != SHT_DYNSYM || section.sh_link >= head->e_shnum || !inside(section))
             continue;
         const Elf64_Shdr& text = sections[section.sh_link];
@@ -55,6 +59,32 @@ bool LibraryFile::defines(const char* name) const noexcept {
     for (size_t at = 0; at < count_; ++at)
         if (symbols[at].st_shndx != SHN_UNDEF && symbols[at].st_name < names_bytes_ &&
             std::strcmp(names_ + symbols[at].st_name, name) == 0)
+            return true;
+    return false;
+}
+
+bool LibraryFile::refers_strongly(const char* name) const noexcept {
+    const auto* symbols = static_cast<const Elf64_Sym*>(symbols_);
+    for (size_t at = 0; at < count_; ++at)
+        if (symbols[at].st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbols[at].st_info) == STB_GLOBAL &&
+            symbols[at].st_name < names_bytes_ && std::strcmp(names_ + symbols[at].st_name, name) == 0)
+            return true;
+    return false;
+}
+
+const char* LibraryFile::needs(const char* beginning) const noexcept {
+    const auto* entries = static_cast<const Elf64_Dyn*>(dynamic_);
+    for (size_t at = 0; at < dynamic_count_ && entries[at].d_tag != DT_NULL; ++at)
+        if (entries[at].d_tag == DT_NEEDED && entries[at].d_un.d_val < names_bytes_ &&
+            std::strncmp(names_ + entries[at].d_un.d_val, beginning, std::strlen(beginning)) == 0)
+            return names_ + entries[at].d_un.d_val;
+    return nullptr;
+}
+
+bool LibraryFile::has_rpath() const noexcept {
+    const auto* entries = static_cast<const Elf64_Dyn*>(dynamic_);
+    for (size_t at = 0; at < dynamic_count_ && entries[at].d_tag != DT_NULL; ++at)
+        if (entries[at].d_tag == DT_RPATH)
             return true;
     return false;
 }

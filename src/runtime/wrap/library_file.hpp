@@ -1,4 +1,4 @@
-// The functions that a shared library defines, read from its file: it need not be loaded.
+// What a shared library defines and needs, read from its file: it need not be loaded.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,12 @@ class LibraryFile {
     /// Whether it is a shared library whose table of symbols lies inside it.
     bool readable() const noexcept { return symbols_ != nullptr; }
     bool defines(const char* name) const noexcept;
+    /// Whether it cannot be loaded unless another library defines the name.
+    bool refers_strongly(const char* name) const noexcept;
+    /// The first library it needs whose name begins so; null when there is none.
+    const char* needs(const char* beginning) const noexcept;
+    /// Whether it says itself where to look for those, before the environment does.
+    bool has_rpath() const noexcept;
 
   private:
     const std::byte* file_ = nullptr;
@@ -24,6 +30,8 @@ class LibraryFile {
     size_t count_ = 0;
     const char* names_ = nullptr;
     size_t names_bytes_ = 0;
+    const void* dynamic_ = nullptr;
+    size_t dynamic_count_ = 0;
 };
 
 }  // namespace mpiric::wrap

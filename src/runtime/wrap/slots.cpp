@@ -122,7 +122,7 @@ Mode decided(Thread& self) noexcept {
     const Held held(deciding, true);
     if (mode.load(std::memory_order_acquire) == Mode::undecided) {
         const Inside inside(self);
-        hide_missing();
+        show_what_the_library_has();
         mode.store(decide(), std::memory_order_release);
     }
     return mode.load(std::memory_order_acquire);

@@ -10,8 +10,8 @@ from mpiric.mpis import find_mpis
 
 GRIDS = Path(__file__).parents[2] / "build/native/tests"
 FAMILIES = {"mpich": "mpich", "openmpi": "openmpi", "intelmpi": "mpich"}
-# Nothing to compare with where ranks describe the same data by different datatypes: their own
-# collectives fail then, or never end (Open MPI's allgatherv chooses its algorithm by the size of the own datatype).
+# Nothing to compare with where ranks describe the same data by different datatypes: their own collectives
+# fail then, or never end (Open MPI's allgatherv chooses its algorithm by the size of the own datatype).
 ALIKE = {"intelmpi": ["alike"], "openmpi": ["alike"]}
 # More ranks than cores must not spin.
 PATIENT = {

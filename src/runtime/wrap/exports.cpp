@@ -92,13 +92,14 @@ constexpr std::string_view recent[] = {
 /// Path of the library of a name that the search path of the environment leads to; empty when it leads to
 /// none.
 void search(const char* name, char (&path)[PATH_MAX]) noexcept {
-    const char* places = std::getenv("LD_LIBRARY_PATH");
-    for (const char* begin = places; begin && *begin;) {
-        const size_t length = std::strcspn(begin, ":;");
-        std::snprintf(path, sizeof path, "%.*s/%s", int(length), begin, name);
-        if (length > 0 && access(path, R_OK) == 0)
+    const char* given = std::getenv("LD_LIBRARY_PATH");
+    std::string_view places(given ? given : "");
+    while (!places.empty()) {
+        const std::string_view place = places.substr(0, places.find_first_of(":;"));
+        std::snprintf(path, sizeof path, "%.*s/%s", int(place.size()), place.data(), name);
+        if (!place.empty() && access(path, R_OK) == 0)
             return;
-        begin += length + (begin[length] != '\0');
+        places.remove_prefix(std::min(places.size(), place.size() + 1));
     }
     *path = '\0';
 }

@@ -77,6 +77,13 @@ static void reductions(MPI_Comm comm, int count, int root) {
     MPI_Reduce_scatter_block(send, receive, each, MPI_LONG, MPI_SUM, comm);
     for (int at = 0; at < each; ++at)
         expect(receive[at] == sum_of(rank * each + at, size), "reduce_scatter_block", each);
+    for (int at = 0; at < each * size; ++at)
+        receive[at] = send[at];
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, receive, each, MPI_LONG, MPI_SUM, comm);
+    for (int at = 0; at < each * size; ++at) {
+        long expected = at < each ? sum_of(rank * each + at, size) : send[at];
+        expect(receive[at] == expected, "reduce_scatter_block in place", each);
+    }
 }
 
 static void unusual_reductions(MPI_Comm comm, int count) {

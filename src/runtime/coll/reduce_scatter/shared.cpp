@@ -36,7 +36,7 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
         const void* start = first == me && reduction.commutative()
                                 ? reduction.at(input, MPI_Count(slices.begin(me) + done))
                                 : board.look(first, whole) + stride * uint64_t(me);
-        MPIRIC_TRY(reduction.copy(start, into, mine));
+        std::memmove(into, start, reduction.bytes(mine));  // in place the two may overlap
         for (int rank = ranks - 1; rank >= 0; --rank)
             if (rank != first)
                 MPIRIC_TRY(reduction.reduce(board.look(rank, whole) + stride * uint64_t(me), into, mine));
@@ -49,24 +49,14 @@ namespace {
 
 bool suits(const Shape& shape) { return on_one_node(shape) && elements_fit(shape) && shape.dense; }
 
-/// The slice of this rank goes where MPI wants it: to the beginning of the receive buffer.
-int run_slices(const Call& call, const Blocks& slices, MPI_Count own) {
-    const Reduction reduction{call.team, call.receive_type, call.op};
-    const int me = call.team.rank();
-    if (call.send == MPI_IN_PLACE) {
-        MPIRIC_TRY(shared_reduce_scatter(reduction, call.receive, call.receive, slices));
-        if (const uint64_t begin = slices.begin(me); begin && own)
-            std::memmove(call.receive, reduction.at(call.receive, MPI_Count(begin)), reduction.bytes(own));
-        return MPI_SUCCESS;
-    }
-    // As if the receive buffer were a part of a whole result.
-    char* whole = static_cast<char*>(call.receive) - reduction.bytes(MPI_Count(slices.begin(me)));
-    return shared_reduce_scatter(reduction, call.send, whole, slices);
-}
-
+/// The slice of this rank goes to the beginning of the receive buffer, as if that were a part of a whole
+/// result. In place too: what is written there has been read, and behind it the buffer stays as it was.
 int run(const Call& call) {
-    const Blocks blocks = blocks_of(call);
-    return run_slices(call, blocks, MPI_Count(blocks.size(call.team.rank())));
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    const Blocks slices = blocks_of(call);
+    char* whole =
+        static_cast<char*>(call.receive) - reduction.bytes(MPI_Count(slices.begin(call.team.rank())));
+    return shared_reduce_scatter(reduction, input_of(call), whole, slices);
 }
 
 constinit const Algorithm block{

@@ -81,11 +81,16 @@ bool commutes(const Ask& ask) noexcept {
            (library.Op_commutative(ask.op, &commutative) == MPI_SUCCESS && commutative);
 }
 
-coll::Shape shape_of(const Ask& ask, const coll::Team& team, const coll::Algorithm& algorithm) noexcept {
+coll::Shape shape_of(const Ask& ask, coll::Team& team, const coll::Algorithm& algorithm) noexcept {
     coll::Shape shape;
     shape.collective = algorithm.collective;
     shape.layout = team.layout();
     shape.bytes = ask.all_bytes;
+    if (shape.collective == coll::Collective::alltoall || shape.collective == coll::Collective::alltoallv) {
+        coll::Call call{team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, ask.root};
+        ask.fill(ask.arguments, call);
+        shape.in_place = call.send == MPI_IN_PLACE;
+    }
     if (!tune::reduces(ask.collective))
         return shape;
     const coll::Geometry geometry = coll::geometry_of(ask.type);

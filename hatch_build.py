@@ -61,12 +61,15 @@ class NativeParts(BuildHookInterface):
 
     def _build(self, native: Path) -> None:
         build = Path(self.root) / "build/wheel"
+        tree = (
+            f"{self.root}/build/wheel-native"  # as deep as `make setup` builds: ccache then knows the sources
+        )
         prefixes = [f"-D{variable}={self._prefix(name, build)}" for name, variable in _FAMILIES.items()]
         shutil.rmtree(native, ignore_errors=True)
         for step in (
-            ["-S", self.root, "-B", str(build / "native"), "-G", "Ninja", *prefixes],
-            ["--build", str(build / "native")],
-            ["--install", str(build / "native"), "--strip", "--prefix", str(native)],
+            ["-S", self.root, "-B", tree, "-G", "Ninja", *prefixes],
+            ["--build", tree],
+            ["--install", tree, "--strip", "--prefix", str(native)],
         ):
             subprocess.run([_cmake(), *step], check=True, stdout=sys.stderr)
 

@@ -36,9 +36,19 @@ def probes(bin_directory: Path) -> list[str]:
     return sorted(path.parent.name for path in native.glob("*/probe-mpi"))
 
 
-@pytest.mark.requires("gcc", "g++", "mpi:mpich", "mpi:openmpi")
-def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix):
-    where = installed(MPIRIC_MPI_HOME=str(mpi_prefix("mpich").parent))
+@pytest.mark.timeout(1500)
+@pytest.mark.requires("gcc", "g++", "ccache", "mpi:mpich", "mpi:openmpi")
+def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, tmp_path):
+    asked = subprocess.run(
+        ["ccache", "--get-config", "cache_dir"], capture_output=True, text=True, check=True
+    )
+    cache = {
+        "CCACHE_DIR": asked.stdout.strip(),
+        "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
+        "CCACHE_BASEDIR": str(tmp_path / "checkout"),
+        "CCACHE_NOHASHDIR": "1",
+    }
+    where = installed(MPIRIC_MPI_HOME=str(mpi_prefix("mpich").parent), **cache)
     assert probes(where) == ["mpich", "openmpi", "standard"]
     subprocess.run([where / "mpiric", "--version"], check=True)
 

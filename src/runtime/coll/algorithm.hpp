@@ -77,9 +77,11 @@ struct Call {
     const void* send = nullptr;                   ///< may be MPI_IN_PLACE; buffer of a bcast is `receive`
     void* receive = nullptr;                      ///< may be MPI_IN_PLACE (scatter, at the root)
     MPI_Count send_count = 0, receive_count = 0;  ///< one count; reductions and bcast: receive_count
-    Counts send_counts{}, receive_counts{};       ///< v-forms, reduce_scatter
-    Counts send_places{}, receive_places{};       ///< v-forms: displacements in extents
-    MPI_Datatype send_type{}, receive_type{};     ///< reductions and bcast: receive_type
+    // NOLINTBEGIN(readability-redundant-member-init): without {}, GCC asks whoever makes a Call to name them
+    Counts send_counts{}, receive_counts{};  ///< v-forms, reduce_scatter
+    Counts send_places{}, receive_places{};  ///< v-forms: displacements in extents
+    // NOLINTEND(readability-redundant-member-init)
+    MPI_Datatype send_type{}, receive_type{};  ///< reductions and bcast: receive_type
     MPI_Op op{};
     int root = 0;
 };

@@ -1,6 +1,7 @@
 #include "coll/board.hpp"
 
 #include "coll/patience.hpp"
+#include "world/agreement.hpp"
 
 #include <cstring>
 #include <memory>
@@ -34,6 +35,8 @@ bool room_for(uint64_t bytes) noexcept {
 
 }  // namespace
 
+/// `finished`, which others wait for, has a cache line of its own.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): that line is the padding
 struct alignas(64) Board::Head {
     std::atomic<uint64_t> finished;
     alignas(64) uint64_t secret;
@@ -56,19 +59,19 @@ Board* Board::make(MPI_Comm node) noexcept {
     library.Comm_size(node, &size);
     const uint32_t slot_bytes = plan_slot_bytes(size);
     const size_t stride = sizeof(Head) + depth * (sizeof(Slot) + slot_bytes);
-    // One rank's answer counts for all: they see the same file system.
-    char roomy = rank == 0 && board && room_for(stride * size_t(size));
-    if (library.Bcast(&roomy, 1, world::handles.byte, 0, node) != MPI_SUCCESS || !roomy || !board)
+    // One rank's look at the room counts for all: they see the same file system.
+    uint64_t refused = !board || !board->remember(size) || (rank == 0 && !room_for(stride * size_t(size)));
+    if (!world::agree_on_largest({node, rank, size}, {&refused, 1}) || refused)
         return nullptr;
     void* own = nullptr;
     const MPI_Aint bytes = rank == 0 ? MPI_Aint(stride) * size + MPI_Aint(line) : 0;
-    if (library.Win_allocate_shared(bytes, 1, world::handles.info_null, node, &own, &board->window_) !=
-        MPI_SUCCESS)
+    if (library.Win_allocate_shared(bytes, 1, world::handles.info_null, node, static_cast<void*>(&own),
+                                    &board->window_) != MPI_SUCCESS)
         return nullptr;
     MPI_Aint found = 0;
     int unit = 0;
     void* base = nullptr;
-    library.Win_shared_query(board->window_, 0, &found, &unit, &base);
+    library.Win_shared_query(board->window_, 0, &found, &unit, static_cast<void*>(&base));
     const auto address = reinterpret_cast<uintptr_t>(base);
     // Processes map at addresses of their own, but pages keep the offset.
     board->base_ = static_cast<char*>(base) + (line - address % line) % line;
@@ -77,7 +80,6 @@ Board* Board::make(MPI_Comm node) noexcept {
     board->slot_bytes_ = slot_bytes;
     board->stride_ = stride;
     board->comm_ = node;
-    board->finished_.assign(size_t(size), 0);
     // The first to touch a page has it near.
     std::memset(static_cast<void*>(&board->head(rank)), 0, stride);
     board->head(rank).pid = getpid();
@@ -89,6 +91,16 @@ Board* Board::make(MPI_Comm node) noexcept {
     board->direct_reads_ = board->try_direct_reads();
     board->spins_ = board->plan_spins();
     return board.release();
+}
+
+bool Board::remember(int size) noexcept {
+    try {
+        finished_.assign(size_t(size), 0);
+        pids_.assign(size_t(size), 0);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 Board::~Board() {
@@ -112,7 +124,7 @@ char* Board::data_of(int rank, uint64_t bytes) const noexcept {
 
 bool Board::try_direct_reads() noexcept {
     for (int other = 0; other < size_; ++other)
-        pids_.push_back(head(other).pid);
+        pids_[size_t(other)] = head(other).pid;
     for (int other = 0; other < size_; ++other) {
         uint64_t word = 0;
         if (!read(other, reinterpret_cast<const void*>(head(other).secret_address), &word, sizeof word) ||

@@ -64,6 +64,8 @@ class Board {
     struct Slot;
 
     Board() = default;
+    /// Makes room for what is known of each rank; false when memory is short.
+    bool remember(int size) noexcept;
     Head& head(int rank) const noexcept;
     Slot& slot(int rank) const noexcept;
     char* data_of(int rank, uint64_t bytes) const noexcept;

@@ -4,10 +4,12 @@
 #include <cstring>
 
 // Bounds of the section that the linker gathers from MPIRIC_ALGORITHM.
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names from that of the section.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __start_mpiric_algorithms[];
 [[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __stop_mpiric_algorithms[];
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace mpiric::coll {
 namespace {

@@ -6,28 +6,32 @@
 namespace mpiric::coll {
 
 /// All ranks on one node, with memory between them.
-inline bool on_one_node(const Shape& shape) { return shape.layout.nodes == 1 && shape.layout.shared_memory; }
+inline bool on_one_node(const Shape& shape) noexcept {
+    return shape.layout.nodes == 1 && shape.layout.shared_memory;
+}
 
 /// The same, and each may read the others' buffers.
-inline bool reads_directly(const Shape& shape) { return on_one_node(shape) && shape.layout.direct_reads; }
+inline bool reads_directly(const Shape& shape) noexcept {
+    return on_one_node(shape) && shape.layout.direct_reads;
+}
 
 /// Several nodes, of which one at least has several ranks.
-inline bool has_levels(const Shape& shape) {
+inline bool has_levels(const Shape& shape) noexcept {
     return shape.layout.nodes > 1 && shape.layout.most_per_node > 1 && shape.layout.shared_memory;
 }
 
 /// Every node has as many ranks.
-inline bool is_uniform(const Shape& shape) {
+inline bool is_uniform(const Shape& shape) noexcept {
     return shape.layout.most_per_node == shape.layout.least_per_node;
 }
 
-inline bool is_commutative(const Shape& shape) { return shape.commutative; }
+inline bool is_commutative(const Shape& shape) noexcept { return shape.commutative; }
 
 /// Partial results of nodes can be joined: in any order, or in the order of ranks.
-inline bool nodes_join(const Shape& shape) { return shape.commutative || shape.layout.consecutive; }
+inline bool nodes_join(const Shape& shape) noexcept { return shape.commutative || shape.layout.consecutive; }
 
 /// Pieces of a slot, one for each rank of a node, hold elements with all that they touch.
-inline bool elements_fit(const Shape& shape) {
+inline bool elements_fit(const Shape& shape) noexcept {
     const uint64_t room = shape.layout.slot_bytes / uint64_t(2 * shape.layout.most_per_node);
     return shape.count > 0 && (shape.dense ? shape.span / shape.count : shape.span) <= room;
 }

@@ -1,8 +1,10 @@
 #include "coll/team.hpp"
 
 #include "coll/board.hpp"
+#include "world/agreement.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 namespace mpiric::coll {
@@ -11,17 +13,27 @@ namespace {
 using world::handles;
 using world::library;
 
+}  // namespace
+
 /// What each rank tells all others when a team is made.
-struct Introduction {
+struct Team::Introduction {
     int leader;  ///< lowest rank of its node
     uint32_t slot_bytes;
     char has_board, direct_reads;
+    int node;  ///< of a leader: number of its node, which everyone counts
 };
-
-}  // namespace
 
 int split_by_memory(MPI_Comm comm, int rank, MPI_Comm* node) {
     return library.Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, handles.info_null, node);
+}
+
+Team::Team(MPI_Comm comm, int rank, int size)
+    : comm_(comm), identity_(size_t(size)), node_of_(size_t(size)), local_rank_(size_t(size)),
+      by_node_(size_t(size)) {
+    std::iota(identity_.begin(), identity_.end(), 0);
+    everyone_ = {identity_.data(), size, rank};
+    node_begin_.reserve(size_t(size) + 1);
+    leader_ranks_.reserve(size_t(size));
 }
 
 Team::~Team() = default;
@@ -31,51 +43,53 @@ Group Team::on_node(int node) const noexcept {
     return {by_node_.data() + begin, end - begin, node == this->node() ? local_rank(rank()) : -1};
 }
 
-bool Team::learn_nodes(NodeSplit split) noexcept {
+bool Team::learn_nodes(NodeSplit split, std::span<Introduction> all) noexcept {
     MPI_Comm node{};
     if (split(comm_, rank(), &node) != MPI_SUCCESS)
         return false;
-    Introduction own{rank(), 0, 0, 0};
+    Introduction own{rank(), 0, 0, 0, 0};
     library.Bcast(&own.leader, int(sizeof own.leader), handles.byte, 0, node);
     board_.reset(Board::make(node));
     library.Comm_free(&node);
     if (board_) {
         board_->progress_on(comm_);
-        own = {own.leader, board_->slot_bytes(), 1, board_->direct_reads()};
+        own = {own.leader, board_->slot_bytes(), 1, board_->direct_reads(), 0};
     }
-    std::vector<Introduction> all(static_cast<size_t>(size()));
     if (library.Allgather(&own, sizeof own, handles.byte, all.data(), sizeof own, handles.byte, comm_) !=
         MPI_SUCCESS)
         return false;
     layout_.shared_memory = layout_.direct_reads = true;
     layout_.slot_bytes = UINT32_MAX;
-    std::vector<int> node_of_leader(all.size(), -1);
     for (int other = 0; other < size(); ++other) {
-        const Introduction& one = all[size_t(other)];
+        Introduction& one = all[size_t(other)];
         layout_.shared_memory &= one.has_board != 0;
         layout_.direct_reads &= one.direct_reads != 0;
         layout_.slot_bytes = std::min(layout_.slot_bytes, one.slot_bytes);
         if (one.leader == other) {
-            node_of_leader[size_t(other)] = int(leader_ranks_.size());
+            one.node = int(leader_ranks_.size());
             leader_ranks_.push_back(other);
         }
-        node_of_[size_t(other)] = node_of_leader[size_t(one.leader)];
+        node_of_[size_t(other)] = all[size_t(one.leader)].node;
     }
     return true;
 }
 
 Team* Team::make(MPI_Comm comm, NodeSplit split) noexcept {
-    std::unique_ptr<Team> team{new Team};
-    team->comm_ = comm;
     int rank = 0, size = 0;
     library.Comm_rank(comm, &rank);
     library.Comm_size(comm, &size);
-    team->identity_.resize(size_t(size));
-    std::iota(team->identity_.begin(), team->identity_.end(), 0);
-    team->everyone_ = {team->identity_.data(), size, rank};
-    team->node_of_.resize(size_t(size));
-    team->local_rank_.resize(size_t(size));
-    if (!team->learn_nodes(split))
+    std::unique_ptr<Team> team;
+    std::vector<Introduction> introductions;
+    uint64_t failed = 0;
+    try {
+        introductions.resize(size_t(size));
+        team.reset(new Team{comm, rank, size});
+    } catch (const std::bad_alloc&) {
+        failed = 1;
+    }
+    if (!world::agree_on_largest({comm, rank, size}, {&failed, 1}) || failed)
+        return nullptr;
+    if (!team->learn_nodes(split, introductions))
         return nullptr;
     const int nodes = int(team->leader_ranks_.size());
     std::vector<int>& begin = team->node_begin_;
@@ -93,9 +107,10 @@ Team* Team::make(MPI_Comm comm, NodeSplit split) noexcept {
         layout.slot_bytes = 0;
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    team->by_node_.resize(size_t(size));
-    for (int other = 0; other < size; ++other)
-        team->by_node_[size_t(begin[size_t(team->node_of(other))] + team->local_rank(other))] = other;
+    for (int other = 0; other < size; ++other) {
+        const int first = begin[size_t(team->node_of(other))], at = first + team->local_rank(other);
+        team->by_node_[size_t(at)] = other;
+    }
     team->local_ = team->on_node(team->node());
     team->leaders_ = {team->leader_ranks_.data(), nodes, team->local_.rank == 0 ? team->node() : -1};
     return team.release();

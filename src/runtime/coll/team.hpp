@@ -6,6 +6,7 @@
 #include "coll/group.hpp"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace mpiric::coll {
@@ -48,8 +49,11 @@ class Team {
     ~Team();
 
   private:
-    Team() = default;
-    bool learn_nodes(NodeSplit split) noexcept;
+    struct Introduction;
+
+    /// Takes all memory that a team ever has, but for the board; raises std::bad_alloc.
+    Team(MPI_Comm comm, int rank, int size);
+    bool learn_nodes(NodeSplit split, std::span<Introduction> all) noexcept;
 
     MPI_Comm comm_{};
     Layout layout_;

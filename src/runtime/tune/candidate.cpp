@@ -129,7 +129,7 @@ Catalogue::Catalogue(const Library& library)
             while (!values.empty()) {
                 const std::string value{take(values, ',')};
                 Candidate variant = candidates_[size_t(parent)];
-                variant.name += " " + key + "=" + value;
+                variant.name.append(" ").append(key).append("=").append(value);
                 variant.writes.push_back({variable, value});
                 variant.parent = parent;
                 candidates_.push_back(std::move(variant));

@@ -10,7 +10,6 @@ namespace mpiric::wrap {
 namespace {
 
 using tune::Kind;
-using world::handles;
 using world::library;
 
 /// Calls on a communicator before one of ours is made beside it: short-lived ones pay nothing.
@@ -303,7 +302,7 @@ int answer(Space& space, Entry& entry, const Ask& ask) noexcept {
         return ask.onward(ask.arguments, false, ask.comm);
     if (choice >= 0)
         return run(space, ask, uint32_t(choice));
-    if (!circle_of(space, ask.comm))
+    if (!lesson || !circle_of(space, ask.comm))
         return ask.onward(ask.arguments, false, ask.comm);
     if (!lesson->learner)
         begin_learning(space, *lesson, ask);

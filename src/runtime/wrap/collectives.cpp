@@ -52,8 +52,8 @@ template <Function function, Name name, Collective collective, class Pointer, cl
           class Fill>
 [[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure&& measure, Onward&& onward,
                                             Fill&& fill) {
-    const Behind& there = untuned[uint32_t(function)];
     const auto next = [&](bool to_library, MPI_Comm on) {
+        const Behind& there = untuned[uint32_t(function)];
         return onward(
             reinterpret_cast<Pointer>(to_library || name == Name::profiling ? there.library : there.next),
             on);

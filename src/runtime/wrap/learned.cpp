@@ -2,6 +2,7 @@
 #include "wrap/tuning.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace mpiric::wrap {
@@ -14,7 +15,7 @@ std::string formatted(const char* form, auto... values) {
 }
 
 double quantile(std::vector<float> times, double part) {
-    const auto at = times.begin() + std::ptrdiff_t(part * double(times.size() - 1) + 0.5);
+    const auto at = times.begin() + std::lround(part * double(times.size() - 1));
     std::nth_element(times.begin(), at, times.end());
     return double(*at);
 }
@@ -30,7 +31,7 @@ std::string one_candidate(const std::string& name, const tune::Tries& tries) {
 std::string shape_text(const tune::Shape& shape) {
     return formatted(
         "{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"place\": \"%016llx\"}",
-        shape.ranks, shape.nodes, shape.ranks_per_node, tune::name_of(shape.order).data(),
+        shape.ranks, shape.nodes, shape.ranks_per_node, std::string(tune::name_of(shape.order)).c_str(),
         static_cast<unsigned long long>(shape.place));
 }
 
@@ -42,8 +43,8 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
     const tune::Learner& learner = *lesson.learner;
     const tune::Race& race = learner.race();
     const uint64_t calls = known.entries[uint32_t(collective)][key % tune::class_count].calls;
-    std::string text =
-        formatted("\n  {\"collective\": \"%s\", \"communicator\": ", tune::name_of(collective).data());
+    std::string text = formatted("\n  {\"collective\": \"%s\", \"communicator\": ",
+                                 std::string(tune::name_of(collective)).c_str());
     text += shape_text(known.shape);
     text += formatted(",\n   \"from\": %llu, \"to\": ", static_cast<unsigned long long>(stretch.from));
     text += size_text(stretch.to);

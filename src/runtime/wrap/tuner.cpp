@@ -5,9 +5,11 @@
 #include "wrap/tuning.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <numeric>
 #include <sstream>
 
@@ -16,7 +18,8 @@ namespace mpiric::wrap {
 thread_local constinit RememberedSpace remembered_space{};
 
 Tuning& tuning() noexcept {
-    static auto& one = *new Tuning;
+    alignas(Tuning) static std::byte place[sizeof(Tuning)];
+    static auto& one = *new (place) Tuning;
     return one;
 }
 

@@ -1,12 +1,12 @@
-/* Prints, for allreduce and reduce at each size given in bytes, a digest of the sum's rounding errors: another
-   algorithm adds in another order, so equal digests mean the same algorithm. */
+/* Prints, for allreduce and reduce at each size given in bytes, a digest of the sum's rounding errors:
+   another algorithm adds in another order, so equal digests mean the same algorithm. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t digest(const double *values, int count) {
+static uint64_t digest(const double* values, int count) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (int i = 0; i < count; ++i) {
         uint64_t bits;
@@ -18,14 +18,14 @@ static uint64_t digest(const double *values, int count) {
     return hash;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 1; i < argc; ++i) {
         const int count = atoi(argv[i]) / 8;
-        double *in = malloc((size_t)count * sizeof *in + 1);
-        double *out = malloc((size_t)count * sizeof *out + 1);
+        double* in = malloc((size_t)count * sizeof *in + 1);
+        double* out = malloc((size_t)count * sizeof *out + 1);
         uint64_t state = 88172645463325252u + (uint64_t)rank;
         for (int j = 0; j < count; ++j) {
             state = state * 6364136223846793005u + 1442695040888963407u;

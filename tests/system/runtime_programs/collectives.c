@@ -1,6 +1,7 @@
-/* collectives ROUNDS [errors]: every blocking collective against results worked out by hand, on communicators of several kinds:
-   whoever answers the calls must answer right. Prints "right" once, or what is wrong. `errors`: also that errors reach the
-   handler of the communicator; some libraries are built without looking for them. */
+/* collectives ROUNDS [errors]: every blocking collective against results worked out by hand, on communicators
+   of several kinds: whoever answers the calls must answer right. Prints "right" once, or what is wrong.
+   `errors`: also that errors reach the handler of the communicator; some libraries are built without looking
+   for them. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ static int wrong, rank, size;
 static long send[MOST * 8], receive[MOST * 8];
 static const int sizes[] = {0, 1, 3, 64, 1000, MOST};
 
-static void expect(int fact, const char *what, int count) {
+static void expect(int fact, const char* what, int count) {
     if (!fact && wrong++ < 3)
         printf("rank %d of %d: %s with %d elements is wrong\n", rank, size, what, count);
 }
@@ -24,12 +25,13 @@ static void fill(int count) {
 }
 
 /* 2x2 integer matrices: associative, not commutative. */
-static void multiply(void *in, void *out, int *length, MPI_Datatype *type) {
+static void multiply(void* in, void* out, int* length, MPI_Datatype* type) {
     (void)type;
     unsigned long *left = in, *right = out;
     for (int at = 0; at < *length; ++at, left += 4, right += 4) {
-        unsigned long made[4] = {left[0] * right[0] + left[1] * right[2], left[0] * right[1] + left[1] * right[3],
-                                 left[2] * right[0] + left[3] * right[2], left[2] * right[1] + left[3] * right[3]};
+        unsigned long made[4] = {
+            left[0] * right[0] + left[1] * right[2], left[0] * right[1] + left[1] * right[3],
+            left[2] * right[0] + left[3] * right[2], left[2] * right[1] + left[3] * right[3]};
         memcpy(right, made, sizeof made);
     }
 }
@@ -54,7 +56,8 @@ static void reductions(MPI_Comm comm, int count, int root) {
     for (int at = 0; rank == root && at < count; ++at)
         expect(receive[at] == sum_of(at, size), "reduce", count);
     if (root == 0) /* elsewhere MPICH 4.0.2 copies from MPI_IN_PLACE */
-        MPI_Reduce(rank == root ? MPI_IN_PLACE : send, rank == root ? send : NULL, count, MPI_LONG, MPI_MIN, root, comm);
+        MPI_Reduce(rank == root ? MPI_IN_PLACE : send, rank == root ? send : NULL, count, MPI_LONG, MPI_MIN,
+                   root, comm);
     for (int at = 0; root == 0 && rank == root && at < count; ++at)
         expect(send[at] == value(0, at), "reduce in place", count);
     fill(count);
@@ -102,7 +105,10 @@ static void unusual_reductions(MPI_Comm comm, int count) {
     expect(memcmp(got, right, sizeof got) == 0, "allreduce of matrices", 1);
     MPI_Op_free(&product);
     MPI_Type_free(&matrix);
-    struct { double number; int where; } pair = {rank == size / 2 ? -1 : rank, rank}, least;
+    struct {
+        double number;
+        int where;
+    } pair = {rank == size / 2 ? -1 : rank, rank}, least;
     MPI_Allreduce(&pair, &least, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
     expect(least.where == size / 2, "allreduce of MINLOC", 1);
     (void)count;
@@ -179,7 +185,7 @@ static void all(MPI_Comm comm, int turn) {
 }
 
 static int raised;
-static void count_errors(MPI_Comm *comm, int *code, ...) {
+static void count_errors(MPI_Comm* comm, int* code, ...) {
     (void)comm, (void)code;
     ++raised;
 }
@@ -193,7 +199,8 @@ static void errors(void) {
     MPI_Comm_set_errhandler(comm, handler);
     expect(MPI_Bcast(send, -1, MPI_LONG, 0, comm) != MPI_SUCCESS && raised == 1, "error of a count", -1);
     expect(MPI_Bcast(send, 1, MPI_LONG, 12345, comm) != MPI_SUCCESS && raised == 2, "error of a root", 1);
-    expect(MPI_Allreduce(send, receive, 1, MPI_LONG, MPI_OP_NULL, comm) != MPI_SUCCESS && raised == 3, "error of an op", 1);
+    expect(MPI_Allreduce(send, receive, 1, MPI_LONG, MPI_OP_NULL, comm) != MPI_SUCCESS && raised == 3,
+           "error of an op", 1);
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);
 }
@@ -212,7 +219,7 @@ static void many_short_lived(int how_many) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     const int rounds = argc > 1 ? atoi(argv[1]) : 1;
     MPI_Comm half, reversed, copy;

@@ -14,13 +14,13 @@ namespace mpiric::coll {
 namespace {
 
 int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
-    std::memcpy(board.fill(sizeof data), &data, sizeof data);
+    std::memcpy(board.fill(sizeof data), static_cast<const void*>(&data), sizeof data);
     board.publish();
     bool read = true;
     for (int step = 1; step < board.size(); ++step) {
         const int rank = (board.rank() + step) % board.size();
         char* there = nullptr;
-        std::memcpy(&there, board.look(rank, sizeof there), sizeof there);
+        std::memcpy(static_cast<void*>(&there), board.look(rank, sizeof there), sizeof there);
         read &= board.read(rank, there + blocks.begin(rank), data + blocks.begin(rank), blocks.size(rank));
     }
     board.finish();

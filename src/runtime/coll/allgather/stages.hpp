@@ -39,7 +39,7 @@ class Gathering {
 };
 
 /// Bytes of scratch memory a Gathering may take.
-inline uint64_t gathering_scratch(const Shape& shape) {
+inline uint64_t gathering_scratch(const Shape& shape) noexcept {
     return shape.collective == Collective::allgather ? shape.bytes * uint64_t(shape.layout.size)
                                                      : shape.bytes;
 }

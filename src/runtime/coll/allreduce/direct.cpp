@@ -30,8 +30,8 @@ int reduce_slice(const Reduction& reduction, Board& board, const Blocks& slices,
     MPIRIC_TRY(incoming.error());
     const Buffers& own = of[size_t(me)];
     for (uint64_t done = 0; done < slices.size(me); done += most) {
-        const MPI_Count count = MPI_Count(std::min(most, slices.size(me) - done)),
-                        begin = MPI_Count(slices.begin(me) + done);
+        const uint64_t first = slices.begin(me) + done, left = slices.size(me) - done;
+        const MPI_Count count = MPI_Count(std::min(most, left)), begin = MPI_Count(first);
         char* into = reduction.at(own.result, begin);
         MPIRIC_TRY(reduction.copy(reduction.at(own.input, begin), into, count));
         for (int rank = 0; rank < board.size(); ++rank) {

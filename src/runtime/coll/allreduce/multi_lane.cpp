@@ -17,9 +17,9 @@ int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks slices = Blocks::even(uint64_t(call.receive_count), team.local().size);
     MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), call.receive, slices));
-    std::vector<int> lane;
+    std::vector<int> lane(size_t(team.leaders().size));
     for (int node = 0; node < team.leaders().size; ++node)
-        lane.push_back(team.on_node(node)[team.local().rank]);
+        lane[size_t(node)] = team.on_node(node)[team.local().rank];
     const Group group{lane.data(), int(lane.size()), team.node()};
     const MPI_Count count = MPI_Count(slices.size(team.local().rank));
     char* slice = reduction.at(call.receive, MPI_Count(slices.begin(team.local().rank)));

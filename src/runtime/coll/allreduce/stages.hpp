@@ -15,11 +15,11 @@ int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count c
 int shared_allreduce(const Reduction& reduction, const void* input, void* result, MPI_Count count) noexcept;
 
 /// Vectors that can be cut into a block for each rank, reduced in an order of its own.
-inline bool can_divide(const Shape& shape) {
+inline bool can_divide(const Shape& shape) noexcept {
     return shape.commutative && shape.dense && shape.count >= uint64_t(shape.layout.size);
 }
 
-inline uint64_t whole_span(const Shape& shape) { return shape.span; }
+inline uint64_t whole_span(const Shape& shape) noexcept { return shape.span; }
 
 /// Runs a stage over all ranks, in the receive buffer.
 template <int (*stage)(const Reduction&, const Group&, char*, MPI_Count) noexcept>

@@ -88,6 +88,8 @@ class Rows {
 };
 
 /// Bytes of scratch memory that Rows may take.
-inline uint64_t two_rows(const Shape& shape) { return 2 * shape.bytes * uint64_t(shape.layout.size); }
+inline uint64_t two_rows(const Shape& shape) noexcept {
+    return 2 * shape.bytes * uint64_t(shape.layout.size);
+}
 
 }  // namespace mpiric::coll

@@ -15,14 +15,14 @@ namespace {
 
 int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
     if (board.rank() == root) {
-        std::memcpy(board.fill(sizeof data), &data, sizeof data);
+        std::memcpy(board.fill(sizeof data), static_cast<const void*>(&data), sizeof data);
         board.publish();
         board.finish();
         board.await_all();
         return MPI_SUCCESS;
     }
     char* there = nullptr;
-    std::memcpy(&there, board.look(root, sizeof there), sizeof there);
+    std::memcpy(static_cast<void*>(&there), board.look(root, sizeof there), sizeof there);
     const bool read = board.read(root, there, data, bytes);
     board.finish();
     return read ? MPI_SUCCESS : MPI_ERR_OTHER;

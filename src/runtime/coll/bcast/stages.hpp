@@ -37,6 +37,6 @@ template <class Stage> int as_bytes(const Call& call, Stage stage) {
 }
 
 /// Scratch memory that as_bytes takes, when a datatype has gaps.
-inline uint64_t packed_bytes(const Shape& shape) { return shape.bytes; }
+inline uint64_t packed_bytes(const Shape& shape) noexcept { return shape.bytes; }
 
 }  // namespace mpiric::coll

@@ -26,15 +26,17 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
         char* slot = board.fill(whole);
         // The own slice is needed there only where the order of operands counts.
         for (int slice = 0; slice < ranks; ++slice)
-            if (const uint64_t elements = piece(slice); elements && (slice != me || !reduction.commutative()))
-                std::memcpy(slot + stride * uint64_t(slice),
-                            reduction.at(input, MPI_Count(slices.begin(slice) + done)), elements * extent);
+            if (const uint64_t elements = piece(slice), first = slices.begin(slice) + done;
+                elements && (slice != me || !reduction.commutative()))
+                std::memcpy(slot + stride * uint64_t(slice), reduction.at(input, MPI_Count(first)),
+                            elements * extent);
         board.publish();
+        const uint64_t own = slices.begin(me) + done;
         const MPI_Count mine = MPI_Count(piece(me));
-        char* into = reduction.at(result, MPI_Count(slices.begin(me) + done));
+        char* into = reduction.at(result, MPI_Count(own));
         const int first = reduction.commutative() ? me : ranks - 1;
         const void* start = first == me && reduction.commutative()
-                                ? reduction.at(input, MPI_Count(slices.begin(me) + done))
+                                ? reduction.at(input, MPI_Count(own))
                                 : board.look(first, whole) + stride * uint64_t(me);
         std::memmove(into, start, reduction.bytes(mine));  // in place the two may overlap
         for (int rank = ranks - 1; rank >= 0; --rank)

@@ -43,7 +43,7 @@ template <class Stage> int with_copy(const Call& call, Stage stage) {
 }
 
 /// Bytes of scratch that with_copy and a stage take. Blocks of reduce_scatter may all be one rank's.
-inline uint64_t copy_and_more(const Shape& shape) {
+inline uint64_t copy_and_more(const Shape& shape) noexcept {
     return shape.span *
            (shape.collective == Collective::reduce_scatter_block ? uint64_t(shape.layout.size) : 1) * 2;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t segment_bytes = 64 << 10;
 
-int run(const Call& call, bool inclusive) {
+template <bool inclusive> int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const MPI_Count count = call.receive_count;
     const int size = call.team.size(), me = call.team.rank();
@@ -42,17 +42,10 @@ int run(const Call& call, bool inclusive) {
 
 uint64_t scratch(const Shape& shape) { return shape.span; }
 
-constinit const Algorithm algorithm{
-    Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, [](const Call& call) {
-        return run(call, true);
-    }};
-constinit const Algorithm exclusive{Collective::exscan,
-                                    "linear",
-                                    "Sanders, Träff 2006",
-                                    Order::fixed,
-                                    nullptr,
-                                    scratch,
-                                    [](const Call& call) { return run(call, false); }};
+constinit const Algorithm algorithm{Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr,
+                                    scratch,          run<true>};
+constinit const Algorithm exclusive{
+    Collective::exscan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, run<false>};
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(exclusive)
 

@@ -9,7 +9,7 @@ namespace mpiric::coll {
 namespace {
 
 /// `result` of an exscan takes only what comes from others.
-int run(const Call& call, bool inclusive) {
+template <bool inclusive> int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const MPI_Count count = call.receive_count;
     const int size = call.team.size(), me = call.team.rank();
@@ -35,20 +35,11 @@ int run(const Call& call, bool inclusive) {
 
 uint64_t scratch(const Shape& shape) { return 2 * shape.span; }
 
-constinit const Algorithm algorithm{Collective::scan,
-                                    "recursive_doubling",
-                                    "Hillis, Steele 1986",
-                                    Order::fixed,
-                                    nullptr,
-                                    scratch,
-                                    [](const Call& call) { return run(call, true); }};
-constinit const Algorithm exclusive{Collective::exscan,
-                                    "recursive_doubling",
-                                    "Hillis, Steele 1986",
-                                    Order::fixed,
-                                    nullptr,
-                                    scratch,
-                                    [](const Call& call) { return run(call, false); }};
+constinit const Algorithm algorithm{
+    Collective::scan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch, run<true>};
+constinit const Algorithm exclusive{
+    Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch,
+    run<false>};
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(exclusive)
 

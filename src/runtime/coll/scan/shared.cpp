@@ -14,9 +14,11 @@
 namespace mpiric::coll {
 namespace {
 
-int run(const Call& call, int last) {
+/// The ranks below this one count, and in an inclusive scan itself.
+template <bool inclusive> int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     Board& board = call.team.board();
+    const int last = inclusive ? call.team.rank() : call.team.rank() - 1;
     const MPI_Count most = reduction.per_slot(board.slot_bytes());
     for (MPI_Count done = 0; done < call.receive_count; done += most) {
         const MPI_Count piece = std::min(most, call.receive_count - done);
@@ -36,14 +38,10 @@ int run(const Call& call, int last) {
 
 bool suits(const Shape& shape) { return on_one_node(shape) && elements_fit(shape); }
 
-constinit const Algorithm algorithm{
-    Collective::scan, "shared", "Graham, Shipman 2008", Order::fixed, suits, nullptr, [](const Call& call) {
-        return run(call, call.team.rank());
-    }};
+constinit const Algorithm algorithm{Collective::scan, "shared", "Graham, Shipman 2008", Order::fixed, suits,
+                                    nullptr,          run<true>};
 constinit const Algorithm exclusive{
-    Collective::exscan, "shared", "Graham, Shipman 2008", Order::fixed, suits, nullptr, [](const Call& call) {
-        return run(call, call.team.rank() - 1);
-    }};
+    Collective::exscan, "shared", "Graham, Shipman 2008", Order::fixed, suits, nullptr, run<false>};
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(exclusive)
 

@@ -2,7 +2,6 @@
 #include "wrap/tuning.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 namespace mpiric::wrap {
@@ -14,8 +13,9 @@ std::string formatted(const char* form, auto... values) {
     return text;
 }
 
-double quantile(std::vector<float> times, double part) {
-    const auto at = times.begin() + std::lround(part * double(times.size() - 1));
+/// To the nearest of them; `quarters` of 4.
+double quartile(std::vector<float> times, size_t quarters) {
+    const auto at = times.begin() + std::ptrdiff_t((quarters * (times.size() - 1) + 2) / 4);
     std::nth_element(times.begin(), at, times.end());
     return double(*at);
 }
@@ -24,8 +24,8 @@ std::string one_candidate(const std::string& name, const tune::Tries& tries) {
     return formatted(
         "\n    {\"name\": \"%s\", \"calls\": %zu, \"median_s\": %.9g, \"low_s\": %.9g, \"high_s\": "
         "%.9g, \"eliminated\": %s}",
-        name.c_str(), tries.times.size(), quantile(tries.times, 0.5), quantile(tries.times, 0.25),
-        quantile(tries.times, 0.75), tries.eliminated ? "true" : "false");
+        name.c_str(), tries.times.size(), quartile(tries.times, 2), quartile(tries.times, 1),
+        quartile(tries.times, 3), tries.eliminated ? "true" : "false");
 }
 
 std::string shape_text(const tune::Shape& shape) {

@@ -20,8 +20,8 @@ from mpiric.workflows.spelling import render, spell
 
 HERE = Path(__file__).parent
 FAMILIES = ("collectives", "io", "oversubscription", "protocol", "transport")
-# Read by UCX, libfabric and the launchers, which have no list that can be asked here.
-ELSEWHERE = ("UCX_", "FI_", "HYDRA_", "PRTE_MCA_")
+# Read by UCX, libfabric and the launchers, which have no list that can be asked here, and by our own runtime.
+ELSEWHERE = ("UCX_", "FI_", "HYDRA_", "PRTE_MCA_", "MPIRIC_")
 NEEDS_ANOTHER_MACHINE = {
     "ofi-provider",
     "network-interface",

@@ -225,7 +225,12 @@ def test_a_process_without_mpi_is_left_alone(family, environment, tmp_path):
     assert not (tmp_path / "record").exists()
 
 
-SUM = "from mpi4py import MPI; print('sum', MPI.COMM_WORLD.allreduce(1)); MPI.COMM_WORLD.Barrier()"
+SUM = """
+import sys
+from mpi4py import MPI
+sys.stdout.write(f"sum {MPI.COMM_WORLD.allreduce(1)}\\n")
+MPI.COMM_WORLD.Barrier()
+"""
 
 
 @pytest.mark.requires("python:mpi4py", "debian-openmpi")
@@ -244,10 +249,11 @@ def test_python_that_opens_an_older_library_by_itself_works_and_is_seen(
 
 
 EXCHANGE = """
+import sys
 from mpi4py import MPI
 world = MPI.COMM_WORLD
 got = [world.sendrecv(world.rank, dest=1 - world.rank, source=1 - world.rank) for _ in range(10)]
-print("got", sum(got))
+sys.stdout.write(f"got {sum(got)}\\n")  # a line in one piece, whatever buffers
 """
 
 

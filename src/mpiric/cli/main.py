@@ -45,15 +45,17 @@ def _file_of(verb: str) -> Path:
 
 
 def _first_sentence(path: Path) -> str:
-    """Of the docstring of a verb's ``command``, or of the last text it is made with."""
-    text = ""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    """Of the docstring of a verb's ``command``, the last text it is made with, or what the file says it is."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = (ast.get_docstring(tree) or "").partition(": ")[2]
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             text = ast.get_docstring(node) or ""
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "command":
             words = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
             text = next((word for word in reversed(words) if isinstance(word, str)), "")
-    return " ".join(text.split("\n\n")[0].split())
+    text = " ".join(text.split("\n\n")[0].split())
+    return text[:1].upper() + text[1:]
 
 
 @click.group(

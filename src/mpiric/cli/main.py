@@ -45,7 +45,7 @@ def _file_of(verb: str) -> Path:
 
 
 def _first_sentence(path: Path) -> str:
-    """Of the docstring of a verb's ``command``, the last text it is made with, or what the file says it is."""
+    """The docstring of a verb's ``command``, the last text it is made with, or what its file says."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     text = (ast.get_docstring(tree) or "").partition(": ")[2]
     for node in tree.body:

@@ -25,7 +25,8 @@ def test_a_rule_looks_at_numbers_that_exist(rule):
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 def test_a_rule_names_knobs_that_exist_and_its_source(rule):
     assert set(rule.knobs) <= set(knobs.all_knobs())
-    assert rule.source
+    # An address, a page of a manual, or a named part of one.
+    assert re.search(r"https://\S+|\w\(\d\)|[Mm]anual, \w|kernel documentation, \S+/\S+", rule.source)
     assert rule.fix
     families = {knob.family for knob in knobs.all_knobs().values()}
     assert set(filter(None, rule.only.split(","))) <= {*knobs.all_knobs(), *families}

@@ -93,7 +93,7 @@ def _up(given: argparse.Namespace) -> None:
     shares = tuple(str(Path(share).absolute()) for share in given.share)
     more = () if is_private(here) else (str(here),)
     plan = Plan(host_names(given.hosts), networks(given.network), (*shares, *more))
-    started = cluster.up(given.state, plan)
+    started = cluster.up(given.state, plan, outlives=True)
     print("\n".join(cluster.status(given.state.absolute()) if started else ["already up"]))
 
 

@@ -24,8 +24,11 @@ ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 60
 
 
-def up(directory: Path, plan: Plan) -> bool:
-    """Start a cluster; False when it is up already. Removes what is left of one that died."""
+def up(directory: Path, plan: Plan, *, outlives: bool = False) -> bool:
+    """Start a cluster; False when it is up already. Removes what is left of one that died.
+
+    It ends with this process, however that ends, unless it is told that it ``outlives`` it.
+    """
     check_needs(plan)
     directory = directory.absolute()
     if any(character.isspace() for character in str(directory)):
@@ -49,14 +52,14 @@ def up(directory: Path, plan: Plan) -> bool:
         (directory / state.PLAN).write_text(json.dumps(plan.as_json()))
         write_agent(directory)
         try:
-            _build(directory)
+            _build(directory, outlives=outlives)
         except BaseException:
             state.remove(directory)
             raise
     return True
 
 
-def _build(directory: Path) -> None:
+def _build(directory: Path, *, outlives: bool) -> None:
     ready, tells = os.pipe()
     hears, go = os.pipe()
     words = ["unshare", "--fork", "--kill-child", "--pid", "--net", "--uts", "--ipc", "--mount"]
@@ -82,8 +85,11 @@ def _build(directory: Path) -> None:
         message, _, hint = said.decode(errors="replace").partition("\n")
         log_text = (directory / "log").read_text(errors="replace").strip()
         raise LabError(message or f"the cluster did not start: {log_text[-500:] or 'no answer'}", hint=hint)
-    os.write(go, b"g")
-    os.close(go)
+    if outlives:
+        os.write(go, state.OUTLIVES)
+        os.close(go)
+    else:
+        os.write(go, state.ENDS_WITH_US)  # and left open: the kernel closes it when this process ends
 
 
 def down(directory: Path) -> bool:

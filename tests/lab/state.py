@@ -15,6 +15,7 @@ from tests.lab.plan import Plan
 
 SUPERVISOR = "tests.lab.supervisor"  # the word that marks its processes, see `supervisors`
 PLAN = "plan.json"  # written first: a directory that holds it is a cluster's
+OUTLIVES, ENDS_WITH_US = b"o", b"e"  # what `up` says to a cluster that stands
 _RECORD = "lab.json"
 _PATIENCE_S = 20
 

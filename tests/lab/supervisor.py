@@ -8,8 +8,8 @@ cleaned up, and a cluster that is killed while it is being built vanishes as wel
 """
 
 import os
+import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from tests.lab.errors import LabError
@@ -17,12 +17,12 @@ from tests.lab.hosts import Birth, begin_host
 from tests.lab.namespaces import mount, namespace
 from tests.lab.networks import connect
 from tests.lab.plan import Plan
-from tests.lab.state import PLAN, Holder, Record, write_record
+from tests.lab.state import OUTLIVES, PLAN, Holder, Record, write_record
 from tests.lab.switch import build
 
 
 def main(directory: Path, plan: Plan, ready: int, go: int) -> int:
-    """Tell how the building went on ``ready``; live on when the word comes on ``go``."""
+    """Tell how the building went on ``ready``; live on when the word comes on ``go``, or while it is open."""
     try:
         mount("proc", "/proc", "proc")
         _build(directory, plan)
@@ -34,13 +34,23 @@ def main(directory: Path, plan: Plan, ready: int, go: int) -> int:
         return 1
     os.write(ready, b"ready")
     os.close(ready)
-    if os.read(go, 1) != b"g":
+    word = os.read(go, 1)
+    if not word:
         return 1  # whoever wanted the cluster is gone
-    os.close(go)
-    with suppress(ChildProcessError):
-        while True:  # daemons of the hosts become children of this process
-            os.wait()
+    signal.signal(signal.SIGCHLD, _reap)  # daemons of the hosts become children of this process
+    _reap()
+    while word == OUTLIVES or os.read(go, 1):
+        signal.pause()
     return 0
+
+
+def _reap(*_: object) -> None:
+    """Nothing left to hold together is the end of it. No threads: the last one would end after the others."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        sys.exit(0)
 
 
 def _build(directory: Path, plan: Plan) -> None:

@@ -197,6 +197,30 @@ def test_after_a_killed_start_the_cluster_can_be_started(tmp_path):
     cluster.down(directory)
 
 
+def test_a_cluster_ends_with_the_process_that_started_it(tmp_path):
+    directory = tmp_path / "state"
+    code = (
+        "import sys, time; from pathlib import Path; from tests.lab import cluster; "
+        "from tests.lab.plan import Plan; cluster.up(Path(sys.argv[1]), Plan(('n1',))); "
+        "print('up', flush=True); time.sleep(900)"
+    )
+    words = [sys.executable, "-c", code, str(directory)]
+    with subprocess.Popen(words, cwd=cluster.ROOT, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout.readline() == "up\n"
+        cluster.run(directory, "n1", ["sh", "-c", "setsid sleep 900 >/dev/null 2>&1 &"])
+        starter.kill()
+    assert gone(directory)
+    assert not state.is_up(directory)
+    cluster.down(directory)
+
+
+def test_a_cluster_of_the_command_line_stays_when_the_command_has_ended(tmp_path):
+    words = [sys.executable, "-m", "tests.lab", "--state", str(tmp_path / "state"), "up", "--hosts", "1"]
+    subprocess.run(words, cwd=cluster.ROOT, check=True, stdout=subprocess.DEVNULL)
+    assert cluster.run(tmp_path / "state", "n1", ["hostname"]).stdout.strip() == "n1"
+    cluster.down(tmp_path / "state")
+
+
 def test_a_directory_with_other_things_in_it_is_not_touched(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(LabError, match="holds other things"):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from re import fullmatch
 
-from mpiric.launchers._dialect import Facet, Speller, Words, Writer, placement_above
+from mpiric.launchers._dialect import Facet, Option, Speller, Words, Writer, placement_above
 from mpiric.launchers._placement import cores_for, crowded, is_count
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
@@ -12,6 +12,43 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
+
+
+def placing_options(package: str, binding: str, mapping: str, ranking: str) -> tuple[Option, ...]:
+    """Options that all versions have, with a version's word for a package and its variables for placement."""
+    return (
+        Option(("np", "n", "c"), 1, Meaning.RANKS),
+        Option(("pernode",), 0, Meaning.RANKS_PER_NODE, implied="1"),
+        Option(("cpus-per-proc", "cpus-per-rank"), 1, Meaning.THREADS_PER_RANK),
+        Option(("host", "H"), 1, Meaning.HOSTS),
+        Option(("x",), 1, Meaning.ENVIRONMENT),
+        Option(("bind-to",), 1, Meaning.BINDING, variable=binding),
+        Option(("bind-to-core",), 0, Meaning.BINDING, implied="core", variable=binding),
+        Option(("bind-to-socket",), 0, Meaning.BINDING, implied=package, variable=binding),
+        Option(("map-by",), 1, Meaning.MAPPING, variable=mapping),
+        Option(("bycore",), 0, Meaning.MAPPING, implied="core", variable=mapping),
+        Option(("bynode",), 0, Meaning.MAPPING, implied="node", variable=mapping),
+        Option(("byslot",), 0, Meaning.MAPPING, implied="slot", variable=mapping),
+        Option(("rank-by",), 1, Meaning.RANKING, variable=ranking),
+        Option(("wdir", "wd"), 1, Meaning.WORKING_DIRECTORY),
+        Option(("launch-agent",), 1, Meaning.BOOTSTRAP),
+        Option(("stdin",), 1, Meaning.STDIN),
+        Option(("app",), 1, Meaning.PROGRAM_FILE),
+    )
+
+
+def binding_words(package: str) -> dict[str, str]:
+    """Value of the knob binding → word."""
+    return {
+        **{name: name for name in ("none", "core", "hwthread", "numa")},
+        "l3": "l3cache",
+        "package": package,
+    }
+
+
+def mapping_words(package: str) -> dict[str, str]:
+    """Value of the knob mapping → word."""
+    return {"compact": "slot", "spread-numa": "numa", "spread-package": package, "node-round-robin": "node"}
 
 
 def write_environment(values: Words) -> Words:

@@ -5,45 +5,33 @@ Source: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 
 
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import NAMES, WRITE, facets, merge, spellings
+from mpiric.launchers._openmpi import (
+    NAMES,
+    WRITE,
+    binding_words,
+    facets,
+    mapping_words,
+    merge,
+    placing_options,
+    spellings,
+)
 from mpiric.model.job import Meaning
 
-_BINDING = {
-    "none": "none",
-    "core": "core",
-    "hwthread": "hwthread",
-    "l3": "l3cache",
-    "numa": "numa",
-    "package": "socket",
-}
-_MAPPING = {"compact": "slot", "spread-numa": "numa", "spread-package": "socket", "node-round-robin": "node"}
-
-_BIND = "OMPI_MCA_hwloc_base_binding_policy"
-_MAP = "OMPI_MCA_rmaps_base_mapping_policy"
+_PACKAGE = "socket"
+_BINDING, _MAPPING = binding_words(_PACKAGE), mapping_words(_PACKAGE)
 
 _OPTIONS = (
-    Option(("np", "n", "c"), 1, Meaning.RANKS),
+    *placing_options(
+        _PACKAGE,
+        binding="OMPI_MCA_hwloc_base_binding_policy",
+        mapping="OMPI_MCA_rmaps_base_mapping_policy",
+        ranking="OMPI_MCA_rmaps_base_ranking_policy",
+    ),
     Option(("npernode", "N"), 1, Meaning.RANKS_PER_NODE, variable="OMPI_MCA_rmaps_ppr_n_pernode"),
-    Option(("pernode",), 0, Meaning.RANKS_PER_NODE, implied="1"),
-    Option(("cpus-per-proc", "cpus-per-rank"), 1, Meaning.THREADS_PER_RANK),
-    Option(("host", "H"), 1, Meaning.HOSTS),
     Option(("hostfile", "machinefile"), 1, Meaning.HOSTFILE),
     Option(("default-hostfile",), 1, Meaning.HOSTFILE, variable="OMPI_MCA_orte_default_hostfile"),
-    Option(("x",), 1, Meaning.ENVIRONMENT),
     Option(("mca", "gmca"), 2, Meaning.MPI_PARAMETER, variable="OMPI_MCA_{}"),
-    Option(("bind-to",), 1, Meaning.BINDING, variable=_BIND),
-    Option(("bind-to-core",), 0, Meaning.BINDING, implied="core", variable=_BIND),
-    Option(("bind-to-socket",), 0, Meaning.BINDING, implied="socket", variable=_BIND),
-    Option(("map-by",), 1, Meaning.MAPPING, variable=_MAP),
-    Option(("bycore",), 0, Meaning.MAPPING, implied="core", variable=_MAP),
-    Option(("bynode",), 0, Meaning.MAPPING, implied="node", variable=_MAP),
-    Option(("byslot",), 0, Meaning.MAPPING, implied="slot", variable=_MAP),
-    Option(("rank-by",), 1, Meaning.RANKING, variable="OMPI_MCA_rmaps_base_ranking_policy"),
-    Option(("wdir", "wd"), 1, Meaning.WORKING_DIRECTORY),
     Option(("oversubscribe",), 0, Meaning.OVERSUBSCRIBE, variable="OMPI_MCA_rmaps_base_oversubscribe"),
-    Option(("launch-agent",), 1, Meaning.BOOTSTRAP),
-    Option(("stdin",), 1, Meaning.STDIN),
-    Option(("app",), 1, Meaning.PROGRAM_FILE),
     Option(("help", "h"), 1),
     *flags("version V verbose v quiet q report-state-on-timeout get-stack-traces xml tag-output"),
     *flags("report-child-jobs-separately timestamp-output merge-stderr-to-stdout index-argv-by-rank s"),

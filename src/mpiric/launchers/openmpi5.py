@@ -5,46 +5,34 @@ Source: src/mca/schizo/ompi/schizo_ompi.c of PRRTE 3 and src/util/pmix_cmd_line.
 
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import NAMES, WRITE, facets, merge, spellings
+from mpiric.launchers._openmpi import (
+    NAMES,
+    WRITE,
+    binding_words,
+    facets,
+    mapping_words,
+    merge,
+    placing_options,
+    spellings,
+)
 from mpiric.model.job import Meaning
 
-_BINDING = {
-    "none": "none",
-    "core": "core",
-    "hwthread": "hwthread",
-    "l3": "l3cache",
-    "numa": "numa",
-    "package": "package",
-}
-_MAPPING = {"compact": "slot", "spread-numa": "numa", "spread-package": "package", "node-round-robin": "node"}
-
-_BIND = "PRTE_MCA_hwloc_default_binding_policy"
-_MAP = "PRTE_MCA_rmaps_default_mapping_policy"
+_PACKAGE = "package"
+_BINDING, _MAPPING = binding_words(_PACKAGE), mapping_words(_PACKAGE)
 
 _OPTIONS = (
-    Option(("np", "n", "c"), 1, Meaning.RANKS),
+    *placing_options(
+        _PACKAGE,
+        binding="PRTE_MCA_hwloc_default_binding_policy",
+        mapping="PRTE_MCA_rmaps_default_mapping_policy",
+        ranking="PRTE_MCA_rmaps_default_ranking_policy",
+    ),
     Option(("N", "npernode"), 1, Meaning.RANKS_PER_NODE),
-    Option(("pernode",), 0, Meaning.RANKS_PER_NODE, implied="1"),
-    Option(("cpus-per-proc", "cpus-per-rank"), 1, Meaning.THREADS_PER_RANK),
-    Option(("host", "H"), 1, Meaning.HOSTS),
     Option(("hostfile", "machinefile", "default-hostfile"), 1, Meaning.HOSTFILE),
-    Option(("x",), 1, Meaning.ENVIRONMENT),
     Option(("mca", "omca", "gmca", "gomca"), 2, Meaning.MPI_PARAMETER, variable="OMPI_MCA_{}"),
     Option(("prtemca", "gprtemca"), 2, Meaning.MPI_PARAMETER, variable="PRTE_MCA_{}"),
     Option(("pmixmca", "gpmixmca"), 2, Meaning.MPI_PARAMETER, variable="PMIX_MCA_{}"),
-    Option(("bind-to",), 1, Meaning.BINDING, variable=_BIND),
-    Option(("bind-to-core",), 0, Meaning.BINDING, implied="core", variable=_BIND),
-    Option(("bind-to-socket",), 0, Meaning.BINDING, implied="package", variable=_BIND),
-    Option(("map-by",), 1, Meaning.MAPPING, variable=_MAP),
-    Option(("bycore",), 0, Meaning.MAPPING, implied="core", variable=_MAP),
-    Option(("bynode",), 0, Meaning.MAPPING, implied="node", variable=_MAP),
-    Option(("byslot",), 0, Meaning.MAPPING, implied="slot", variable=_MAP),
-    Option(("rank-by",), 1, Meaning.RANKING, variable="PRTE_MCA_rmaps_default_ranking_policy"),
-    Option(("wdir", "wd"), 1, Meaning.WORKING_DIRECTORY),
     Option(("oversubscribe",), 0, Meaning.OVERSUBSCRIBE),
-    Option(("launch-agent",), 1, Meaning.BOOTSTRAP),
-    Option(("stdin",), 1, Meaning.STDIN),
-    Option(("app",), 1, Meaning.PROGRAM_FILE),
     Option(("help", "h"), 1, attached_only=True),
     Option(("fwd-environment",), 1, attached_only=True),
     Option(("output-proctable",), 1, attached_only=True),

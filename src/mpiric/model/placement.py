@@ -119,6 +119,11 @@ class Plan:
         return len(self.seats[0].threads)
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the nodes, empty when none were given."""
+        return self.request.hosts[: self.nodes]
+
+    @property
     def ranks(self) -> tuple[RankPlace, ...]:
         """Every rank in order; nodes are filled one after the other."""
         per_node = self.ranks_per_node

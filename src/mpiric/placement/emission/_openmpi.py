@@ -8,7 +8,7 @@ from mpiric.placement.openmp import openmp_variables
 
 def words_for_hosts(plan: Plan) -> tuple[str, ...]:
     """Slots are said with the hosts: a host named alone has one slot."""
-    hosts = plan.request.hosts[: plan.nodes]
+    hosts = plan.hosts
     return ("--host", ",".join(f"{host}:{plan.ranks_per_node}" for host in hosts)) if hosts else ()
 
 

@@ -21,8 +21,8 @@ def emit(plan: Plan) -> Emission:
     words += ["-j", str(smt if shared else 1)]
     if request.memory_mib:
         words += ["-m", f"{request.memory_mib}{_HUGE[request.huge_pages]}"]
-    if request.hosts:
-        words += ["-L", ",".join(request.hosts[: plan.nodes])]
+    if plan.hosts:
+        words += ["-L", ",".join(plan.hosts)]
     if len(plan.topology.numa_nodes) > 1:
         words += [*_per_numa(plan), "-ss"]
     note = "" if shared or smt == 1 else "-j 1 names a core by its first hardware thread"

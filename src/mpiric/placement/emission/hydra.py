@@ -18,8 +18,8 @@ def emit(plan: Plan) -> Emission:
     words = ["mpiexec", "-n", str(plan.request.ranks)]
     if plan.nodes > 1:
         words += ["-ppn", str(plan.ranks_per_node)]
-    if plan.request.hosts:
-        words += ["-hosts", ",".join(plan.request.hosts[: plan.nodes])]
+    if plan.hosts:
+        words += ["-hosts", ",".join(plan.hosts)]
     return Emission((*words, *_binding(plan)), openmp_variables(plan))
 
 

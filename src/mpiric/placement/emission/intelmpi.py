@@ -12,8 +12,8 @@ from mpiric.placement.openmp import openmp_variables
 def emit(plan: Plan) -> Emission:
     """Options of ``mpiexec`` and the variables."""
     words = ["mpiexec", "-n", str(plan.request.ranks), "-ppn", str(plan.ranks_per_node)]
-    if plan.request.hosts:
-        words += ["-hosts", ",".join(plan.request.hosts[: plan.nodes])]
+    if plan.hosts:
+        words += ["-hosts", ",".join(plan.hosts)]
     return Emission(tuple(words), {"I_MPI_PIN": "1", **_pinning(plan), **openmp_variables(plan)})
 
 

@@ -11,8 +11,8 @@ from mpiric.placement.openmp import openmp_variables
 def emit(plan: Plan) -> Emission:
     """Options of ``mpiexec``."""
     words = ["mpiexec", "-n", str(plan.request.ranks), "--ppn", str(plan.ranks_per_node)]
-    if plan.request.hosts:
-        words += ["--hosts", ",".join(plan.request.hosts[: plan.nodes])]
+    if plan.hosts:
+        words += ["--hosts", ",".join(plan.hosts)]
     words += ["--cpu-bind", "list:" + ":".join(pu_list(seat.pus) for seat in plan.seats)]
     if len(plan.topology.numa_nodes) > 1:
         words += ["--mem-bind", "local"]

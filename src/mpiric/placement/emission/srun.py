@@ -35,8 +35,8 @@ def emit(plan: Plan) -> Emission:
     ]
     if len(plan.topology.numa_nodes) > 1:
         words.append("--mem-bind=local")
-    if plan.request.hosts:
-        words.append(f"--nodelist={','.join(plan.request.hosts[: plan.nodes])}")
+    if plan.hosts:
+        words.append(f"--nodelist={','.join(plan.hosts)}")
     if plan.seats[0].gpu >= 0:
         words += [
             f"--gpus-per-node={len(plan.gpus)}",

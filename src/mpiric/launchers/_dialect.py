@@ -96,7 +96,8 @@ class Dialect:
     neutral: bool = False  # serves every MPI library and is known by its name alone
     travels: Words = ()  # beginnings of variables that reach ranks on every node by themselves
     environment_in_every_segment: bool = False  # an environment option holds for its own segment only
-    host_file_format: str = ""  # dialects with the same word here read each other's host files
+    host_file_format: str = ""  # of ``_hosts``; dialects with the same one read each other's host files
+    every_seat: str = ""  # mapping under which a list of hosts names the host of every rank
     binding_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "binding" → its word
     mapping_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "mapping" → its word
     variable_list: VariableList | None = None

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from mpiric.launchers._dialect import Dialect, Facet, Words
 from mpiric.launchers._edit import identity, known, twin
+from mpiric.launchers._hosts import FORMATS, host_facets, read_hosts, seated
 from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
 from mpiric.model.errors import MismatchError
@@ -27,12 +28,13 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
         raise MismatchError("the command names no launcher, so none can be put in its place")
     if source.name == target.name:
         return replace(job, launcher_words=launcher_words), {}
+    job = _with_all_slots(job, source)
     if job.ranks is None:
         raise MismatchError(
             f"the command does not say how many ranks to start, and {target.name} must be told",
             hint="add the number of ranks (-n) to the launch line",
         )
-    translated = [_segment(source, target, segment) for segment in job.segments]
+    translated = [_segment(source, target, segment, job) for segment in job.segments]
     variables = translated[0][1]
     if any(others != variables for _, others in translated):
         raise MismatchError(
@@ -42,11 +44,26 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
     return replace(job, dialect=target.name, launcher_words=launcher_words, segments=segments), variables
 
 
-def _segment(source: Dialect, target: Dialect, segment: Segment) -> tuple[Segment, dict[str, str]]:
+def _with_all_slots(job: Job, source: Dialect) -> Job:
+    """With as many ranks as the hosts have slots, where the launcher takes that for said."""
+    form = FORMATS.get(source.host_file_format)
+    if job.ranks is not None or form is None or not form.fills:
+        return job
+    segments = []
+    for segment in job.segments:
+        slots = sum(host.slots for host in read_hosts(source.host_file_format, segment, job.host_files))
+        if segment.first(Meaning.RANKS) is None and slots:
+            ranks = parse_option(source, source.write[Meaning.RANKS]((str(slots),)) or ())
+            segment = replace(segment, options=(ranks, *segment.options))
+        segments.append(segment)
+    return replace(job, segments=tuple(segments))
+
+
+def _segment(source: Dialect, target: Dialect, segment: Segment, job: Job) -> tuple[Segment, dict[str, str]]:
     options: dict[tuple[object, ...], LaunchOption] = {}
     variables: dict[str, str] = {}
     for option in segment.options:
-        for meaning, values in source.facets(option):
+        for meaning, values in _facets(source, target, segment, option, job):
             if meaning in _DISPENSABLE or (meaning, values) == (Meaning.ENVIRONMENT_LIMIT, ("all",)):
                 continue
             name = _as_variable(source, target, option, (meaning, values))
@@ -59,6 +76,37 @@ def _segment(source: Dialect, target: Dialect, segment: Segment) -> tuple[Segmen
                 key = identity(target, new)
                 options[key] = joined(target, options[key], new) if key in options else new
     return Segment(tuple(options.values()), segment.program), variables
+
+
+def _facets(
+    source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, job: Job
+) -> tuple[Facet, ...]:
+    """What an option says; hosts in a form that the other launcher can take."""
+    foreign = source.host_file_format != target.host_file_format
+    if option.meaning not in {Meaning.HOSTS, Meaning.HOSTFILE} or not foreign:
+        return source.facets(option)
+    form, is_file = FORMATS.get(source.host_file_format), option.meaning is Meaning.HOSTFILE
+    if is_file and segment.first(Meaning.HOSTS) is not None:
+        return ()  # of the two the list counts
+    if is_file and (form is None or option.values[0] not in job.host_files):
+        raise _refusal(option, target, "the file cannot be read")
+    ranks = segment.first(Meaning.RANKS)
+    if form is None or ranks is None or not ranks.values[0].isdigit():
+        return source.facets(option)
+    hosts, count = read_hosts(source.host_file_format, segment, job.host_files), int(ranks.values[0])
+    said = _on_each(source, segment)
+    even = tuple(replace(host, slots=said or -(-count // len(hosts))) for host in hosts)
+    found = host_facets(target, hosts, seated(hosts if form.counts and not said else even, count))
+    if found is None:
+        raise _refusal(option, target, "it has no words for hosts that take ranks in this way")
+    return tuple(facet for facet in found if not said or facet[0] is not Meaning.RANKS_PER_NODE)
+
+
+def _on_each(source: Dialect, segment: Segment) -> int:
+    """Ranks per node as the segment says them, 0 when it does not."""
+    facets = (facet for option in segment.options for facet in source.facets(option))
+    text = next((values[0] for meaning, values in facets if meaning is Meaning.RANKS_PER_NODE), "")
+    return int(text) if text.isdigit() else 0
 
 
 def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: Facet) -> str:
@@ -87,8 +135,6 @@ def _counterpart(
     words: Words | None = None
     if meaning is Meaning.ENVIRONMENT and meaning not in target.write:
         return ()  # passed on without being asked
-    if meaning is Meaning.HOSTFILE and source.host_file_format != target.host_file_format:
-        raise _refusal(option, target, "their host files are written differently")
     if meaning is Meaning.NODES and meaning not in target.write:
         words = _by_ranks_per_node(target, segment, values[0])
     elif meaning is Meaning.BINDING:
@@ -111,6 +157,8 @@ def _are_kin(source: Dialect, target: Dialect) -> bool:
 def _by_level(
     target: Dialect, meaning: Meaning, ours: Mapping[str, str], theirs: Mapping[str, str], value: str
 ) -> Words | None:
+    if value and value == target.every_seat:
+        return target.write[meaning]((value,))
     name = next((name for name, word in ours.items() if word == value), None)
     if name == "compact":
         return ()  # ranks fill a node in order unless told otherwise

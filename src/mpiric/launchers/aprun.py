@@ -57,7 +57,7 @@ DIALECT = Dialect(
         Meaning.RANKS: lambda values: ("-n", *values),
         Meaning.RANKS_PER_NODE: lambda values: ("-N", *values),
         Meaning.THREADS_PER_RANK: lambda values: ("-d", *values),
-        Meaning.HOSTS: lambda values: None if ":" in values[0] else ("-L", *values),
+        Meaning.HOSTS: lambda values: ("-L", *values),
         # aprun passes on all of its own environment.
         Meaning.ENVIRONMENT: lambda values: ("-e", "=".join(values)) if len(values) == 2 else (),
         Meaning.BINDING: lambda values: ("-cc", *values),

@@ -52,7 +52,7 @@ DIALECT = Dialect(
         Meaning.RANKS: lambda values: ("-n", *values),
         Meaning.RANKS_PER_NODE: lambda values: ("--ppn", *values),
         Meaning.THREADS_PER_RANK: lambda values: ("--depth", *values),
-        Meaning.HOSTS: lambda values: None if ":" in values[0] else ("--hosts", *values),
+        Meaning.HOSTS: lambda values: ("--hosts", *values),
         Meaning.HOSTFILE: lambda values: ("--hostfile", *values),
         Meaning.ENVIRONMENT: lambda values: ("--env", "=".join(values)) if len(values) == 2 else (),
         Meaning.ENVIRONMENT_LIMIT: lambda values: (

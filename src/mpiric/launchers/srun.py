@@ -83,8 +83,7 @@ DIALECT = Dialect(
         Meaning.RANKS_PER_NODE: lambda values: (f"--ntasks-per-node={values[0]}",),
         Meaning.NODES: lambda values: (f"--nodes={values[0]}",),
         Meaning.THREADS_PER_RANK: lambda values: (f"--cpus-per-task={values[0]}",),
-        # Slurm knows how many slots a host has; a count of one's own has no word.
-        Meaning.HOSTS: lambda values: None if ":" in values[0] else (f"--nodelist={values[0]}",),
+        Meaning.HOSTS: lambda values: (f"--nodelist={values[0]}",),
         Meaning.ENVIRONMENT_LIMIT: lambda values: (f"--export={','.join(values)}",),
         Meaning.WORKING_DIRECTORY: lambda values: (f"--chdir={values[0]}",),
         Meaning.BINDING: lambda values: (f"--cpu-bind={values[0]}",),
@@ -100,6 +99,8 @@ DIALECT = Dialect(
         "launch-route": route_speller,
     },
     neutral=True,
+    host_file_format="slurm",
+    every_seat="arbitrary",
     facets=_export.facets,
     variable_list=VariableList(_export.listed, _export.unlist, _export.enlist),
     binding_words=_BINDING,

@@ -53,6 +53,14 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class HostSlots:
+    """A host by the name it is called by, and how many ranks it is to take; 0: not said."""
+
+    name: str
+    slots: int = 0
+
+
+@dataclass(frozen=True)
 class Container:
     """A container engine between launcher and program (``apptainer exec image app``)."""
 
@@ -78,6 +86,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)  # the whole one it is started with
     stdin: str = ""  # path of a file with what the user piped in, "" for none
     container: Container | None = None
+    host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
 
     @property
     def program(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from re import MULTILINE, escape, findall, search
 
 from mpiric.model.allocation import BatchJob, Stage
 from mpiric.model.batch import Checked, NodeShape
-from mpiric.schedulers._lists import hosts_of
+from mpiric.model.host_list import hosts_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
 _WAITING = {

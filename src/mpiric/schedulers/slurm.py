@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._lists import counts_of, hosts_of
+from mpiric.model.host_list import counts_of, hosts_of
 from mpiric.schedulers._scheduler import ReadText, Scheduler
 
 

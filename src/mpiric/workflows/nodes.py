@@ -1,18 +1,18 @@
 """On how many nodes a job runs, from its command line and the allocation around it."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 
+from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
-from mpiric.model.job import Job, Meaning, Segment
+from mpiric.model.job import Job, Meaning
 from mpiric.schedulers import find_allocation
-from mpiric.schedulers._lists import hosts_of
 
 
 def node_count(job: Job, host: Host) -> int:
     """Nodes that get a rank, as launchers fill them: slots in order, around again when they are used up."""
-    hosts = _named_hosts(job, host) or _allocated(host, job)
+    hosts = [(each.name, max(1, each.slots)) for each in launchers.named_hosts(job)] or _allocated(host, job)
     said = _number(job, Meaning.NODES)
     per_node = _number(job, Meaning.RANKS_PER_NODE)
     if said:
@@ -32,38 +32,6 @@ def _number(job: Job, meaning: Meaning) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _named_hosts(job: Job, host: Host) -> list[tuple[str, int]]:
-    found: dict[str, int] = {}
-    for segment in job.segments:
-        for name, slots in _of_segment(segment, job, host):
-            found[name] = found.get(name, 0) + slots
-    return list(found.items())
-
-
-def _of_segment(segment: Segment, job: Job, host: Host) -> Iterator[tuple[str, int]]:
-    hosts = segment.first(Meaning.HOSTS)
-    if hosts is not None and hosts.values and job.dialect == "srun":
-        yield from ((name, 1) for name in hosts_of(hosts.values[0]))
-    elif hosts is not None and hosts.values:
-        yield from (_entry(word) for word in hosts.values[0].split(",") if word)
-    file = segment.first(Meaning.HOSTFILE)
-    if hosts is None and file is not None and file.values:
-        path = (
-            file.values[0] if file.values[0].startswith("/") else f"{job.working_directory}/{file.values[0]}"
-        )
-        for line in (host.read_text(path) or "").splitlines():
-            words = line.partition("#")[0].split()
-            if words:
-                count = next((w.partition("=")[2] for w in words[1:] if w.startswith("slots=")), "")
-                name, slots = _entry(words[0])
-                yield name, int(count) if count.isdigit() else slots
-
-
-def _entry(word: str) -> tuple[str, int]:
-    name, _, slots = word.partition(":")
-    return name, int(slots) if slots.isdigit() else 1
-
-
 def _allocated(host: Host, job: Job) -> list[tuple[str, int]]:
     if not job.launcher_words:
         return []
@@ -71,3 +39,14 @@ def _allocated(host: Host, job: Job) -> list[tuple[str, int]]:
         return [(each.name, max(1, each.slots)) for each in find_allocation(host).hosts]
     except MpiricError:
         return []  # an allocation that contradicts itself is told where it matters
+
+
+def with_host_files(job: Job, host: Host) -> Job:
+    """The job with what its host files say; those that cannot be read are for the launcher to refuse."""
+    options = [option for segment in job.segments if (option := segment.first(Meaning.HOSTFILE))]
+    paths = [option.values[0] for option in options if option.values]
+    texts = {
+        path: host.read_text(path if path.startswith("/") else f"{job.working_directory}/{path}")
+        for path in paths
+    }
+    return replace(job, host_files={path: text for path, text in texts.items() if text is not None})

@@ -12,7 +12,7 @@ from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Observation
 from mpiric.workflows.interchange import ready_to_serve
-from mpiric.workflows.nodes import node_count
+from mpiric.workflows.nodes import node_count, with_host_files
 from mpiric.workflows.singletons import singletons, start_alone
 
 
@@ -43,6 +43,7 @@ def understand(
     job = launchers.parse_command(
         argv, dialect_of, working_directory, environment, stdin=stdin, is_program=is_program
     )
+    job = with_host_files(job, host)
     if job.launcher_words and host.which(job.launcher_words[0]) is None:
         raise NotFoundError(
             f"the launcher {job.launcher_words[0]!r} is not there",

@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
-from mpiric.launchers import dialects, render
+from mpiric.launchers import dialects, render, write_host_file
+from mpiric.launchers._hosts import read_host_file
 from mpiric.model.errors import MismatchError
+from mpiric.model.job import HostSlots
 from mpiric.model.spelling import Spelling
 
 
@@ -73,14 +77,82 @@ def test_a_job_is_carried_over_to_another_launcher(parse, line, source, target, 
     assert launch.shell_line() == expected
 
 
+FILES = {
+    "openmpi": "# ours\nn1 slots=2 max_slots=4\nroot@n2 slots = 1\n\nn3\nn3\n",
+    "hydra": "n1:2 # first\nn2:1\nn3:2\n",
+    "even": "n1:2\nn2:2\n",
+    "slurm": "n[1-2]\nn3\n",
+    "lines": "n1\nn2\n",
+}
+HOSTS_CARRIED = [
+    ("mpirun -np 5 --hostfile openmpi ./a", "openmpi5", "hydra", "mpiexec -n 5 -hosts n1:2,n2:1,n3:2 ./a"),
+    ("mpirun -np 3 --hostfile openmpi ./a", "openmpi5", "hydra", "mpiexec -n 3 -hosts n1:2,n2:1 ./a"),
+    ("mpirun --hostfile openmpi ./a", "openmpi4", "intelmpi", "mpirun -n 5 -hosts n1:2,n2:1,n3:2 ./a"),
+    (
+        "mpirun --hostfile openmpi ./a",
+        "openmpi4",
+        "srun",
+        "srun --ntasks=5 --nodelist=n1,n1,n2,n3,n3 --distribution=arbitrary ./a",
+    ),
+    ("mpirun -np 5 --machinefile openmpi ./a", "openmpi4", "openmpi5", "mpirun -np 5 --hostfile openmpi ./a"),
+    ("mpiexec -n 5 -machinefile hydra ./a", "hydra", "openmpi5", "mpirun -np 5 --host n1:2,n2:1,n3:2 ./a"),
+    ("mpiexec -n 4 -f hydra ./a", "hydra", "intelmpi", "mpirun -n 4 -f hydra ./a"),
+    (
+        "mpiexec -n 4 -f even ./a",
+        "hydra",
+        "srun",
+        "srun --ntasks=4 --nodelist=n1,n2 --ntasks-per-node=2 ./a",
+    ),
+    ("mpiexec -n 4 -f even ./a", "intelmpi", "pals", "mpirun -n 4 --hosts n1,n2 --ppn 2 ./a"),
+    ("mpiexec -n 4 -f even ./a", "hydra", "aprun", "mpirun -n 4 -L n1,n2 -N 2 ./a"),
+    (
+        "mpiexec -n 4 -hosts a,b -ppn 2 ./a",
+        "hydra",
+        "srun",
+        "srun --ntasks=4 --nodelist=a,b --ntasks-per-node=2 ./a",
+    ),
+    (
+        "mpiexec -n 3 -hosts a,b ./a",
+        "hydra",
+        "srun",
+        "srun --ntasks=3 --nodelist=a,b,a --distribution=arbitrary ./a",
+    ),
+    ("srun -n 6 -F slurm ./a", "srun", "hydra", "mpiexec -n 6 -hosts n1:2,n2:2,n3:2 ./a"),
+    ("srun -n 4 -w n[1-2] ./a", "srun", "openmpi5", "mpirun -np 4 --host n1:2,n2:2 ./a"),
+    (
+        "mpiexec -n 4 --hostfile lines ./a",
+        "pals",
+        "srun",
+        "srun --ntasks=4 --nodelist=n1,n2 --ntasks-per-node=2 ./a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "source", "target", "expected"), HOSTS_CARRIED)
+def test_every_rank_keeps_its_host(parse, line, source, target, expected):
+    job = replace(parse(line, source), host_files=FILES)
+    launch = switched(job, target, {"hydra": "mpiexec", "srun": "srun"}.get(target, "mpirun"))
+    assert launch.shell_line() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("openmpi", "n1 slots=2\nn2 slots=1\n"), ("hydra", "n1:2\nn2:1\n"), ("lines", "n1\nn2\n")],
+)
+def test_host_files_are_written_as_they_are_read(name, text):
+    assert write_host_file(name, (HostSlots("n1", 2), HostSlots("n2", 1))) == text
+    assert [host.name for host in read_host_file(name, text)] == ["n1", "n2"]
+
+
 REFUSED = [
     ("mpirun -np 2 --mca btl self ./a", "openmpi4", "hydra", "'--mca btl self' cannot be said to hydra"),
     ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", "'--prtemca a b' cannot be said"),
-    ("mpirun -np 2 --hostfile h ./a", "openmpi4", "hydra", "their host files are written differently"),
-    ("mpirun -np 2 --host a:1,b:1 ./a", "openmpi4", "srun", "'--host a:1,b:1' cannot be said to srun"),
+    ("mpirun -np 2 --hostfile h ./a", "openmpi4", "hydra", "the file cannot be read"),
+    ("aprun -n 2 -l nodes ./a", "aprun", "srun", "the file cannot be read"),
+    ("mpirun -np 4 --host a:1,b:3 ./a", "openmpi4", "pals", "no words for hosts that take ranks in this way"),
     ("mpirun -np 2 --bind-to board ./a", "openmpi4", "hydra", "'--bind-to board' cannot be said to hydra"),
     ("mpirun -np 2 --report-bindings ./a", "openmpi4", "hydra", "'--report-bindings' cannot be said"),
-    ("mpirun --host a:2 ./a", "openmpi4", "hydra", "does not say how many ranks"),
+    ("mpirun ./a", "openmpi4", "hydra", "does not say how many ranks"),
     ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", "'-launcher ssh' cannot be said to srun"),
     ("srun -n 3 -N 2 ./a", "srun", "hydra", "'-N 2' cannot be said to hydra"),
     ("srun -n 2 --multi-prog c", "srun", "hydra", "'--multi-prog' cannot be said to hydra"),

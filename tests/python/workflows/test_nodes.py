@@ -6,14 +6,14 @@ import pytest
 
 from mpiric.host.local import LocalHost
 from mpiric.launchers import parse_command
-from mpiric.workflows.nodes import node_count
+from mpiric.workflows.nodes import node_count, with_host_files
 
 
 def nodes(line: str, dialect: str, directory: Path) -> int:
     job = parse_command(
         line.split(), lambda _: dialect, str(directory), {}, is_program=lambda word: word == "app"
     )
-    return node_count(job, LocalHost())
+    return node_count(with_host_files(job, LocalHost()), LocalHost())
 
 
 @pytest.mark.parametrize(

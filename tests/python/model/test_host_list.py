@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._lists import counts_of, folded, hosts_of
+from mpiric.model.host_list import counts_of, folded, hosts_of
 
 
 def test_ranges_and_single_names_are_expanded():

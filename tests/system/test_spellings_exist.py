@@ -27,6 +27,7 @@ OWN = frozenset(re.findall(r'environment = "(\w+)"', (HERE.parents[1] / "spec/op
 NEEDS_ANOTHER_MACHINE = {
     "ofi-provider",
     "network-interface",
+    "host-names",
     "bootstrap",
     "launch-route",
     "nodes",

@@ -135,6 +135,20 @@ def _interface_promise(situation: Situation) -> Promise:
     return Promise(0.8, "on two networks the library's own choice had 100 times the latency", first)
 
 
+def _names_applies(situation: Situation) -> Applicability:
+    if situation.nodes < 2:
+        return no("the job stays on one node")
+    if not situation.host_names.others:
+        return no("the command names no hosts, or they have no names on another network")
+    return yes(f"the hosts have names on {', '.join(situation.host_names.others)} too")
+
+
+def _names_promise(situation: Situation) -> Promise:
+    best = tuple(n for n in situation.observation.networks if n in situation.host_names.others)
+    own = situation.host_names.network or "a network unknown here"
+    return Promise(0.3, f"hosts are named on {own}: some libraries talk over the network of the names", best)
+
+
 def _provider_values(situation: Situation) -> tuple[str, ...]:
     kinds = {nic.kind for nic in networks(situation)}
     fitting = ["psm2", "opx"] if "omni-path" in kinds else []
@@ -255,6 +269,20 @@ KNOBS = (
         applies=_interface_applies,
         promise=_interface_promise,
         site_default=suits_every_program_between_nodes,
+    ),
+    Knob(
+        name="host-names",
+        family="transport",
+        sentence="By their names on which network the hosts are called in host lists and host files",
+        why="Launchers reach hosts by these names, and some libraries send their messages to them as well",
+        source=(
+            "MPICH CH3, tcp_init.c: MPIR_CVAR_CH3_INTERFACE_HOSTNAME, which hydra sets to the name it is given; "
+            "site documentations that name nodes twice (kp001, kp001.ipoib)"
+        ),
+        domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
+        values=lambda situation: tuple(situation.host_names.others)[:4],
+        applies=_names_applies,
+        promise=_names_promise,
     ),
     Knob(
         name="ofi-provider",

@@ -42,6 +42,12 @@ def identity(dialect: Dialect, option: LaunchOption) -> tuple[object, ...]:
     return entry.names if entry is not None else option.tokens[:1]
 
 
+def gives_way(dialect: Dialect, own: LaunchOption, new: LaunchOption) -> bool:
+    """Whether an option of the user's has no place beside a new one: a list of hosts replaces a file too."""
+    listed = new.meaning is Meaning.HOSTS and own.meaning is Meaning.HOSTFILE
+    return listed or identity(dialect, own) == identity(dialect, new)
+
+
 def twin(dialect: Dialect, option: LaunchOption) -> str:
     """The environment variable that says the same as the option, "" when there is none."""
     entry = known(dialect, option)

@@ -11,6 +11,8 @@ from mpiric.launchers._dialect import Dialect, Facet
 from mpiric.launchers._registry import dialects
 from mpiric.model.host_list import hosts_of
 from mpiric.model.job import HostSlots, Job, Meaning, Segment
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
 
 Hosts = tuple[HostSlots, ...]
 
@@ -155,3 +157,14 @@ def named_hosts(job: Job) -> Hosts:
         for host in read_hosts(dialects()[job.dialect].host_file_format, segment, job.host_files):
             found[host.name] = found.get(host.name, 0) + host.slots
     return tuple(HostSlots(name, slots) for name, slots in found.items())
+
+
+def names_speller(situation: Situation, value: str) -> Spelling | None:
+    """The hosts by their names on another network, in place of list and file."""
+    job, names = situation.job, situation.host_names.others.get(value)
+    dialect = dialects()[job.dialect]
+    hosts = [replace(host, name=names.get(host.name, "")) for host in named_hosts(job)] if names else []
+    if not hosts or not all(host.name for host in hosts) or len(job.segments) > 1:
+        return None
+    words = dialect.write[Meaning.HOSTS]((",".join(map(FORMATS[dialect.host_file_format].write, hosts)),))
+    return Spelling(options=(words,)) if words else None

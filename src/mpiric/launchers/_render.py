@@ -6,7 +6,7 @@ from dataclasses import replace
 from mpiric.launchers._containment import bind_files
 from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._draft import Draft, process_value, set_for_process, start
-from mpiric.launchers._edit import all_options, identity, in_front, known, twin, without
+from mpiric.launchers._edit import all_options, gives_way, identity, in_front, known, twin, without
 from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
 from mpiric.launchers._translate import joined, translate
@@ -111,11 +111,10 @@ def _spelled_option(draft: Draft, words: tuple[str, ...]) -> LaunchOption:
 
 def _put(draft: Draft, knob: str, option: LaunchOption) -> Draft:
     """One option in place of whatever says the same."""
-    key = identity(draft.dialect, option)
-    same = [own for own in all_options(draft.job) if identity(draft.dialect, own) == key]
+    same = [own for own in all_options(draft.job) if gives_way(draft.dialect, own, option)]
     if same and option.meaning in {Meaning.BINDING, Meaning.MAPPING}:
         option = joined(draft.dialect, same[-1], option)
-    job, gone = without(draft.job, lambda own: identity(draft.dialect, own) == key)
+    job, gone = without(draft.job, lambda own: gives_way(draft.dialect, own, option))
     overrides = [f"{' '.join(own.tokens)} (command line)" for own in gone]
     variable = twin(draft.dialect, option)
     if variable and (value := process_value(draft, variable)) is not None:

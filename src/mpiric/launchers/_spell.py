@@ -1,5 +1,6 @@
 """What is asked of a dialect by name."""
 
+from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -7,7 +8,7 @@ from mpiric.model.spelling import Spelling
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
     """How the job's launcher writes a knob's value; None when it has no word for it here."""
-    speller = dialects()[situation.job.dialect].spellings.get(knob)
+    speller = names_speller if knob == "host-names" else dialects()[situation.job.dialect].spellings.get(knob)
     return None if speller is None else speller(situation, value)
 
 

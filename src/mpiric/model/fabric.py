@@ -7,6 +7,7 @@ from enum import Enum
 from mpiric.model.configuration import Configuration
 from mpiric.model.finding import Finding
 from mpiric.model.launch import Launch
+from mpiric.model.situation import HostNames
 
 
 class PairClass(str, Enum):
@@ -144,5 +145,6 @@ class Fabric:
     spread: tuple[float, float]  # of that gain over interleaved rounds
     warnings: tuple[Finding, ...] = ()
     networks: tuple[PlainNetwork, ...] = ()
+    host_names: HostNames = field(default_factory=HostNames)
     copy_mb_s: float = 0.0
     baseline_us: Mapping[PairClass, tuple[float, ...]] = field(default_factory=dict)  # a number a run

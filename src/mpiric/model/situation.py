@@ -103,6 +103,14 @@ class Tuner:
 
 
 @dataclass(frozen=True)
+class HostNames:
+    """What the hosts of a launch line are called: names choose the network that the launcher uses."""
+
+    network: str = ""  # interface on the network of the names as written, "" when unknown
+    others: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # interface → name → name there
+
+
+@dataclass(frozen=True)
 class Situation:
     """Machine, job, library and observation together: the argument of every knob's functions."""
 
@@ -115,3 +123,4 @@ class Situation:
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
     tuner: Tuner = field(default_factory=Tuner)
+    host_names: HostNames = field(default_factory=HostNames)

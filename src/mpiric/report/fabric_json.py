@@ -29,6 +29,7 @@ def fabric_json(fabric: Fabric) -> Mapping[str, Any]:
             }
             for network in fabric.networks
         ],
+        "host_names": fabric.host_names,
         "memory_copy_MBps": fabric.copy_mb_s,
         "baseline_us": {pair_class.value: values for pair_class, values in fabric.baseline_us.items()},
     }

@@ -8,6 +8,10 @@ from mpiric.model.fabric import Fabric, PairReport
 def fabric_text(fabric: Fabric) -> str:
     """Each class of pairs with all its ways, then what is wrong, then what to set."""
     lines = [f"{fabric.library} on {', '.join(fabric.hosts)}"]
+    names = fabric.host_names
+    if names.network:
+        also = "".join(f"; {next(iter(to.values()))} is on {name}" for name, to in names.others.items())
+        lines.append(f"hosts are named on {names.network}{also}")
     for pair in fabric.pairs:
         lines += ["", *_pair(pair)]
     for warning in fabric.warnings:

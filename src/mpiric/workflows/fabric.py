@@ -69,6 +69,7 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
         ),
         networks=default.probes[0].networks,
+        host_names=situation.host_names,
         baseline_us=fabric_baseline(own),
         copy_mb_s=max((probe.copy_mb_s for way in ways for probe in way.probes), default=0.0),
     )

@@ -44,6 +44,7 @@ def _network_values(situation: Situation, words: Words) -> Iterator[dict[str, st
             if values and not interfaces:
                 yield values
             yield from ({**values, "network-interface": interface} for interface in interfaces)
+    yield from ({"host-names": network} for network in _values("host-names", situation))
 
 
 def _providers(situation: Situation, library: str, words: Words) -> tuple[str, ...]:

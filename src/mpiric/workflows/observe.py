@@ -152,6 +152,7 @@ def _situation(
         nodes=understood.nodes,
         inherited=inherited_settings(understood.job.environment),
         tuner=tuner_for(mpi),
+        host_names=understood.host_names,
     )
 
 

@@ -1,7 +1,7 @@
 """The user's command and this machine → Job, Machine and the MPI library that the launcher belongs to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
@@ -10,7 +10,8 @@ from mpiric.model.errors import NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.situation import Observation
+from mpiric.model.situation import HostNames, Observation
+from mpiric.workflows.host_names import host_names
 from mpiric.workflows.interchange import ready_to_serve
 from mpiric.workflows.nodes import node_count, with_host_files
 from mpiric.workflows.singletons import singletons, start_alone
@@ -25,6 +26,7 @@ class Understood:
     mpi: MpiLibrary | None
     others: tuple[MpiLibrary, ...]
     nodes: int = 1
+    host_names: HostNames = field(default_factory=HostNames)
 
 
 def understand(
@@ -55,7 +57,9 @@ def understand(
     if mpi is not None and program_abi is not None and program_abi not in mpi.abi_families:
         raise singletons(job, mpi, program_abi, libraries)
     others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
-    return Understood(job, read_machine(host, working_directory), mpi, others, node_count(job, host))
+    machine = read_machine(host, working_directory)
+    names = host_names(job, machine.nics, host)
+    return Understood(job, machine, mpi, others, node_count(job, host), names)
 
 
 def resolve_mpi(understood: Understood, observation: Observation, host: Host) -> MpiLibrary:

@@ -17,7 +17,7 @@ from mpiric.model.machine import (
     Topology,
 )
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.situation import Allowed, Observation, RankSeen, Situation, Tuner
+from mpiric.model.situation import Allowed, HostNames, Observation, RankSeen, Situation, Tuner
 
 GIB = 1 << 30
 
@@ -113,6 +113,7 @@ def situation(
     nodes: int = 1,
     options: tuple[LaunchOption, ...] = (),
     inherited: Mapping[str, str] | None = None,
+    host_names: HostNames | None = None,
     libraries: tuple[str, ...] = (),
     allowed: Allowed | None = None,
     others: tuple[MpiLibrary, ...] = (),
@@ -140,6 +141,7 @@ def situation(
         others=others,
         nodes=nodes,
         inherited=inherited or {},
+        host_names=host_names or HostNames(),
         tuner=Tuner("/opt/mpiric/libmpiric.so", "/home/u/some.policy"),
     )
 
@@ -164,3 +166,7 @@ def all_situations() -> Iterator[Situation]:
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
                         yield replace(plain, allowed=everything, others=others)
                         yield replace(plain, allowed=everything, inherited=inherited)
+        if library.dialect != "srun":
+            listed = (LaunchOption(("-host", "n1,n2"), Meaning.HOSTS, ("n1,n2",)),)
+            names = HostNames("eth0", {"ib0": {"n1": "n1.ipoib", "n2": "n2.ipoib"}})
+            yield situation(library, ranks=8, nodes=2, options=listed, host_names=names)

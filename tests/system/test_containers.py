@@ -11,7 +11,8 @@ import pytest
 from mpiric.launchers import parse_command, render
 from mpiric.model.spelling import Spelling
 
-FOLDERS = "bin dev etc home lib lib64 mnt opt proc root run sys tmp usr/bin usr/lib var/tmp"
+FOLDERS = "bin dev etc home lib lib64 mnt opt proc root run sys tmp usr/bin usr/lib var/tmp "
+FOLDERS += " ".join(f"mnt/{number}" for number in range(10))
 
 
 def libraries(program: str) -> set[str]:
@@ -77,6 +78,5 @@ def test_the_users_own_option_of_the_engine_is_replaced(in_container):
 
 
 def test_a_preload_is_seen_by_the_ranks_inside(in_container, image):
-    libc = next(str(path) for path in image.rglob("libc.so*"))
-    inside = libc.removeprefix(str(image))
-    assert in_container(Spelling(preload=(inside,))) == [f"A= preload={inside}"] * 2
+    libc = next(path for path in image.rglob("libc.so*"))
+    assert in_container(Spelling(preload=(str(libc),))) == [f"A= preload=/mnt/9/{libc.name}"] * 2

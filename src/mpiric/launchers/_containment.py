@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from mpiric.launchers._draft import Draft
 from mpiric.launchers.containers import Engine, engines, split_container
+from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, Segment
 
 Words = tuple[str, ...]
@@ -45,8 +46,22 @@ def into_containers(draft: Draft, variables: Mapping[str, str]) -> tuple[Draft, 
     return replace(draft, job=map_containers(draft.job, injected)), outside
 
 
-def bind_files(job: Job, paths: Words) -> Job:
-    """Make files of the host visible in every container under their own paths."""
-    for path in paths:
-        job = map_containers(job, lambda engine, words, path=path: engine.bind(words, path))  # type: ignore[misc]
-    return job
+def bind_paths(job: Job, wanted: Mapping[str, str]) -> tuple[Job, dict[str, str]]:
+    """Make paths of the host, ``ro`` or ``rw``, visible to the ranks; each with the path they know it by.
+
+    Raises MismatchError when the programs of a job would know one by different paths.
+    """
+    bare = any(split_container(segment.program) is None for segment in job.segments)
+    known: dict[str, set[str]] = {path: {path} if bare else set() for path in wanted}
+
+    def bound(engine: Engine, words: Words) -> Words:
+        for path, mode in wanted.items():
+            words, inside = engine.bind(words, path, mode)
+            known[path].add(inside)
+        return words
+
+    job = map_containers(job, bound)
+    for path, names in known.items():
+        if len(names) > 1:
+            raise MismatchError(f"the programs of the job would know {path} by different paths")
+    return job, {path: names.pop() for path, names in known.items()}

@@ -1,9 +1,9 @@
 """Job + spelled knobs → Launch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mpiric.launchers._containment import bind_files
+from mpiric.launchers._containment import bind_paths
 from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._draft import Draft, process_value, set_for_process, start
 from mpiric.launchers._edit import all_options, gives_way, identity, in_front, known, twin, without
@@ -135,17 +135,24 @@ def _with_environment(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
             draft = set_for_process(draft, name, value).noting(
                 Setting(knob, name, value, "environment", overrides)
             )
-    variables = _variables(draft, spellings)
-    preload = tuple(path for _, _, spelling in spellings for path in spelling.preload)
-    draft = replace(draft, job=bind_files(draft.job, preload))
+    wanted = {path: "ro" for _, _, spelling in spellings for path in spelling.preload}
+    wanted |= {path: "rw" for _, _, spelling in spellings for path in spelling.directories.values()}
+    job, places = bind_paths(draft.job, wanted)
+    draft = replace(draft, job=job)
+    variables = _variables(draft, spellings, places)
     return set_variables(draft, variables) if variables else draft
 
 
-def _variables(draft: Draft, spellings: Sequence[Spelled]) -> dict[str, tuple[str, str]]:
+def _variables(
+    draft: Draft, spellings: Sequence[Spelled], places: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """``places``: path of the host → the one that the ranks know it by."""
     found: dict[str, tuple[str, str]] = {}
     for knob, _, spelling in spellings:
-        lists = (("LD_PRELOAD", spelling.preload), ("LD_LIBRARY_PATH", spelling.library_path))
+        preload = tuple(places[path] for path in spelling.preload)
+        lists = (("LD_PRELOAD", preload), ("LD_LIBRARY_PATH", spelling.library_path))
         given = {**spelling.environment, **{name: ":".join(paths) for name, paths in lists if paths}}
+        given |= {name: places[path] for name, path in spelling.directories.items()}
         for name, value in given.items():
             separator = ":" if name.startswith("LD_") else _JOINED.get(name, "")
             if name in found and separator:

@@ -68,8 +68,11 @@ def prepare(request: ProfileRequest, host: Host) -> Prepared:
     library = native_part(_LIBRARY, request.family or _family(understood, host))
     # Ranks that a script starts elsewhere may lack the runtime: then nobody may wait for their part.
     merge = "tree" if understood.job.launcher_words else "never"
-    options = {"MPIRIC_RECORD_DIR": str(directory), "MPIRIC_MERGE": merge, **request.options}
-    spelling = Spelling(environment=options, preload=(library,))
+    spelling = Spelling(
+        environment={"MPIRIC_MERGE": merge, **request.options},
+        preload=(library,),
+        directories={"MPIRIC_RECORD_DIR": str(directory)},
+    )
     return Prepared(launchers.render(understood.job, [("profile", "on", spelling)]), understood, directory)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from mpiric.launchers import render
 from mpiric.launchers.containers import engines, split_container
+from mpiric.model.errors import MismatchError
 from mpiric.model.spelling import Spelling
 
 # engine → program line, its words up to the image, the image
@@ -72,8 +73,30 @@ def test_a_preload_is_seen_inside_and_not_by_the_engine(parse, name):
     launch = rendered(parse, f"mpirun -n 2 {LINES[name][0]}", preload=("/l/x.so",))
     assert "LD_PRELOAD" not in launch.environment
     assert not any(word.startswith("LD_PRELOAD=") for word in launch.argv)
-    assert any("/l/x.so:/l/x.so" in word for word in launch.argv), "its file is bound into the container"
-    assert "LD_PRELOAD=/l/x.so" in launch.shell_line()
+    bound, inside = {"charliecloud": ("/l:/mnt/9", "/mnt/9/x.so")}.get(name, ("/l/x.so:/l/x.so", "/l/x.so"))
+    assert any(bound in word for word in launch.argv), "its file is bound into the container"
+    assert f"LD_PRELOAD={inside}" in launch.shell_line()
+
+
+@EVERY_ENGINE
+def test_a_directory_that_ranks_write_to_is_bound_for_writing(parse, name):
+    launch = rendered(parse, f"mpirun -n 2 {LINES[name][0]}", directories={"D": "/s/r"}, preload=("/l/x.so",))
+    bound, inside = {"charliecloud": ("/s/r:/mnt/8", "/mnt/8")}.get(name, ("/s/r:/s/r:rw", "/s/r"))
+    assert any(word.endswith(bound) for word in launch.argv)
+    assert f"D={inside}" in launch.shell_line()
+
+
+def test_charliecloud_leaves_what_the_user_has_bound_where_it_is(parse):
+    line = "mpirun -n 2 ch-run -b /d:/mnt/9 -b /e:/mnt/7 /img -- ./app"
+    launch = rendered(parse, line, preload=("/l/x.so", "/l/y.so", "/m/z.so"))
+    own = [word for word in launch.argv if word.startswith("--bind")]
+    assert own == ["--bind=/l:/mnt/8", "--bind=/m:/mnt/6"]
+    assert "LD_PRELOAD=/mnt/8/x.so:/mnt/8/y.so:/mnt/6/z.so" in launch.shell_line()
+
+
+def test_programs_that_would_know_a_path_by_different_names_are_refused(parse):
+    with pytest.raises(MismatchError):
+        rendered(parse, "mpirun -n 1 ch-run /i -- ./a : -n 1 ./b", preload=("/l/x.so",))
 
 
 def test_a_container_around_the_launcher_gets_the_variable_inside(parse):

@@ -18,17 +18,22 @@ def option_engine(
     valued: Words,
     *,
     set_by: Words,
-    bind_by: Callable[[str], Words],
+    bind_by: Callable[[Words, str, str], tuple[Words, str]],
     separator: bool = False,
 ) -> Engine:
-    """``set_by`` lists the spellings of the option; the first is written, as ``--env=NAME=VALUE``."""
+    """``set_by`` lists the spellings of the option; the first is written, as ``--env=NAME=VALUE``.
+
+    ``bind_by`` gives, from the engine's words, a path and ``ro`` or ``rw``, the options that bind it and the
+    path it has inside.
+    """
 
     def inject(words: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
         more = tuple(f"{set_by[0]}={variable}={value}" for variable, value in sorted(variables.items()))
         return inserted_before_image(engine, words, more), {}
 
-    def bind(words: Words, path: str) -> Words:
-        return inserted_before_image(engine, words, bind_by(path))
+    def bind(words: Words, path: str, mode: str) -> tuple[Words, str]:
+        more, inside = bind_by(words, path, mode)
+        return inserted_before_image(engine, words, more), inside
 
     def own_variables(words: Words) -> Mapping[str, str]:
         return {variable: value for _, _, variable, value in settings_in(words, set_by, valued)}

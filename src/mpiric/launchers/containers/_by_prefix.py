@@ -23,8 +23,8 @@ def prefixed_engine(name: str, prefix: str) -> Engine:
     def inject(words: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
         return words, {prefix + variable: value for variable, value in variables.items()}
 
-    def bind(words: Words, path: str) -> Words:
-        return inserted_before_image(engine, words, ("--bind", f"{path}:{path}:ro"))
+    def bind(words: Words, path: str, mode: str) -> tuple[Words, str]:
+        return inserted_before_image(engine, words, ("--bind", f"{path}:{path}:{mode}")), path
 
     def own_variables(words: Words) -> Mapping[str, str]:
         return {variable: value for _, _, variable, value in settings_in(words, ("--env",), _VALUED)}

@@ -12,7 +12,8 @@ class Engine:
 
     Words given to the functions are those up to and including the image and, where the engine has
     one, the ``--`` after it. ``inject`` returns the words to use instead and the variables that must be
-    in the engine's own environment; ``bind`` makes a file of the host visible inside under its own path.
+    in the engine's own environment; ``bind`` makes a path of the host visible inside, ``ro`` or ``rw``,
+    and returns the words and the path it has there.
     """
 
     name: str
@@ -20,7 +21,7 @@ class Engine:
     verbs: Words  # its first word when it runs something, empty when it has none
     valued: Words  # options that take the next word; others take none or are written --name=value
     inject: Callable[[Words, Mapping[str, str]], tuple[Words, Mapping[str, str]]]
-    bind: Callable[[Words, str], Words]
+    bind: Callable[[Words, str, str], tuple[Words, str]]
     own_variables: Callable[[Words], Mapping[str, str]]  # what the user's own options set inside
     withdraw: Callable[[Words, str], Words]  # the words without the user's own setting of one variable
     separator: bool = False  # "--" stands between image and program

@@ -12,5 +12,5 @@ ENGINE = option_engine(
     ("run", "exec"),
     VALUED,
     set_by=("--env", "-e"),
-    bind_by=lambda path: (f"--volume={path}:{path}:ro",),
+    bind_by=lambda _, path, mode: ((f"--volume={path}:{path}:{mode}",), path),
 )

@@ -1,0 +1,27 @@
+"""What the benchmark of many ranks reads and says."""
+
+import pytest
+from benchmarks.many_ranks import check, finalize_ms, summary_of
+
+from mpiric.model.errors import MpiricError
+
+
+def test_finalize_begins_when_the_last_rank_has_entered(tmp_path) -> None:
+    lines = tmp_path / "finalize"
+    lines.write_text("10.000 10.500\n10.200 10.450\n")
+    assert finalize_ms(lines) == pytest.approx(300)
+    assert not lines.exists()
+
+
+def test_a_record_that_lacks_a_message_is_refused() -> None:
+    whole = {"ranks": 2, "p2p": [[0, 1, 50, 51200], [1, 0, 50, 51200]]}
+    check(whole, 2)
+    with pytest.raises(MpiricError):
+        check({**whole, "p2p": [[0, 1, 50, 51200], [1, 0, 49, 50176]]}, 2)
+
+
+def test_the_summary_says_what_the_merge_added_at_64_ranks() -> None:
+    row = {"mpi": "mpich-5", "ranks": 64, "added_ms": 41.6, "profile_s": 3.0, "report_s": 1.5}
+    said = summary_of([{**row, "ranks": 16, "added_ms": 5.0}, row])
+    assert "42 ms under mpich-5" in said
+    assert "4.5 s" in said

@@ -1,0 +1,45 @@
+"""What the benchmark of overhead says of its numbers."""
+
+import pytest
+from benchmarks.overhead import KINDS, named_paths, rows_of, summary_of
+
+from mpiric.model.errors import NotFoundError
+
+MODES = ["plain", "mpiric", "mpiP -k 0"]
+ROUNDS = 9
+
+
+def rows(added: dict[str, float]) -> dict[tuple[str, str], dict[str, object]]:
+    """By call and mode, where each mode adds so much to a plain call of 100 ns and the clock takes 10."""
+    times = {(mode, kind): [100.0 + added.get(mode, 0.0)] * ROUNDS for mode in MODES for kind in KINDS}
+    times["plain", "clock"] = [10.0] * ROUNDS
+    counts = {(mode, kind): 50.0 if mode == "plain" else 80.0 for mode in MODES for kind in KINDS}
+    return {(row["call"], row["mode"]): row for row in rows_of("mpich-5", MODES, times, counts)}
+
+
+def test_what_is_added_is_the_difference_to_the_plain_run_of_the_round() -> None:
+    row = rows({"mpiric": 30.0, "mpiP -k 0": 120.0})["Allreduce(self)", "mpiric"]
+    assert (row["added_ns"], row["added_instructions"], row["of_mpip"]) == (30.0, 30.0, 0.25)
+
+
+def test_a_timed_call_may_cost_two_readings_of_the_clock_and_twelve_ns() -> None:
+    found = rows({})
+    assert found["Allreduce(self)", "mpiric"]["goal_ns"] == 32.0
+    assert found["Irecv+Send+Wait", "mpiric"]["goal_ns"] == 96.0
+    assert found["Comm_rank", "mpiric"]["goal_ns"] == 8.0
+
+
+def test_the_summary_names_what_misses_its_goal() -> None:
+    found = list(rows({"mpiric": 40.0}).values())
+    said = summary_of(found, {"mpich-5": 2100.0})
+    assert "Allreduce(self) (mpiric) by 8.0 ns" in said
+    assert "Irecv" not in said
+    assert "memory under mpich-5 by 52 KiB" in said
+
+
+def test_a_path_is_named_for_a_library_and_mpichs_serves_intel_mpi(tmp_path) -> None:
+    library = tmp_path / "libmpiP.so"
+    library.touch()
+    assert named_paths([f"mpich={library}"]) == {"mpich": str(library), "intelmpi": str(library)}
+    with pytest.raises(NotFoundError):
+        named_paths([str(library)])

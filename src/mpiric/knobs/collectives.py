@@ -100,10 +100,14 @@ def _component_values(situation: Situation) -> tuple[str, ...]:
     between = ("han", "adapt") if situation.nodes > 1 else ()
     on_node = ("sm",) if ranks_per_node(situation) > 1 else ()
     newer = ("xhc",) if mpi.major >= 6 and on_node else ()
+    newer += ("without-hcoll",) if situation.observation.loads("libhcoll.") else ()
     return (*between, *newer, *on_node, "tuned") if mpi.major >= 5 else (*between, *on_node)
 
 
 def _component_promise(situation: Situation) -> Promise:
+    if situation.observation.loads("libhcoll."):
+        because = "hcoll carries the collectives: where it is slow or noisy, Open MPI's own are faster"
+        return Promise(0.5, because, ("without-hcoll",))
     if situation.nodes > 1 and ranks_per_node(situation) > 1:
         return Promise(
             0.4, "collectives in two steps, on the node and between nodes, send less over the network"
@@ -168,9 +172,10 @@ KNOBS = (
         why="Hierarchical, shared-memory and message-based implementations suit different machines",
         source=(
             "coll_han_priority, coll_adapt_priority and coll_sm_priority in the Open MPI docs, "
-            "MPIR_CVAR_<COLLECTIVE>_POSIX_INTRA_ALGORITHM, I_MPI_COLL_INTRANODE, MV2_USE_SHMEM_COLL"
+            "MPIR_CVAR_<COLLECTIVE>_POSIX_INTRA_ALGORITHM, I_MPI_COLL_INTRANODE, MV2_USE_SHMEM_COLL; "
+            "hcoll: Open MPI issues 9761, 10678"
         ),
-        domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "messages", "shared-memory")),
+        domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
         values=_component_values,
         applies=_applies_to(*collectives()),
         promise=_component_promise,

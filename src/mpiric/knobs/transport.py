@@ -276,7 +276,7 @@ KNOBS = (
         sentence="By their names on which network the hosts are called in host lists and host files",
         why="Launchers reach hosts by these names, and some libraries send their messages to them as well",
         source=(
-            "MPICH CH3, tcp_init.c: MPIR_CVAR_CH3_INTERFACE_HOSTNAME, which hydra sets to the name it is given; "
+            "MPICH CH3, tcp_init.c: MPIR_CVAR_CH3_INTERFACE_HOSTNAME, set by hydra to the name it is given; "
             "site documentations that name nodes twice (kp001, kp001.ipoib)"
         ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),

@@ -16,7 +16,7 @@ COMPILERS = {
 INFORMATION = ("ompi_info", "--parsable")
 MODULES = r"open-?mpi"
 
-_COMPONENT = re.compile(r"^mca:(btl|mtl|pml):(\w+):", re.MULTILINE)
+_COMPONENT = re.compile(r"^mca:(btl|mtl|pml|smsc):(\w+):", re.MULTILINE)
 _NO_TRANSPORT = {"self", "monitoring", "cm", "ob1", "v", "bfo"}  # built on the others
 
 
@@ -39,7 +39,7 @@ def dialect(version: str) -> str:
 
 
 def transports(version_text: str, information: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Names of the byte-transfer, matching and point-to-point components, as ``ompi_info`` lists them."""
+    """Components for transfer, matching, point-to-point messages and single copies, by ``ompi_info``."""
     names = {name for _, name in _COMPONENT.findall(information)} - _NO_TRANSPORT
     return tuple(sorted(names))
 

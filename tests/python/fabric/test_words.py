@@ -71,6 +71,19 @@ def test_older_ucx_leaves_no_space_before_the_lanes():
     assert heard("ucx-1.14-no-space", "mpich").paths[NODE].transport == "sysv, cma"
 
 
+def test_ucx_tells_the_protocol_and_the_lane_of_every_size():
+    (why,) = heard("ucx-1.20-protocols-two-hosts", "mpich").why
+    assert "0..8184 bytes eager short tcp/eth0" in why
+    assert why.endswith("256K..inf bytes rendezvous zero-copy fenced write to remote tcp/eth0")
+
+
+def test_both_adapters_of_a_rendezvous_are_named():
+    words = heard("ucx-protocols-two-adapters", "openmpi")
+    assert words.paths[OTHER].devices == ("mlx5_0:1", "mlx5_2:1")
+    assert "50% on rc_mlx5/mlx5_0:1 and 50% on rc_mlx5/mlx5_2:1" in words.why[0]
+    assert "spreads" in words.why[1]
+
+
 def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
     why = heard("openmpi-5.0-two-networks", "openmpi").why
     assert why[0] == "pml ob1 has the highest priority, 20"

@@ -150,7 +150,13 @@ def all_situations() -> Iterator[Situation]:
     """Every implementation on one node and on several, crowded and roomy, plain and hybrid, all allowed."""
     everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
     math = ("/usr/lib/libgomp.so.1", "/usr/lib/libopenblas.so.0", "/usr/lib/libmkl_core.so.2")
-    more = ("/usr/lib/libblas.so.3", "/usr/lib/libblis.so.4", "/usr/lib/libucp.so.0", "/x/mca_io_ompio.so")
+    more = (
+        "/usr/lib/libblas.so.3",
+        "/usr/lib/libblis.so.4",
+        "/usr/lib/libucp.so.0",
+        "/x/mca_io_ompio.so",
+        "/x/libhcoll.so.1",
+    )
     inherited = {
         "UCX_TLS": "tcp",
         "OMPI_MCA_btl": "tcp,self",

@@ -119,6 +119,8 @@ def _memory_copy(value: str, situation: Situation) -> Spelling | None:
 
 
 def _collectives(value: str, situation: Situation) -> Spelling | None:
+    if value == "without-hcoll":
+        return _mca({"coll_hcoll_enable": "0"})
     if value not in _COLLECTIVE_COMPONENTS or (value == "xhc" and situation.mpi.major < 6):
         return None
     return _mca({f"coll_{value}_priority": _ABOVE_ALL})

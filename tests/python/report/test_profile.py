@@ -125,7 +125,7 @@ def test_a_comparison_is_a_page_of_its_own():
     assert Page(comparison_html(both, "1")).sections == ["overview", "functions", "calls", "sizes", "advice"]
 
 
-def browse(page: str, tmp_path: Path) -> tuple[str, list[str]]:
+def browse(page: str, tmp_path: Path, task: str = "--dump-dom") -> tuple[str, list[str]]:
     """The page as the browser has it after its scripts ran, and what its console says."""
     path = tmp_path / "report.html"
     path.write_text(page, encoding="utf-8")
@@ -135,7 +135,7 @@ def browse(page: str, tmp_path: Path) -> tuple[str, list[str]]:
             *FLAGS,
             f"--user-data-dir={tmp_path}/browser",
             "--virtual-time-budget=3000",
-            "--dump-dom",
+            task,
             path.as_uri(),
         ],
         capture_output=True,
@@ -173,6 +173,24 @@ def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
     dom, said = browse(profile_html(profile, "1").replace("</body>", turning), tmp_path)
     assert said == []
     assert 'data-seen="activity:2 mpi:3 phase:4"' in dom
+
+
+@pytest.mark.requires("chromium")
+def test_on_paper_every_chart_has_a_finished_picture(tmp_path):
+    looking = """<script>
+      const inked = ({ chart }) => {
+        const sheet = chart.getDom().querySelector(".sheet");
+        const { data } = sheet.getContext("2d").getImageData(0, 0, sheet.width, sheet.height);
+        return data.filter((value, at) => at % 4 === 3 && value > 0).length / (sheet.width * sheet.height);
+      };
+      printing.addEventListener("change", () => printing.matches && console.log(
+        "inked", ...drawn.map((one) => `${one.chart.getDom().dataset.chart}=${inked(one) > 0.1}`)));
+    </script></body>"""
+    page = profile_html(profile_of(), "1").replace("</body>", looking)
+    _, said = browse(page, tmp_path, f"--print-to-pdf={tmp_path}/page.pdf")
+    told = dict(re.findall(r"(\w+)=(true|false)", " ".join(said)))
+    assert told.keys() == {"sizes", "matrix", "ranks", "course", "timeline"}
+    assert (told["matrix"], told["timeline"]) == ("true", "true")
 
 
 def test_a_record_without_timelines_says_so():

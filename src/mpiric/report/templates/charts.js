@@ -3,6 +3,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const drawn = [];
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const printing = matchMedia("print");
+/// Cells painted in one frame; 0: all.
+const cellsOfAFrame = () => (printing.matches ? 0 : 4000);
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function units(value, base, names) {
@@ -99,7 +102,7 @@ function drawTimeline(place) {
       activities().map(([name], at) => `${name} <b>${asShare(value[5][at])}</b>`).join("<br>") },
     xAxis: timeAxis(data.timeline), yAxis: { ...category(rows, "rank"), inverse: true, nameGap: 44 },
     visualMap: { orient: "horizontal", left: "center", top: 2, textStyle: { color: style("--ink") }, ...scales[by.value]() },
-    series: [{ type: "heatmap", data: cells, encode: { x: 0, y: 1, value: 2 }, progressive: 4000 }],
+    series: [{ type: "heatmap", data: cells, encode: { x: 0, y: 1, value: 2 }, progressive: cellsOfAFrame() }],
   }));
   by.onchange = paint;
 }
@@ -116,5 +119,15 @@ const again = () => drawn.forEach(({ paint }) => paint());
 const fit = () => drawn.forEach(({ chart }) => chart.resize());
 dark.addEventListener("change", again);
 addEventListener("resize", fit);
-addEventListener("beforeprint", fit);
+/// Paper takes what is there at once, and a chart is painted in the next frame: a finished picture lies over each.
+printing.addEventListener("change", () => {
+  document.querySelectorAll(".sheet").forEach((sheet) => sheet.remove());
+  fit();
+  again();
+  for (const { chart } of printing.matches ? drawn : []) {
+    const sheet = chart.renderToCanvas({ pixelRatio: 2 });
+    sheet.className = "sheet";
+    chart.getDom().append(sheet);
+  }
+});
 document.body.dataset.charts = String(drawn.length);

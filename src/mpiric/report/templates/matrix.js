@@ -74,7 +74,7 @@ function drawMatrix(place) {
         text: [format(10 ** high), format(10 ** low)], textStyle: { color: style("--soft") }, formatter: (value) => format(10 ** value),
         inRange: { color: ["#2c4a8a", "#2f8ac0", "#5cc494", "#e8d24a", "#e0653b"] },
       },
-      series: [{ type: "heatmap", data: now.found, encode: { x: 0, y: 1, value: 2 }, progressive: 4000 }],
+      series: [{ type: "heatmap", data: now.found, encode: { x: 0, y: 1, value: 2 }, progressive: cellsOfAFrame() }],
     };
   });
 

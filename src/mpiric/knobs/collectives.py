@@ -100,8 +100,8 @@ def _component_values(situation: Situation) -> tuple[str, ...]:
     between = ("han", "adapt") if situation.nodes > 1 else ()
     on_node = ("sm",) if ranks_per_node(situation) > 1 else ()
     newer = ("xhc",) if mpi.major >= 6 and on_node else ()
-    newer += ("without-hcoll",) if situation.observation.loads("libhcoll.") else ()
-    return (*between, *newer, *on_node, "tuned") if mpi.major >= 5 else (*between, *on_node)
+    hcoll = ("without-hcoll",) if situation.observation.loads("libhcoll.") else ()
+    return (*hcoll, *between, *newer, *on_node, *(("tuned",) if mpi.major >= 5 else ()))
 
 
 def _component_promise(situation: Situation) -> Promise:

@@ -1,6 +1,6 @@
 """slurm.conf of a cluster. Pure text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ class SlurmPlan:
     geometry: str = ""  # of every host; "" as the machine is
     topology: str = ""  # what hwloc says of it: "pack:2 core:64 pu:2", or an XML file
     phantoms: tuple[Phantoms, ...] = ()
+    features: tuple[tuple[str, str], ...] = ()  # host and what it has: ("n1", "fast,ib"), for sbatch -C
     more: str = ""  # further lines of slurm.conf
 
 
@@ -68,13 +69,31 @@ def slurm_conf(hosts: Sequence[str], plan: SlurmPlan, geometry: str, directory: 
             "InactiveLimit=0",
             "KillWait=5",
             "JobRequeue=1",
-            f"NodeName={','.join(hosts)} {geometry} State=UNKNOWN",
+            *_node_lines(hosts, geometry, dict(plan.features)),
             f"PartitionName=debug Nodes={','.join(hosts)} Default=YES MaxTime=INFINITE State=UP",
             *_phantom_lines(plan.phantoms),
             plan.more,
             "",
         ]
     )
+
+
+def features(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """``n1,n2=fast,ib``: these hosts have these features."""
+    parts = [text.partition("=") for text in texts]
+    if not all(hosts and equals and names for hosts, equals, names in parts):
+        raise LabError("features are written like n1,n2=fast,ib", hint="--features n1,n2=fast,ib")
+    return tuple((host, names) for hosts, _, names in parts for host in hosts.split(","))
+
+
+def _node_lines(hosts: Sequence[str], geometry: str, features_of: Mapping[str, str]) -> list[str]:
+    alike: dict[str, list[str]] = {}
+    for host in hosts:
+        alike.setdefault(features_of.get(host, ""), []).append(host)
+    return [
+        f"NodeName={','.join(names)} {geometry} State=UNKNOWN" + (f" Feature={own}" if own else "")
+        for own, names in alike.items()
+    ]
 
 
 def _phantom_lines(given: Sequence[Phantoms]) -> list[str]:

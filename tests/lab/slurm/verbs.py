@@ -7,7 +7,7 @@ from typing import Any
 from tests.lab import enter
 from tests.lab.errors import LabError
 from tests.lab.slurm import daemons
-from tests.lab.slurm.config import SlurmPlan, phantoms
+from tests.lab.slurm.config import SlurmPlan, features, phantoms
 from tests.lab.state import read_record
 
 
@@ -29,6 +29,9 @@ def add_verbs(verbs: Any) -> None:
         metavar="PARTITION:COUNT:WORDS",
         help="a partition of nodes that are not there, for sbatch --test-only",
     )
+    up.add_argument(
+        "--features", action="append", default=[], metavar="HOST,…=NAME,…", help="of nodes, for sbatch -C"
+    )
     up.add_argument("--more", type=Path, metavar="FILE", help="further lines of slurm.conf")
     own.add_parser("down", help="stop it and forget its jobs").set_defaults(call=_down)
     stop = own.add_parser("stop", help="stop the controller, or slurmd on a host; `slurm up` starts it again")
@@ -42,7 +45,8 @@ def add_verbs(verbs: Any) -> None:
 
 def _up(given: argparse.Namespace) -> None:
     more = given.more.read_text() if given.more else ""
-    plan = SlurmPlan(given.node, given.topology, tuple(phantoms(text) for text in given.phantoms), more)
+    phantom = tuple(phantoms(text) for text in given.phantoms)
+    plan = SlurmPlan(given.node, given.topology, phantom, features(given.features), more)
     daemons.up(_directory(given), plan if plan != SlurmPlan() else None)
     _status(given)
 

@@ -26,7 +26,10 @@ _LAUNCHERS = frozenset(
         "srun",
         "slurmstepd",
         "aprun",
+        "apinit",
+        "apshepherd",
         "palsrun",
+        "palsd",
         "jsrun",
         "prterun_wrapper",
         "ompirun_wrapper",
@@ -75,7 +78,10 @@ _WRAPPERS = frozenset(
         "busybox",
     }
 )
-_RANK_VARIABLES = (b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"SLURM_PROCID", b"MPI_LOCALRANKID")
+_RANK_VARIABLES = (
+    *(b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"PALS_RANKID", b"ALPS_APP_PE"),
+    *(b"SLURM_PROCID", b"MPI_LOCALRANKID"),
+)
 _MPI_STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpi_cray", "libmpi_gnu", "libmpicxx.so")
 
 

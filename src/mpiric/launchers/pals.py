@@ -47,7 +47,7 @@ DIALECT = Dialect(
     launcher_names=("mpiexec",),
     grammar=Grammar(equals=True, long_after_one_dash=True, attached_values=True, pair_in_one_word=True),
     options=_OPTIONS,
-    recognise_version=version_by(r"(?i)PALS\D+(\d\S+)"),
+    recognise_version=version_by(r"(?im)(?:PALS\D+|^mpiexec version )(\d\S+)"),
     write={
         Meaning.RANKS: lambda values: ("-n", *values),
         Meaning.RANKS_PER_NODE: lambda values: ("--ppn", *values),

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mpiric.mpis._describe import launcher_text
     from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
     from mpiric.mpis._exports import Exported, export
     from mpiric.mpis._implementation import family_of_soname, implementations, name_under
@@ -27,6 +28,7 @@ __all__ = [
     "family_of_soname",
     "find_mpis",
     "implementations",
+    "launcher_text",
     "libraries_needed_by",
     "mpi_calls",
     "mpi_names",
@@ -42,6 +44,7 @@ _HOMES = {
     "Exported": "_exports",
     "export": "_exports",
     "find_mpis": "_discovery",
+    "launcher_text": "_describe",
     "mpi_of_launcher": "_discovery",
     "mpi_of_library": "_discovery",
     "family_of_soname": "_implementation",

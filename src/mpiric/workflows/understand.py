@@ -36,7 +36,12 @@ def understand(
 
     def dialect_of(word: str) -> str | None:
         library = mpis.mpi_of_launcher(host, word)
-        return library.dialect if library else None
+        if library is not None:
+            return library.dialect
+        # A scheduler's launcher with the name of the libraries' own: PALS's mpiexec.
+        path = word if "/" in word else host.which(word) or ""
+        known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
+        return known[0] if known else None
 
     def is_program(word: str) -> bool:
         path = word if word.startswith("/") else f"{working_directory}/{word}"

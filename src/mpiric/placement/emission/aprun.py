@@ -25,7 +25,8 @@ def emit(plan: Plan) -> Emission:
         words += ["-L", ",".join(plan.hosts)]
     if len(plan.topology.numa_nodes) > 1:
         words += [*_per_numa(plan), "-ss"]
-    note = "" if shared or smt == 1 else "-j 1 names a core by its first hardware thread"
+    whole = any(len(thread) > 1 for seat in plan.seats for thread in seat.threads)
+    note = "-j 1 names a core by its first hardware thread" if whole else ""
     return Emission((*words, "-cc", _binding(plan)), openmp_variables(plan), exact=not note, note=note)
 
 

@@ -1,0 +1,130 @@
+"""aprun and PALS: the words for a plan say the plan; ranks started with them are seen where they belong."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.system.cray_launchers import aprun_places, install, pals_places, read
+from tests.system.elsewhere import MACHINES, REQUESTS
+from tests.system.test_place_verify import SPIN
+
+from mpiric.host.local import LocalHost
+from mpiric.machine import read_topology
+from mpiric.model.placement import PlacementRequest
+from mpiric.placement import emit, plan
+
+SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+
+
+@pytest.fixture(params=MACHINES)
+def topology(request):
+    source = MACHINES[request.param]
+    xml = LocalHost().topology_xml(source.read_text() if isinstance(source, Path) else source)
+    assert xml
+    return read_topology(xml)
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_aprun_would_bind_as_planned(topology, request_name):
+    made = plan(topology, PlacementRequest(**{"nodes": 1, **REQUESTS[request_name]}))
+    emission = emit(made, "aprun")
+    places = aprun_places(read("aprun", emission.argv[1:]), topology)
+    assert len(places) == made.ranks_per_node
+    for threads, seat in zip(places, made.seats, strict=True):
+        if "depth" in emission.argv:  # the mask of the PE; its OpenMP runtime shares it out
+            assert threads[0] == {thread[0] for thread in seat.threads}
+        else:
+            assert [min(one) for one in threads] == [thread[0] for thread in seat.threads]
+    assert emission.exact == all({min(t)} == set(t) for seat in made.seats for t in seat.threads)
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_pals_would_bind_as_planned(topology, request_name):
+    made = plan(topology, PlacementRequest(**{"nodes": 1, **REQUESTS[request_name]}))
+    places = pals_places(read("mpiexec", emit(made, "pals").argv[1:]), topology)
+    assert [threads[0] for threads in places] == [set(seat.pus) for seat in made.seats]
+
+
+@pytest.fixture
+def cray(tmp_path, run_mpiric):
+    """mpiric on a machine whose launchers are aprun and PALS's mpiexec."""
+    xml = LocalHost().topology_xml()
+    assert xml
+    place = install(tmp_path, xml)
+    (tmp_path / "spin.c").write_text(SPIN)
+    subprocess.run(["gcc", "-O1", "-fopenmp", "spin.c", "-o", "spin"], cwd=tmp_path, check=True)
+
+    def run(*words, **env):
+        return run_mpiric(*words, env={"PATH": f"{place}:{os.environ['PATH']}", **env})
+
+    return run
+
+
+@SEVERAL_CORES
+@pytest.mark.requires("gcc")
+@pytest.mark.parametrize("launcher", ["aprun", "pals"])
+@pytest.mark.parametrize("shape", [("2", "1"), ("1", "2")], ids=["two ranks", "two threads"])
+def test_ranks_started_with_the_words_of_a_plan_are_seen_where_it_puts_them(cray, launcher, shape):
+    ranks, threads = shape
+    wish = ("--ranks", ranks, "--threads", threads)
+    emission = json.loads(cray("place", "--json", *wish).stdout)["launchers"][launcher]
+    line = (*emission["argv"], "./spin", "2")
+    done = cray("place", "--verify", "--json", *wish, "--", *line, **emission["env"])
+    answer = json.loads(done.stdout)
+    assert answer["findings"] == [], done.stderr
+    assert [process["rank"] for process in answer["processes"]] == list(range(int(ranks)))
+
+
+@SEVERAL_CORES
+@pytest.mark.requires("gcc")
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        (("aprun", "-n", "2", "-cc", "none"), "unbound-ranks"),
+        (("mpiexec", "-n", "2", "--cpu-bind", "none"), "unbound-ranks"),
+        (("aprun", "-n", "2", "-cc", "{first}"), "ranks-overlap"),
+        (("mpiexec", "-n", "2", "--cpu-bind", "list:{first}:{first}"), "ranks-overlap"),
+    ],
+)
+def test_ranks_that_sit_badly_are_caught(cray, line, finding):
+    words = [word.format(first=min(os.sched_getaffinity(0))) for word in line]
+    done = cray("place", "--verify", "--json", "--", *words, "./spin", "2", OMP_NUM_THREADS="1")
+    assert finding in {each["id"] for each in json.loads(done.stdout)["findings"]}
+
+
+@SEVERAL_CORES
+@pytest.mark.requires("debian-mpich")
+@pytest.mark.parametrize(
+    ("line", "knobs", "rendered"),
+    [
+        ("aprun -n 2 -cc none -q", "binding=core", "aprun -cc cpu -n 2 -q"),
+        ("mpiexec -n 2 --cpu-bind none -l", "binding=core", "mpiexec --cpu-bind core -n 2 -l"),
+        ("aprun -n 1 -N 1", "threads-per-rank=2", "aprun -cc depth -d 2 -n 1 -N 1"),
+        ("mpiexec -n 1 --ppn 1", "threads-per-rank=2", "mpiexec --cpu-bind depth --depth 2 -n 1 --ppn 1"),
+        ("mpiexec -n 2 --cpu-bind none", "malloc=keep-memory", None),
+    ],
+)
+def test_run_writes_the_line_anew_and_the_ranks_get_it(cray, tmp_path, line, knobs, rendered):
+    source = (
+        "#include <mpi.h>\n#include <sched.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        "int main(int c, char **v) { cpu_set_t s; MPI_Init(&c, &v); sched_getaffinity(0, sizeof s, &s);\n"
+        'printf("%d cpus, %s\\n", CPU_COUNT(&s), getenv("MALLOC_TRIM_THRESHOLD_") ? "kept" : "as it is");\n'
+        "MPI_Finalize(); return 0; }\n"
+    )
+    (tmp_path / "a.c").write_text(source)
+    subprocess.run(
+        ["mpicc.mpich", "-D_GNU_SOURCE", "a.c", "-o", "a"], cwd=tmp_path, check=True, capture_output=True
+    )
+    words = ("run", "--no-recipe", "--set", knobs)
+    dry = cray(*words, "--dry-run", "--", *line.split(), "./a")
+    assert dry.returncode == 0, dry.stderr
+    if rendered:
+        assert f"{rendered} ./a" in dry.stdout
+    done = cray(*words, "--", *line.split(), "./a")
+    assert done.returncode == 0, done.stderr
+    ranks = int(line.split()[2])
+    cpus = {"binding=core": 1, "threads-per-rank=2": 2}.get(knobs, len(os.sched_getaffinity(0)))
+    kept = "kept" if "malloc" in knobs else "as it is"
+    assert done.stdout.splitlines() == [f"{cpus} cpus, {kept}"] * ranks

@@ -1,5 +1,6 @@
-"""A launch line around Charliecloud, run for real: settings arrive inside the container."""
+"""A launch line around Charliecloud, run for real: settings get inside, and what is recorded gets out."""
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,9 @@ from mpiric.model.spelling import Spelling
 
 FOLDERS = "bin dev etc home lib lib64 mnt opt proc root run sys tmp usr/bin usr/lib var/tmp "
 FOLDERS += " ".join(f"mnt/{number}" for number in range(10))
+
+USER = {"USER": "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")}  # ch-run wants one
+RING = Path(__file__).parent / "runtime_programs/ring.c"
 
 
 def libraries(program: str) -> set[str]:
@@ -39,10 +43,9 @@ def image(tmp_path: Path) -> Path:
 @pytest.fixture
 def in_container(image: Path, environment: dict[str, str], tmp_path: Path):
     """`in_container(spelling)`: what two ranks inside print of A and LD_PRELOAD, sorted."""
-    user = {"USER": "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")}
 
     def run(spelling: Spelling, *options: str, **variables: str) -> list[str]:
-        own = {**environment, **user, **variables}
+        own = {**environment, **USER, **variables}
         inside = ("/bin/sh", "-c", 'echo "A=$A preload=$LD_PRELOAD"')
         words = ("mpirun.openmpi", "-n", "2", "ch-run", *options, str(image), "--", *inside)
         job = parse_command(words, lambda _: "openmpi4", str(tmp_path), own)
@@ -80,3 +83,24 @@ def test_the_users_own_option_of_the_engine_is_replaced(in_container):
 def test_a_preload_is_seen_by_the_ranks_inside(in_container, image):
     libc = next(path for path in image.rglob("libc.so*"))
     assert in_container(Spelling(preload=(str(libc),))) == [f"A= preload=/mnt/9/{libc.name}"] * 2
+
+
+@pytest.mark.requires("mpicc.openmpi")
+def test_a_profile_counts_what_ranks_inside_send(image, run_mpiric, tmp_path):
+    """Ten rounds of a ring of two; the host's /usr is the container's, and nothing else of it."""
+    shutil.rmtree(image / "usr")
+    for name in ("bin", "lib", "lib64"):
+        shutil.rmtree(image / name)
+        (image / name).symlink_to(f"usr/{name}")
+    for name in ("usr", "opt/app"):
+        (image / name).mkdir()
+    subprocess.run(["mpicc.openmpi", RING, "-o", image / "opt/app/ring"], check=True)
+    words = ("mpirun.openmpi", "--oversubscribe", "-n", "2", "ch-run", "-b", "/usr:/usr", image)
+    done = run_mpiric(
+        "profile", "--json", "-o", tmp_path / "p", "--", *words, "--", "/opt/app/ring", env=USER
+    )
+    assert done.returncode == 0, done.stderr
+    profile = json.loads(done.stdout)
+    assert profile["p2p"] == [[0, 1, 10, 80], [1, 0, 10, 80]]
+    calls = {use["name"]: use["calls"] for use in profile["functions"]}
+    assert (calls["MPI_Allreduce"], calls["MPI_Irecv"]) == (20, 20)

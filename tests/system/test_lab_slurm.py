@@ -1,6 +1,7 @@
 """Real Slurm on the virtual cluster: jobs of every MPI, and mpiric's own dealings with it."""
 
 import json
+import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -24,6 +25,7 @@ pytestmark = [
 HOSTS = host_names("4")
 EVERY_HOST = {(rank, 4, host) for rank, host in enumerate(HOSTS)}
 BETZY = Phantoms("betzy", 1344, "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=245000")
+RING = Path(__file__).parent / "runtime_programs/ring.c"
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 PATIENCE = jobs.Patience(first_s=0.2, longest_s=1.0, controller_s=120)
 
@@ -86,6 +88,23 @@ def test_srun_starts_openmpi_by_pmix(ranks):
 def test_srun_starts_intel_mpi_by_slurms_own_pmi_library(ranks):
     library = "/usr/lib/x86_64-linux-gnu/libpmi2.so.0"
     assert ranks("intelmpi", "srun", "--nodes=4", "--mpi=pmi2", I_MPI_PMI_LIBRARY=library) == EVERY_HOST
+
+
+@pytest.mark.parametrize(("name", "launch"), [("mpich", "pmi2"), ("openmpi", "pmix")])
+def test_a_profile_through_srun_counts_what_every_rank_sends(lab, mpi_prefix, name, launch):
+    """Ten rounds of a ring of four, each on a host of its own, of 8 bytes."""
+    daemons.up(lab)
+    program, record = lab.parent / f"ring-{name}", lab.parent / f"record-{name}"
+    subprocess.run([mpi_prefix(name) / "bin/mpicc", RING, "-o", program], check=True)
+    words = [MPIRIC, "profile", "--json", "-o", str(record), "--", "srun", "--nodes=4", f"--mpi={launch}"]
+    environment = mpi_environment(name, mpi_prefix(name), clean_environment())
+    done = cluster.run(lab, "n1", [*words, str(program)], environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    profile = json.loads(done.stdout)
+    assert profile["p2p"] == [[rank, (rank + 1) % 4, 10, 80] for rank in range(4)]
+    assert profile["nodes"] == list(HOSTS)
+    calls = {use["name"]: use["calls"] for use in profile["functions"]}
+    assert (calls["MPI_Allreduce"], calls["MPI_Irecv"], calls["MPI_Wait"]) == (40, 40, 40)
 
 
 @pytest.mark.parametrize(

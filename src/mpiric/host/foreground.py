@@ -100,4 +100,5 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # None: of a library in this process (UCX has some), which cannot be put back from here.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

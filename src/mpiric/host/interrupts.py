@@ -28,7 +28,8 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._in_charge:
-            signal.signal(signal.SIGINT, self._before)
+            # None: of a library in this process, which cannot be put back from here.
+            signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
         os.close(self.descriptor)
         os.close(self._writing)
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.local import LocalHost
+from mpiric.machine import load_topology
+
 DATA = Path(__file__).parents[1] / "data"
 BETZY = DATA / "machines/betzy.xml"
 
@@ -89,3 +92,19 @@ def test_the_bandwidth_of_this_machine_is_measured_and_decides(answer):
     assert {row["domain"] for row in rows} >= {"numa"}
     assert all(row["mb_s"] > 0 for row in rows)
     assert plan["saturation"]["cores"] in {row["cores"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("description", "pus"),
+    [
+        ("pack:2 core:4", 8),
+        ("numa:2 core:4", 8),
+        ("core:6", 6),
+        ("pack:2 [numa] core:4", 8),
+        ("pack:2 core:4 pu:2", 16),
+        ("Package:2 NUMANode:2 L3Cache:1 Core:4 PU:2", 32),
+        ("4", 4),
+    ],
+)
+def test_a_description_may_leave_out_what_goes_without_saying(description, pus):
+    assert len(load_topology(LocalHost(), description).pus) == pus

@@ -100,6 +100,38 @@ def test_ps_shows_two_jobs_on_the_same_core(run_mpiric, spin, environment):
     assert [process["cpus_allowed"] for process in answer["processes"]] == [[first]]
 
 
+TOUCH = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#define COUNT (25 << 20)
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    double *a = malloc(COUNT * sizeof *a), sum = 0;
+    if (!strcmp(argv[1], "serial"))
+        for (long i = 0; i < COUNT; ++i) a[i] = (double)i;
+    else
+#pragma omp parallel for schedule(static)
+        for (long i = 0; i < COUNT; ++i) a[i] = (double)i;
+    for (double begin = MPI_Wtime(); MPI_Wtime() < begin + 1.5;)
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+        for (long i = 0; i < COUNT; ++i) sum += a[i];
+    MPI_Finalize();
+    return sum < 0;
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["serial", "parallel"])
+def test_memory_that_one_thread_touched_for_all_is_found(verify, tmp_path, way):
+    (tmp_path / "touch.c").write_text(TOUCH)
+    words = ["mpicc.mpich", "-O1", "-fopenmp", "touch.c", "-o", "touch"]
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    line = ("mpiexec.mpich", "-n", 1, tmp_path / "touch", way)
+    found = verify("--first-touch", "--", *line, OMP_NUM_THREADS="2", OMP_PROC_BIND="true")
+    assert ("first-touch" in found) == (way == "serial")
+
+
 def test_ps_says_when_a_process_is_not_there(run_mpiric):
     done = run_mpiric("ps", 2**22 + 1)
     assert done.returncode == 121

@@ -25,7 +25,8 @@ def load_topology(host: Host, source: str) -> Topology:
     text = host.read_text(source)
     if text is None and (source.endswith(".xml") or "/" in source):
         raise NotFoundError(f"no topology file {source}", hint="export one by `lstopo FILE.xml`")
-    if xml := host.topology_xml(text if text is not None else source, libraries):
+    described = text if text is not None else _with_pus(source)
+    if xml := host.topology_xml(described, libraries):
         return read_topology(xml)
     if text is not None:
         return read_topology(text)
@@ -38,6 +39,13 @@ def load_topology(host: Host, source: str) -> Topology:
         f"hwloc does not understand the topology {source!r}",
         hint="give an XML file, or a description such as 'pack:2 numa:4 l3:4 core:4 pu:2'",
     )
+
+
+def _with_pus(description: str) -> str:
+    """With the hardware threads that hwloc insists on: one a core where a description leaves them out."""
+    last = (description.replace("[", " ").split() or [""])[-1]
+    named = ":" in last and not last[0].isdigit()
+    return description if not named or last.lower().startswith("pu:") else f"{description} pu:1"
 
 
 def hwloc_libraries(host: Host) -> tuple[str, ...]:

@@ -172,6 +172,7 @@ class ThreadSeen:
     cpus_allowed: tuple[int, ...]
     cpu_now: int
     cpu_s: float
+    minor_faults: int = 0  # pages it was the first to touch, most of them
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from mpiric.model.placement import ProcessSeen, ThreadSeen
 
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
 _SMALL_PAGE = 4  # KiB, the unit of memory_pages
-_PROCESSOR, _USER, _SYSTEM = 36, 11, 12  # fields of /proc/PID/stat after the name
+_PROCESSOR, _USER, _SYSTEM, _FAULTS = 36, 11, 12, 7  # fields of /proc/PID/stat after the name
 
 
 def see_jobs(host: Host) -> tuple[ProcessSeen, ...]:
@@ -123,6 +123,7 @@ def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
         cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
         cpu_now=int(stat[_PROCESSOR]),
         cpu_s=(int(stat[_USER]) + int(stat[_SYSTEM])) / TICKS_PER_S,
+        minor_faults=int(stat[_FAULTS]),
     )
 
 

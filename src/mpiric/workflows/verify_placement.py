@@ -16,6 +16,7 @@ from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Outcome
 from mpiric.placement import plan
+from mpiric.placement.memory_checks import touched_by_one
 from mpiric.placement.verification import Node, judge
 from mpiric.workflows.seen import see_jobs
 from mpiric.workflows.understand import understand
@@ -70,7 +71,9 @@ def verify(
             "no rank was seen: the command ended at once, or runs on other nodes",
             hint="give it more to do; on other nodes use `mpiric ps` there",
         )
-    return Checked(seen, judge(node_of(machine), (*seen, *others), planned), planned)
+    findings = judge(node_of(machine), (*seen, *others), planned)
+    serial = None if any(each.id == "first-touch" for each in findings) else touched_by_one(seen)
+    return Checked(seen, (*findings, *([serial] if serial else [])), planned)
 
 
 def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:

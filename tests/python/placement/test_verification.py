@@ -3,6 +3,7 @@
 from tests.python.placement.machines import made_up, placed
 
 from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.placement.memory_checks import touched_by_one
 from mpiric.placement.verification import Node, judge
 
 FOUR = made_up(4)
@@ -115,6 +116,18 @@ def test_memory_placed_by_one_thread_for_others_is_named():
     two = made_up(2, 2)
     ranks = (rank(0, (0,), (1,), (2,), (3,), memory_pages={0: 90000}),)
     assert ids(Node(two, two.pus), *ranks) == ["first-touch"]
+
+
+def toucher(*faults: int) -> ProcessSeen:
+    threads = tuple(ThreadSeen(i, "app", (i,), i, 10.0, count) for i, count in enumerate(faults))
+    return ProcessSeen(1, 0, "/bin/app", threads, (0, 1), memory_pages={0: 60000})
+
+
+def test_faults_tell_who_touched_first_where_there_is_one_numa_node():
+    assert touched_by_one([toucher(58000, 10)]) is not None
+    assert touched_by_one([toucher(30000, 28000)]) is None
+    assert touched_by_one([toucher(5000, 10)]) is None  # huge pages: the faults tell of little memory
+    assert touched_by_one([toucher(60000)]) is None
 
 
 def test_every_job_is_judged_that_is_asked_about():

@@ -31,25 +31,7 @@ NETWORKS = {
     "intelmpi": ("quick0", "slow0"),
 }
 SHAPES = {"slow0": "slow0:delay=1ms,rate=100mbit", "quick0": "quick0:rate=2gbit,mtu=9000"}
-RING = """
-#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char **argv) {
-    static char out[1 << 18], in[1 << 18];
-    int rank, size;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < 60; ++i) {
-        out[i] = (char)(rank + 1);
-        MPI_Sendrecv(out, sizeof out, MPI_CHAR, (rank + 1) % size, 0, in, sizeof in, MPI_CHAR,
-                     (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-    if (rank == 0) printf("got %d\\n", in[0]);
-    MPI_Finalize();
-    return 0;
-}
-"""
+RING = Path(__file__).parents[2] / "examples/known_wins/ring.c"
 
 
 @pytest.mark.requires("gcc")
@@ -108,24 +90,22 @@ class Lab:
         )
         self.work = self.state / "work"  # seen by every host, as the state directory is
         self.work.mkdir()
-        (self.work / "ring.c").write_text(RING)
         compiler = prefix("mpich" if name == "intelmpi" else name) / "bin/mpicc"
-        subprocess.run([compiler, "-o", self.work / "ring", self.work / "ring.c"], check=True, timeout=120)
+        subprocess.run([compiler, "-o", self.work / "ring", RING], check=True, timeout=120)
         own = {f"XDG_{kind}_HOME": str(self.work / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
         self.environment = mpi_environment(name, prefix(name), {**clean_environment(), **own})
 
-    def mpiric(self, *words: str) -> dict:
-        line = [MPIRIC, *words, "--json", "--", *LAUNCH[self.name], str(self.work / "ring")]
+    def mpiric(self, *words: str, ring: str = "", **more: str) -> dict:
+        line = [MPIRIC, *words, "--json", "--", *LAUNCH[self.name], str(self.work / "ring"), ring]
         command = f"cd {self.work} && exec " + " ".join(line)
-        done = cluster.run(self.state, "n1", ["sh", "-c", command], self.environment, timeout=600)
+        done = cluster.run(self.state, "n1", ["sh", "-c", command], {**self.environment, **more}, timeout=600)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture
 def lab(request, mpi_prefix, tmp_path_factory):
-    directory = tmp_path_factory.mktemp("fabric")
-    lab = Lab(request.param, mpi_prefix, directory)
+    lab = Lab(request.param, mpi_prefix, tmp_path_factory.mktemp("fabric"))
     yield lab
     cluster.down(lab.state)
 
@@ -133,6 +113,7 @@ def lab(request, mpi_prefix, tmp_path_factory):
 @needs_lab
 @pytest.mark.sweep
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("lab", NAMES, indirect=True)
 def test_the_slow_network_is_named_with_numbers_and_tune_leaves_it(lab):
     answer = lab.mpiric("fabric", "--rounds", "2")
     (pair,) = [pair for pair in answer["pairs"] if pair["class"] == "other node"]
@@ -151,3 +132,23 @@ def test_the_slow_network_is_named_with_numbers_and_tune_leaves_it(lab):
 
     tuned = lab.mpiric("tune", "--only", "network-interface", "--confidence", "0.9", "--max-runs", "40")
     assert [change["value"] for change in tuned["changes"]] == ["quick0"]
+
+
+@needs_lab
+@pytest.mark.sweep
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("lab", ["openmpi"], indirect=True)
+def test_a_transport_preferred_by_its_priority_is_named_and_left(lab):
+    """UCX, once it may use TCP, has priority 51 against 20, and sends small messages on the first network."""
+    ucx = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
+    answer = lab.mpiric("fabric", "--rounds", "2", ring="64 200", **ucx)
+    (pair,) = [pair for pair in answer["pairs"] if pair["class"] == "other node"]
+    assert "pml ucx" in pair["layer"]
+    assert "pml ucx has the highest priority, 51" in pair["why"]
+    assert pair["winners"][0]["knobs"]
+    assert pair["winners"][0]["gain"] > 10
+    assert "slower-transport" in {warning["id"] for warning in answer["warnings"]}
+
+    rule = ("--confidence", "0.9", "--max-runs", "40")
+    tuned = lab.mpiric("tune", "--only", "network-library", *rule, ring="64 1500", **ucx)
+    assert [change["value"] for change in tuned["changes"]] == ["own"]

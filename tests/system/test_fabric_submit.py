@@ -32,7 +32,7 @@ def lab(tmp_path_factory):
     cluster.down(place / "state")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def login(lab, mpi_prefix):
     """Runs mpiric on n1 in a directory that every host sees."""
     home = lab.parent / "home"

@@ -1,6 +1,19 @@
 """What several dialects ask of the job and the machine before they spell a placement."""
 
+from collections.abc import Callable, Mapping
+
+from mpiric.launchers._dialect import Speller, Words
 from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+
+def by_word(words: Mapping[str, str], write: Callable[[str], Words]) -> Speller:
+    """A knob that a launcher has one option for, and for each value a word, or none."""
+
+    def spell(_situation: Situation, value: str) -> Spelling | None:
+        return Spelling(options=(write(words[value]),)) if value in words else None
+
+    return spell
 
 
 def ranks_per_node(situation: Situation) -> int | None:

@@ -5,7 +5,7 @@ Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); n
 
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._placement import is_count, ranks_per_node
+from mpiric.launchers._placement import by_word, is_count, ranks_per_node
 from mpiric.model.job import Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -28,10 +28,6 @@ _OPTIONS = (
     *valued("p protection-domain r specialized-cpus R relaunch sl numa-node-list sn numa-nodes-per-node"),
     *valued("t cpu-time-limit mpmd-env w"),
 )
-
-
-def _binding(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=(("-cc", _BINDING[value]),)) if value in _BINDING else None
 
 
 def _mapping(situation: Situation, value: str) -> Spelling | None:
@@ -63,7 +59,7 @@ DIALECT = Dialect(
         Meaning.BINDING: lambda values: ("-cc", *values),
     },
     spellings={
-        "binding": _binding,
+        "binding": by_word(_BINDING, lambda word: ("-cc", word)),
         "mapping": _mapping,
         "threads-per-rank": _threads,
     },

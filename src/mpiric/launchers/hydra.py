@@ -6,7 +6,7 @@ Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Facet, Option, placement_above
 from mpiric.launchers._hydra import GRAMMAR, OPTIONS, WRITE
-from mpiric.launchers._placement import cores_for, is_count
+from mpiric.launchers._placement import by_word, cores_for, is_count
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
 from mpiric.model.job import LaunchOption, Meaning
@@ -22,10 +22,6 @@ _BINDING = {
     "package": "socket",
 }
 _MAPPING = {"compact": "core", "spread-numa": "numa", "spread-package": "socket"}
-
-
-def _binding(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=(("-bind-to", _BINDING[value]),)) if value in _BINDING else None
 
 
 def _mapping(situation: Situation, value: str) -> Spelling | None:
@@ -87,7 +83,7 @@ DIALECT = Dialect(
         Meaning.THREADS_PER_RANK: lambda values: ("-bind-to", f"core:{values[0]}"),
     },
     spellings={
-        "binding": _binding,
+        "binding": by_word(_BINDING, lambda word: ("-bind-to", word)),
         "mapping": _mapping,
         "threads-per-rank": _threads,
         "launch-route": route_speller,

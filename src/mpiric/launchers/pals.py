@@ -5,7 +5,7 @@ Source: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of A
 
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._placement import is_count
+from mpiric.launchers._placement import by_word, is_count
 from mpiric.model.job import Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -34,10 +34,6 @@ _OPTIONS = (
 )
 
 
-def _binding(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=(("--cpu-bind", _BINDING[value]),)) if value in _BINDING else None
-
-
 def _threads(_situation: Situation, value: str) -> Spelling | None:
     return Spelling(options=(("--depth", value), ("--cpu-bind", "depth"))) if is_count(value) else None
 
@@ -63,7 +59,7 @@ DIALECT = Dialect(
         Meaning.MEMORY_BINDING: lambda values: ("--mem-bind", *values),
         Meaning.PROCESS_MANAGER: lambda values: ("--pmi", *values),
     },
-    spellings={"binding": _binding, "threads-per-rank": _threads},
+    spellings={"binding": by_word(_BINDING, lambda word: ("--cpu-bind", word)), "threads-per-rank": _threads},
     host_file_format="lines",
     binding_words=_BINDING,
 )

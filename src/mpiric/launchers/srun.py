@@ -6,7 +6,7 @@ Source: src/common/slurm_opt.c and src/srun/libsrun/opt.c of Slurm 22.05; srun(1
 from mpiric.launchers import _export
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, VariableList, flags, valued
-from mpiric.launchers._placement import is_count
+from mpiric.launchers._placement import by_word, is_count
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
 from mpiric.model.job import Meaning
@@ -59,14 +59,6 @@ _OPTIONS = (
 )
 
 
-def _binding(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=((f"--cpu-bind={_BINDING[value]}",),)) if value in _BINDING else None
-
-
-def _mapping(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=((f"--distribution={_MAPPING[value]}",),)) if value in _MAPPING else None
-
-
 def _threads(_situation: Situation, value: str) -> Spelling | None:
     """Slurm counts hardware threads where a core has several."""
     return Spelling(options=((f"--cpus-per-task={value}",),)) if is_count(value) else None
@@ -93,8 +85,8 @@ DIALECT = Dialect(
         Meaning.OVERSUBSCRIBE: lambda _values: ("--overcommit",),
     },
     spellings={
-        "binding": _binding,
-        "mapping": _mapping,
+        "binding": by_word(_BINDING, lambda word: (f"--cpu-bind={word}",)),
+        "mapping": by_word(_MAPPING, lambda word: (f"--distribution={word}",)),
         "threads-per-rank": _threads,
         "launch-route": route_speller,
     },

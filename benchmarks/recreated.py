@@ -1,0 +1,180 @@
+"""What befalls users of clusters, recreated on the virtual one, and whether `mpiric tune` cures it by itself.
+
+Each case is a command that works on the virtual cluster and is slow for a reason its user does not see: a
+library that takes the slow one of two networks, a transport preferred by its priority, `srun` that binds
+nothing, MPICH that binds nothing. `mpiric fabric` says what it costs where a network is the reason; `mpiric
+tune` gets the command alone, without a hint. The gain is that of its own proof: fresh runs in pairs, in
+random order.
+"""
+
+import json
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.lab import cluster
+from tests.lab.errors import LabError
+from tests.lab.plan import Plan, host_names, networks
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import SlurmPlan
+
+from benchmarks._programs import Bed, beds
+from benchmarks._report import RESULTS, Result, options, run, tell
+from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
+
+_LIMIT_S = 1200.0
+_SLOW, _QUICK = "slow0:delay=1ms,rate=100mbit", "quick0:rate=2gbit,mtu=9000"
+_HYDRA = ("mpiexec", "-hosts", "n1,n2", "-ppn", "1", "-n", "2")
+# All hosts share one machine's cores: these two would bind the first rank of every host to the first of them.
+_OPENMPI = ("mpirun", "--host", "n1,n2", "--bind-to", "none")
+_INTEL = ("mpiexec", "-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "3", *_HYDRA[1:])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch line on the virtual cluster, and what makes it slow there."""
+
+    name: str
+    mpi: str  # implementation
+    launch: tuple[str, ...]
+    program: tuple[str, ...]  # name and arguments
+    networks: tuple[str, ...] = (_SLOW, _QUICK)  # host names resolve to the first
+    environment: Mapping[str, str] = field(default_factory=dict)
+    hosts: int = 2
+    slurm: bool = False
+
+
+CASES = (
+    Case("slow network", "mpich", _HYDRA, ("ring",)),
+    Case("slow network", "openmpi", _OPENMPI, ("ring",)),
+    # Among equals this one takes the network that the kernel lists last.
+    Case("slow network", "intelmpi", _INTEL, ("ring",), (_QUICK, _SLOW)),
+    # UCX, once it may use TCP, goes before Open MPI's own transports: 51 to 20.
+    Case(
+        "preferred by priority",
+        "openmpi",
+        _OPENMPI,
+        ("ring", "64", "1500"),
+        environment={"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"},
+    ),
+    Case(
+        "srun without affinity",
+        "mpich",
+        ("srun", "--mpi=pmi2", "--cpu-bind=none", "--ntasks=2"),
+        ("pingpong",),
+        hosts=1,
+        slurm=True,
+    ),
+    Case("launcher without affinity", "mpich", ("mpiexec", "-n", "2"), ("pingpong",), hosts=1),
+)
+
+COLUMNS = {
+    "case": "case",
+    "mpi": "MPI",
+    "fabric": "fabric: up to × slower",
+    "verdict": "tune",
+    "changes": "what it changed",
+    "gain": "gain proved",
+    "gain_ci95": "95 %",
+    "runs": "runs",
+    "elapsed_s": "s",
+}
+
+
+def main() -> int:
+    """Run the cases that this machine has the libraries for."""
+    parser = options("recreated", "Does tune cure what befalls users of clusters?")
+    parser.add_argument("--budget", help="of one tune (default 3m, quick 1m)")
+    parser.add_argument("--mpi", action="append", help="only under these implementations")
+    parser.add_argument("--only", action="append", help="only cases whose name contains this")
+    return run("recreated", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """Every case on a cluster of its own."""
+    here = beds()
+    chosen = [
+        case
+        for case in CASES
+        if case.mpi in here and (not given.mpi or case.mpi in given.mpi)
+        if not given.only or any(word in case.name for word in given.only)
+    ]
+    if not chosen:
+        raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
+    rows = [_row(case, here[case.mpi], given) for case in (chosen[:1] if given.quick else chosen)]
+    cured = sum(row["verdict"] == "faster" for row in rows)
+    return Result(COLUMNS, rows, f"{cured} of {len(rows)} cured and proved.")
+
+
+def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
+    tell(f"{case.name} under {bed.mpi.label} …")
+    with _site(case, bed) as site:
+        slower = None
+        if case.hosts > 1:
+            fabric = site.mpiric("fabric", "--rounds", "2")
+            between = next(pair for pair in fabric["pairs"] if pair["class"] == "other node")
+            slower = max(winner["gain"] for winner in between["winners"])
+        tuned = site.mpiric("tune", "--budget", given.budget or ("1m" if given.quick else "3m"))
+    return {
+        "case": case.name,
+        "mpi": bed.mpi.label,
+        "fabric": slower,
+        "verdict": tuned["verdict"],
+        "changes": " ".join(f"{change['knob']}={change['value']}" for change in tuned["changes"])
+        or "nothing",
+        "gain": tuned["ratio"],
+        "gain_ci95": tuned["ratio_ci95"],
+        "runs": tuned["runs"],
+        "elapsed_s": round(tuned["elapsed_s"]),
+        "command": tuned["command"],
+    }
+
+
+@dataclass(frozen=True)
+class Site:
+    """A cluster that is up, and a user's place on it."""
+
+    case: Case
+    bed: Bed
+    state: Path
+
+    def mpiric(self, *words: str) -> dict[str, Any]:
+        """What a verb prints as JSON. Raises ProgramFailedError."""
+        program, *arguments = self.case.program
+        line = [sys.executable, "-m", "mpiric", *words, "--json", "--", *self.case.launch]
+        line += [self.bed.program(program), *arguments]
+        inside = ["salloc", "--quiet", "--exclusive", "--nodes=1", *line] if self.case.slurm else line
+        own = {f"XDG_{kind}_HOME": str(self.state / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
+        environment = {**self.bed.environment, **self.case.environment, **own}
+        at_home = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.state), *inside]
+        done = cluster.run(self.state, "n1", at_home, environment, timeout=_LIMIT_S)
+        if done.returncode:
+            raise ProgramFailedError(f"{' '.join(line[2:8])} …: {done.stderr[-400:]}")
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+
+@contextmanager
+def _site(case: Case, bed: Bed) -> Iterator[Site]:
+    state = RESULTS / "recreated" / f"{bed.mpi.label}-{case.name.replace(' ', '-')}"
+    shutil.rmtree(state, ignore_errors=True)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        cluster.up(state, Plan(host_names(str(case.hosts)), networks=networks(case.networks)))
+        if case.slurm:
+            daemons.up(state, SlurmPlan())
+    except LabError as error:
+        raise MpiricError(error.message, hint=error.hint) from error
+    try:
+        yield Site(case, bed, state)
+    finally:
+        cluster.down(state)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -94,6 +94,20 @@ def test_the_bandwidth_of_this_machine_is_measured_and_decides(answer):
     assert plan["saturation"]["cores"] in {row["cores"] for row in rows}
 
 
+def test_a_rankfile_is_said_to_other_launchers_and_hosts_are_written_for_each(run_mpiric, tmp_path):
+    machine = ("--topology", "pack:2 numa:1 core:4 pu:1")
+    wish = ("--ranks", 4, "--threads", 2, "--hosts", "a,b")
+    run_mpiric("place", *machine, *wish, "--write", tmp_path)
+    assert (tmp_path / "openmpi5.hosts").read_text() == "a slots=2\nb slots=2\n"
+    assert (tmp_path / "hydra.hosts").read_text() == "a:2\nb:2\n"
+    assert (tmp_path / "srun.hosts").read_text() == "a\nb\n"
+    rankfile = ("--rankfile", tmp_path / "openmpi5.rankfile")
+    there = json.loads(run_mpiric("place", *machine, *wish, "--json").stdout)
+    again = json.loads(run_mpiric("place", *machine, *rankfile, "--threads", 2, "--json").stdout)
+    assert again["ranks"] == there["ranks"]
+    assert again["launchers"]["hydra"] == there["launchers"]["hydra"]
+
+
 @pytest.mark.parametrize(
     ("description", "pus"),
     [

@@ -14,10 +14,11 @@ from mpiric.host.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
 from mpiric.placement import policies
+from mpiric.placement.rankfile import Numbers
 from mpiric.report.placement_svg import placement_svg
 from mpiric.report.placement_text import launchers_text, placement_text
 from mpiric.report.placement_verdict import verdict_text
-from mpiric.workflows.place import Placed, place, place_by_measurement
+from mpiric.workflows.place import Placed, host_files, place, place_by_measurement, place_rankfile
 from mpiric.workflows.verify_placement import verify
 
 _EPILOG = """\b
@@ -26,6 +27,7 @@ Examples:
   mpiric place --topology node.xml --ranks 64 --bandwidth-bound
   mpiric place --topology 'pack:2 numa:4 l3:4 core:4 pu:2' --ranks 16 --threads 8 --launcher srun
   mpiric place --measure --ranks 2                             how many cores saturate the memory here
+  mpiric place --rankfile ranks.txt --launcher srun            a placement for Open MPI, said to Slurm
   mpiric place --verify -- mpirun -n 4 ./app                   where its threads and memory really are
 """
 _KINDS = ("performance", "efficiency", "any")
@@ -73,8 +75,19 @@ _KINDS = ("performance", "efficiency", "any")
 )
 @click.option("--huge-pages", type=click.Choice(["preferred", "required"]), help="For that memory.")
 @click.option("--launcher", default="", metavar="NAME", help="Print the line for this launcher only.")
+@click.option("--rankfile", default="", metavar="FILE", help="Take the plan from Open MPI's rankfile.")
 @click.option(
-    "--write", "directory", type=click.Path(path_type=Path), metavar="DIR", help="Write the rankfiles there."
+    "--rankfile-numbers",
+    type=click.Choice([each.value for each in Numbers]),
+    default="cores",
+    help="What its numbers count; of the kernel: with rmaps_rank_file_physical.",
+)
+@click.option(
+    "--write",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write rankfiles there, and with --hosts each launcher's host file.",
 )
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a picture.")
 @click.option(
@@ -97,6 +110,9 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     """
     if given["verifies"] or command_line:
         return _verify(command_line, given)
+    if given["rankfile"]:
+        _show(_from_rankfile(given), (), given)
+        return 0
     if not given["ranks"]:
         raise MpiricError("how many ranks are to be placed?", hint="mpiric place --ranks 8")
     host, here = LocalHost(), str(Path.cwd())
@@ -107,6 +123,18 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         placed, measured = place_by_measurement(host, _request(given), here, _say)
     else:
         placed = place(host, _request(given), given["source"], here)
+    _show(placed, measured, given)
+    return 0
+
+
+def _from_rankfile(given: dict[str, Any]) -> Placed:
+    numbers = Numbers(given["rankfile_numbers"])
+    return place_rankfile(
+        LocalHost(), given["rankfile"], numbers, given["source"], str(Path.cwd()), given["threads"]
+    )
+
+
+def _show(placed: Placed, measured: tuple[Bandwidth, ...], given: dict[str, Any]) -> None:
     _write(placed, given)
     if given["as_json"]:
         print_json(placed_json(placed, measured))
@@ -114,7 +142,6 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         print(launchers_text({given["launcher"]: _one(placed, given["launcher"])}))
     else:
         print(f"{placed.title}: {placement_text(placed.plan)}\n\n{launchers_text(placed.launchers)}")
-    return 0
 
 
 def _one(placed: Placed, name: str) -> Any:
@@ -166,10 +193,10 @@ def _write(placed: Placed, given: dict[str, Any]) -> None:
         given["svg"].write_text(placement_svg(placed.plan, placed.title), encoding="utf-8")
     if given["directory"]:
         given["directory"].mkdir(parents=True, exist_ok=True)
-        for emission in placed.launchers.values():
-            for name, text in emission.files.items():
-                (given["directory"] / name).write_text(text, encoding="utf-8")
-                _say(f"wrote {given['directory'] / name}")
+        rankfiles = [emission.files for emission in placed.launchers.values()]
+        for name, text in (item for files in (*rankfiles, host_files(placed)) for item in files.items()):
+            (given["directory"] / name).write_text(text, encoding="utf-8")
+            _say(f"wrote {given['directory'] / name}")
 
 
 def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:

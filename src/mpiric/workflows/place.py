@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.machine import load_topology, read_machine
+from mpiric.model.errors import NotFoundError
+from mpiric.model.job import HostSlots
 from mpiric.model.placement import Bandwidth, Emission, PlacementRequest, Plan
 from mpiric.placement import emit_all, plan
 from mpiric.placement.openmp import runtime_variables
+from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 from mpiric.workflows.local_gpus import local_gpus
 from mpiric.workflows.measure_bandwidth import Say, measure_bandwidth
 
@@ -41,6 +45,31 @@ def place(
         made = plan(machine.topology, request, usable, machine.limits.cgroup_cpus, gpus)
         title = machine.host_name
     return Placed(made, emit_all(made), runtime_variables(made), title)
+
+
+def place_rankfile(
+    host: Host, path: str, numbers: Numbers, source: str, working_directory: str, threads: int = 0
+) -> Placed:
+    """The plan that a rankfile stands for, and every launcher's words for it. Raises MpiricError."""
+    text = host.read_text(path)
+    if text is None:
+        raise NotFoundError(f"no rankfile {path}", hint="mpiric place --rankfile FILE")
+    topology = load_topology(host, source) if source else read_machine(host, working_directory).topology
+    made = plan_rankfile(topology, read_rankfile(text), numbers, threads)
+    return Placed(made, emit_all(made), runtime_variables(made), path)
+
+
+def host_files(placed: Placed) -> dict[str, str]:
+    """Name → contents of a host file in the form of each launcher; empty when no hosts were named."""
+    plan = placed.plan
+    counts = [sum(place.node == node for place in plan.ranks) for node in range(plan.nodes)]
+    hosts = [HostSlots(name, count) for name, count in zip(plan.hosts, counts, strict=False)]
+    formats = {name: dialect.host_file_format for name, dialect in launchers.dialects().items()}
+    return {
+        f"{name}.hosts": launchers.write_host_file(formats[name], hosts)
+        for name in placed.launchers
+        if hosts and formats[name]
+    }
 
 
 def place_by_measurement(

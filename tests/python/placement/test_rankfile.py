@@ -1,0 +1,60 @@
+"""A rankfile stands for the plan that it was written from, and is told apart from what it cannot be."""
+
+import pytest
+from tests.python.placement.machines import made_up, placed, recorded
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.placement import HardwareThreads
+from mpiric.placement import emit
+from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
+
+WISHES = [
+    {"ranks": 10, "threads": 3, "policy": "compact"},
+    {"ranks": 6, "threads": 2, "bandwidth_bound": True},
+    {"ranks": 3, "threads": 2, "hardware_threads": HardwareThreads.ONE},
+    {"ranks": 4, "threads": 3, "nodes": 2, "hosts": ("a", "b"), "policy": "compact"},
+]
+
+
+@pytest.mark.parametrize("machine", ["betzy", "laptop", "gpu_node"])
+@pytest.mark.parametrize("wish", WISHES, ids=["compact", "bandwidth", "one", "two nodes"])
+@pytest.mark.parametrize("launcher", ["openmpi4", "openmpi5"])
+def test_what_was_written_is_read_again(machine, wish, launcher):
+    topology = recorded(machine)
+    made = placed(topology, **wish)
+    emission = emit(made, launcher)
+    if not emission.files:
+        pytest.skip("said by levels or a list: there is no file")
+    numbers = Numbers.KERNEL if launcher == "openmpi4" else Numbers.CORES
+    if any("hwtcpus" in word for word in emission.argv):
+        numbers = Numbers.HARDWARE_THREADS
+    again = plan_rankfile(topology, read_rankfile(next(iter(emission.files.values()))), numbers, made.threads)
+    assert [seat.pus for seat in again.seats] == [seat.pus for seat in made.seats]
+    assert (again.nodes, again.hosts) == (made.nodes, made.hosts or ("localhost",) * (made.nodes == 1))
+    assert emit(again, "srun").argv[4:6] == emit(made, "srun").argv[4:6]
+
+
+def test_sockets_lists_and_stars():
+    two = made_up(4, 4)
+    text = "rank 1 = n1 slot=1:0,2 # far\nrank 0=n1 slot=0-1\n\nrank 2=n1 slots=1:*"
+    made = plan_rankfile(two, read_rankfile(text), Numbers.CORES, threads=1)
+    assert [seat.pus for seat in made.seats] == [(0, 1), (4, 6), (4, 5, 6, 7)]
+    assert [seat.numa for seat in made.seats] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "does not name every rank"),
+        ("rank 1=n1 slot=0", "does not name every rank"),
+        ("rank zero=n1 slot=0", "line 1 of the rankfile cannot be read"),
+        ("rank 0=n1 slot=9", "the machine has 8 cores"),
+        ("rank 0=n1 slot=a", "cannot be read"),
+        ("rank 0=n1 slot=0\nrank 1=n2 slot=1", "otherwise than on n1"),
+        ("rank 0=n1 slot=0\nrank 1=n2 slot=0\nrank 2=n1 slot=1", "otherwise than on"),
+        ("rank 0=n1 slot=0\nrank 1=n1 slot=1-2", "different numbers of cores"),
+    ],
+)
+def test_what_it_cannot_stand_for_is_refused_by_name(text, words):
+    with pytest.raises(MpiricError, match=words):
+        plan_rankfile(made_up(4, 4), read_rankfile(text), Numbers.CORES)

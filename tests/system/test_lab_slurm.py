@@ -115,6 +115,20 @@ def test_within_salloc_the_librarys_own_launcher_finds_the_hosts(ranks, name, la
     assert ranks(name, "salloc", "--quiet", "--nodes=4", "--ntasks-per-node=1", *launcher) == EVERY_HOST
 
 
+@pytest.mark.parametrize(
+    ("hosts", "where"),
+    [("n1:2\nn2:1\nn3:2\n", "n1 n1 n2 n3 n3"), ("n1:2\nn3:2\n", "n1 n1 n3 n3"), ("n1\nn2\n", "n1 n2 n1 n2")],
+    ids=["uneven", "even", "in turns"],
+)
+def test_ranks_of_a_machine_file_keep_their_hosts_under_srun(ranks, lab, hosts, where):
+    file, seats = lab.parent / "machines", where.split()
+    file.write_text(hosts)
+    job = ("salloc", "--quiet", "--exclusive", "--nodes=3", "--nodelist=n1,n2,n3")
+    line = ("mpiexec", "-f", str(file), "-n", str(len(seats)))
+    run = (MPIRIC, "run", "--no-recipe", "--quiet", "--set", "launch-route=srun", "--")
+    assert ranks("mpich", *job, *run, *line) == {(rank, len(seats), host) for rank, host in enumerate(seats)}
+
+
 def test_mpiric_finds_the_allocation_it_is_in(lab, host):
     ask = "from mpiric.schedulers import find_allocation; from mpiric.host.local import LocalHost; "
     ask += "found = find_allocation(LocalHost()); "

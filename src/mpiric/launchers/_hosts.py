@@ -138,10 +138,11 @@ def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Fa
     if form is not None and form.counts and _is_filled(given, seats):
         return ((Meaning.HOSTS, (",".join(map(form.write, given)),)),)
     names = ",".join(host.name for host in hosts if host.name in seats)
+    nodes: tuple[Facet, ...] = ((Meaning.NODES, (str(len(given)),)),) if Meaning.NODES in target.write else ()
     if in_blocks(seats):
-        return ((Meaning.HOSTS, (names,)), (Meaning.RANKS_PER_NODE, (str(given[0].slots),)))
+        return (*nodes, (Meaning.HOSTS, (names,)), (Meaning.RANKS_PER_NODE, (str(given[0].slots),)))
     if target.every_seat:  # can be told the host of every rank
-        return ((Meaning.HOSTS, (",".join(seats),)), (Meaning.MAPPING, (target.every_seat,)))
+        return (*nodes, (Meaning.HOSTS, (",".join(seats),)), (Meaning.MAPPING, (target.every_seat,)))
     return None
 
 

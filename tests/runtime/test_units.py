@@ -1,5 +1,6 @@
 """The runtime's C++ tests, each built from the sources it is about and run."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -28,7 +29,7 @@ SOURCES = {
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_unit_holds_what_it_states(program, tmp_path):
     binary = tmp_path / program.stem
-    includes = [RUNTIME, RUNTIME / "base/arch/x86_64", Path(__file__).parent]
+    includes = [RUNTIME, RUNTIME / "base/arch" / os.uname().machine, Path(__file__).parent]
     sources = [program, *(RUNTIME / name for name in SOURCES[program.stem])]
     options = [
         "-std=c++20",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <rest.hpp>
 
 namespace mpiric {
 
@@ -17,7 +18,6 @@ class SpinLock {
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
   private:
-    static void rest() noexcept { __builtin_ia32_pause(); }
     std::atomic<bool> held_{false};
 };
 

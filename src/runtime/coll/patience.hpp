@@ -5,15 +5,10 @@
 
 #include "world/library.hpp"
 
+#include <rest.hpp>
 #include <sched.h>
 
 namespace mpiric::coll {
-
-inline void pause_briefly() noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
 
 class Patience {
   public:
@@ -22,7 +17,7 @@ class Patience {
     void once() noexcept {
         if (left_ > 0) {
             --left_;
-            pause_briefly();
+            rest();
             return;
         }
         sched_yield();

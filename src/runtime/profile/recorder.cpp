@@ -43,9 +43,9 @@ Cell* Recorder::add_local(uint32_t function) noexcept {
     const Held held(lock_, many_threads_);
     if (function >= function_capacity)
         return nullptr;
-    if (!local_cells_[function])
-        local_cells_[function] = find(uint64_t(function) | uint64_t(no_communicator) << 16);
-    return local_cells_[function];
+    if (!latest_cells_[function])
+        latest_cells_[function] = find(uint64_t(function) | uint64_t(no_communicator) << 16);
+    return latest_cells_[function];
 }
 
 void Recorder::take_time() noexcept {

@@ -52,9 +52,13 @@ class Recorder {
         const uint64_t key = uint64_t(function) | uint64_t(communicator) << 16 |
                              uint64_t(size_bin(bytes + room)) << 32 | uint64_t(region_) << 40;
         const Held held(lock_, many_threads_);
-        Cell* cell = find(key);
-        if (!cell) [[unlikely]]
-            return nullptr;
+        Cell* cell = latest_cells_[function];
+        if (!cell || cell->key != key) {
+            cell = find(key);
+            if (!cell) [[unlikely]]
+                return nullptr;
+            latest_cells_[function] = cell;
+        }
         ++cell->calls;
         cell->bytes += bytes;
         if (elapsed.weight) {
@@ -84,7 +88,7 @@ class Recorder {
     /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when there
     /// is no room.
     Cell* local(uint32_t function) noexcept {
-        Cell* cell = local_cells_[function];
+        Cell* cell = latest_cells_[function];
         return cell ? cell : add_local(function);
     }
 
@@ -140,7 +144,7 @@ class Recorder {
 
   private:
     static constexpr uint32_t cell_capacity = 4096, communicator_capacity = 1024, region_capacity = 64;
-    static constexpr uint32_t function_capacity = 1024;  // of functions that are counted as local ones
+    static constexpr uint32_t function_capacity = 1024;
     static constexpr uint32_t file_capacity = 1024, site_capacity = 1024, facts_capacity = 16384;
 
     Cell* find(uint64_t key) noexcept {
@@ -187,8 +191,8 @@ class Recorder {
     Timeline timeline_;
     Usage usage_at_begin_ = {};
     pthread_t owner_{};
-    uint8_t activity_[function_capacity] = {};  ///< by function
-    Cell* local_cells_[function_capacity] = {};
+    uint8_t activity_[function_capacity] = {};    ///< by function
+    Cell* latest_cells_[function_capacity] = {};  ///< by function: where its last call was counted
     DenseIndex<13> cell_index_;
     DenseIndex<17> peer_index_;
     DenseIndex<11> file_index_;

@@ -167,25 +167,19 @@ void begin_places(MPI_Group world, Register registers) noexcept {
     library.Group_size(world, &world_size);
 }
 
-Place* place_of(MPI_Comm comm) noexcept {
-    struct Remembered {
-        MPI_Comm comm;
-        uint32_t generation;
-        Place* place;
-    };
-    static thread_local Remembered remembered;
-    const uint32_t now = generation.load(std::memory_order_acquire);
-    if (remembered.comm == comm && remembered.generation == now && remembered.place) [[likely]]
-        return remembered.place;
+Place* find_place(MPI_Comm comm, RememberedPlace& here) noexcept {
     if (comm == handles.comm_null)
         return nullptr;
+    const uint32_t now = generation.load(std::memory_order_acquire);
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     int length = 0;
-    remembered = {comm, now, place(key_of(number(comm), false), false, name, [&](Groups& groups) {
-                      library.Comm_get_name(comm, name, &length);
-                      return groups_of_communicator(comm, groups);
-                  })};
-    return remembered.place;
+    Place* found = place(key_of(number(comm), false), false, name, [&](Groups& groups) {
+        library.Comm_get_name(comm, name, &length);
+        return groups_of_communicator(comm, groups);
+    });
+    if (found)
+        here = {number(comm), now, found};
+    return found;
 }
 
 Place* place_of_window(MPI_Win window) noexcept {

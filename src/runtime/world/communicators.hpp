@@ -43,8 +43,25 @@ using Register = uint32_t (*)(const Description&);
 /// Begins with the world as this process sees it: the group of MPI_COMM_WORLD, or of `mpi://WORLD`.
 void begin_places(MPI_Group world, Register register_place) noexcept;
 
+struct RememberedPlace {
+    uint64_t handle;
+    uint32_t generation;
+    Place* place;
+};
+
+/// Looks it up under a lock, or learns it, and remembers it.
+Place* find_place(MPI_Comm comm, RememberedPlace& here) noexcept;
+
 /// The place of a live communicator or window, learnt now if it is new; null when there is no room.
-Place* place_of(MPI_Comm comm) noexcept;
+/// Remembered per thread: a lock alone costs as much as the rest of the wrapper.
+inline Place* place_of(MPI_Comm comm) noexcept {
+    static thread_local RememberedPlace remembered[16];
+    const uint64_t handle = number(comm);
+    RememberedPlace& here = remembered[few_bits(handle)];
+    if (here.handle == handle && here.generation == generation.load(std::memory_order_acquire)) [[likely]]
+        return here.place;
+    return find_place(comm, here);
+}
 Place* place_of_window(MPI_Win window) noexcept;
 
 void forget(MPI_Comm comm) noexcept;

@@ -22,6 +22,9 @@ template <class Handle> uint64_t number(Handle handle) noexcept {
         return std::bit_cast<uint32_t>(handle);
 }
 
+/// Of a handle, for a table of 16.
+inline uint64_t few_bits(uint64_t handle) noexcept { return (handle ^ handle >> 4 ^ handle >> 8) & 15; }
+
 struct RememberedSize {
     uint64_t handle;
     uint32_t generation;
@@ -32,7 +35,7 @@ struct RememberedSize {
 inline uint64_t size_of(MPI_Datatype type) noexcept {
     static thread_local RememberedSize remembered[16];
     const uint64_t handle = number(type);
-    RememberedSize& here = remembered[(handle ^ handle >> 4 ^ handle >> 8) & 15];
+    RememberedSize& here = remembered[few_bits(handle)];
     const uint32_t now = generation.load(std::memory_order_acquire);
     if (here.handle == handle && here.generation == now) [[likely]]
         return here.bytes;

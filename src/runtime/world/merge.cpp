@@ -56,19 +56,21 @@ constinit MPI_Comm shadow{};
 constinit bool shadow_is_there = false;
 
 /// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
-/// a library that spins makes each message cost a turn of them all.
+/// a library that spins makes each message cost a turn of them all, and so do hundreds that wake at once.
 bool completes(MPI_Request& request) noexcept {
     constexpr int spins = 100;
+    constexpr long longest_ns = 1'000'000;
+    timespec pause = {0, 20'000};
     for (int turn = 0;; ++turn) {
         int done = 0;
         if (library.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         if (done)
             return true;
-        if (turn >= spins) {
-            const timespec pause = {0, 50'000};
-            nanosleep(&pause, nullptr);
-        }
+        if (turn < spins)
+            continue;
+        nanosleep(&pause, nullptr);
+        pause.tv_nsec = std::min(2 * pause.tv_nsec, longest_ns);
     }
 }
 

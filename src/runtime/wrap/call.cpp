@@ -7,16 +7,30 @@
 
 namespace mpiric::wrap {
 
-void Call::note() noexcept {
+void Call::note() const noexcept {
     profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);
-    for (int at = 0; cell && at < posted_count; ++at)
-        if (Persistent known; posted_count == 1 || (find_request(posted[at], known) && known.is_receive))
+    if (posted_count > 0)
+        note_receives(cell);
+    if (runtime.options.call_sites) [[unlikely]]
+        note_site();
+}
+
+void Call::note_receives(profile::Cell* cell) const noexcept {
+    if (!cell)
+        return;
+    if (posted_count == 1)
+        return receive_posted(*posted, cell);
+    for (int at = 0; at < posted_count; ++at)
+        if (Persistent known; find_request(posted[at], known) && known.is_receive)
             receive_posted(posted[at], cell);
-    if (runtime.options.call_sites && return_address) [[unlikely]] {
-        const auto address = reinterpret_cast<uint64_t>(return_address);
-        if (runtime.recorder.call_site(address, function, bytes, elapsed))
-            tell_module(return_address);
-    }
+}
+
+void Call::note_site() const noexcept {
+    if (!return_address)
+        return;
+    const auto address = reinterpret_cast<uint64_t>(return_address);
+    if (runtime.recorder.call_site(address, function, bytes, elapsed))
+        tell_module(return_address);
 }
 
 void Call::named(const char* name) noexcept {

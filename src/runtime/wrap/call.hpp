@@ -41,6 +41,10 @@ uint64_t payload_of_each(const Count counts[], const MPI_Datatype types[], int32
 }
 
 struct Call {
+    // A constructor: to begin an aggregate, compilers clear all of it first, by a string instruction.
+    Call(uint32_t of_function, const Elapsed& time, uint64_t waited_before, void* caller) noexcept
+        : function(of_function), elapsed(time), waited(waited_before), return_address(caller) {}
+
     uint32_t function;
     Elapsed elapsed;
     uint64_t waited;
@@ -93,9 +97,11 @@ struct Call {
     void writes(MPI_File file) noexcept;
 
     /// Hands the call to the recorder.
-    void note() noexcept;
+    void note() const noexcept;
 
   private:
+    void note_receives(profile::Cell* cell) const noexcept;
+    void note_site() const noexcept;
     void remember(world::Place* found) noexcept {
         place = found;
         if (found)

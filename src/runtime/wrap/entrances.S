@@ -14,7 +14,7 @@ mpiric_slots:
     .altmacro
     .set posix_slot, 2 * MPIRIC_FUNCTION_COUNT
 .macro POSIX_ENTRANCE name
-    ENTRANCE \name %posix_slot
+    ENTRANCE \name, %posix_slot
     .set posix_slot, posix_slot + 1
 .endm
 #define MPIRIC_POSIX(name) POSIX_ENTRANCE name

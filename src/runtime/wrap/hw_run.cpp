@@ -30,7 +30,7 @@ template <Function function, class Pointer, class Do, class Begin>
         return result;
     begin_to_record();
     if (runtime.recording)
-        Call{static_cast<uint32_t>(function), {stop - start, true}, 0, nullptr}.note();
+        Call(static_cast<uint32_t>(function), {stop - start, stop, 1}, 0, nullptr).note();
     return result;
 }
 

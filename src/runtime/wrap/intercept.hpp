@@ -46,13 +46,17 @@ template <class Result> bool succeeded(const Result& result) noexcept {
 template <Function function, Policy policy, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
     Thread& self = thread;
-    Behind& there = behind[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
-    void* caller = self.by_profiling_name ? self.caller : __builtin_return_address(0);
-    self.by_profiling_name = false;
+    const Behind& there = behind[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(there.next);
+    void* caller = __builtin_return_address(0);
+    if (self.by_profiling_name) [[unlikely]] {
+        self.by_profiling_name = false;
+        next = reinterpret_cast<Pointer>(there.library);
+        caller = self.caller;
+    }
     if (nested(self) || !runtime.recording) [[unlikely]]
         return call_next(next);
-    const Inside inside(self);
+    const Outermost inside(self);
     const bool timed = takes_time<policy>(self);
     uint64_t waited = 0;
     if constexpr (policy == Policy::synchronising)
@@ -60,8 +64,8 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     const uint64_t begin = timed ? ticks() : 0;
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
-    Call call{
-        static_cast<uint32_t>(function), {end - begin, end, timed ? weight(policy) : 0}, waited, caller};
+    Call call(static_cast<uint32_t>(function), {end - begin, end, timed ? weight(policy) : 0}, waited,
+              caller);
     if (succeeded(result)) [[likely]]
         tell(call);
     call.note();
@@ -73,9 +77,12 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline auto count_local(Do&& call_next) {
     Thread& self = thread;
-    Behind& there = behind[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
-    self.by_profiling_name = false;
+    const Behind& there = behind[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(there.next);
+    if (self.by_profiling_name) [[unlikely]] {
+        self.by_profiling_name = false;
+        next = reinterpret_cast<Pointer>(there.library);
+    }
     if (nested(self) || !runtime.recording) [[unlikely]]
         return call_next(next);
     profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));
@@ -94,7 +101,7 @@ inline void arrive(MPI_Comm comm) noexcept {
     Thread& self = thread;
     if (nested(self) || !runtime.recording)
         return;
-    const Inside inside(self);
+    const Outermost inside(self);
     self.waited = wait_for_others(comm);
 }
 
@@ -106,7 +113,7 @@ inline void posts(int source, int tag, MPI_Comm comm) noexcept {
     self.receive_turn = 0;
     if (nested(self) || !runtime.recording || runtime.options.unexpected == 0)
         return;
-    const Inside inside(self);
+    const Outermost inside(self);
     look(source, tag, comm);
 }
 

@@ -31,7 +31,10 @@ template <class Entry, int Few> class Room {
     explicit Room(int count) noexcept
         : many_(count > Few ? static_cast<Entry*>(std::malloc(sizeof(Entry) * size_t(count))) : nullptr),
           entries_(count > Few ? many_ : few_) {}
-    ~Room() { std::free(many_); }
+    ~Room() {
+        if (many_)
+            std::free(many_);
+    }
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     Entry* data() noexcept { return entries_; }

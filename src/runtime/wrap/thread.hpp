@@ -47,4 +47,19 @@ class Inside {
     Thread& self_;
 };
 
+/// The same where nothing is at work below us.
+class Outermost {
+  public:
+    explicit Outermost(Thread& self) noexcept : self_(self) {
+        self_.depth = 1;
+        self_.frame = __builtin_frame_address(0);
+    }
+    ~Outermost() { self_.depth = 0; }
+    Outermost(const Outermost&) = delete;
+    Outermost& operator=(const Outermost&) = delete;
+
+  private:
+    Thread& self_;
+};
+
 }  // namespace mpiric::wrap

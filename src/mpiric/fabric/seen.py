@@ -1,10 +1,12 @@
 """What was open and moving while ranks talked, and whether it agrees with what the library says."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork
+from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Probe
+from mpiric.model.finding import Finding
 
 _SHARE = 0.05  # of the bytes moved: below it a device carries control traffic, or another program's
+_OTHERWISE = 1.5  # times the shortest: from here on another way makes a difference
 _MOST = 0.5  # of the payload must show on a device for it to count as the carrier
 
 
@@ -48,3 +50,28 @@ def contradiction(path: Path, carried: Mapping[str, int]) -> str:
     if not named or not carried or named & set(carried):
         return ""
     return f"the library says {', '.join(sorted(named))} and the bytes went over {', '.join(carried)}"
+
+
+def varying(probes: Sequence[Probe]) -> tuple[Finding, ...]:
+    """A warning when the library's own choice between nodes is another one from run to run."""
+    runs = [
+        ", ".join(sorted(carriers(probe.moved[PairClass.OTHER_NODE], probe.networks)))
+        for probe in probes
+        if PairClass.OTHER_NODE in probe.moved
+    ]
+    seen = {way: runs.count(way) for way in dict.fromkeys(runs) if way}
+    firsts = [
+        probe.points[PairClass.OTHER_NODE][0] for probe in probes if PairClass.OTHER_NODE in probe.points
+    ]
+    times = [point.latency_us_min for point in firsts]
+    if len(seen) < 2 or max(times) < _OTHERWISE * min(times):
+        return ()
+    ways = ", ".join(f"{way} in {count}" for way, count in seen.items())
+    return (
+        Finding(
+            "choice-varies",
+            "the library chooses another network from run to run: equal runs take different times",
+            f"{ways} of {len(runs)} runs; the smallest message takes {min(times):.1f} to {max(times):.1f} µs",
+            "name the network: the knob network-interface",
+        ),
+    )

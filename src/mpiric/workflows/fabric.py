@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from mpiric import knobs
 from mpiric.fabric import words as libraries_words
 from mpiric.fabric.pairs import pair_reports, warnings_of
+from mpiric.fabric.seen import varying
 from mpiric.fabric.verdict import best_way, gain_of
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
@@ -53,8 +54,8 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
         words = _told_by(words, libraries_words.listen(text, situation.mpi.implementation))
         situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
         ways, heard = _measure(it, situation, words, default, say)
-        chosen, gains = _compare(it, request, situation, ways, say)
-        own = [*default.probes, *_again(it, situation, request.keep - 1, say)]
+        chosen, gains, again = _compare(it, request, situation, ways, say)
+        kept = [*default.probes, *_again(it, situation, request.keep - 1, say)]
     pairs = pair_reports(situation.machine.nics, words, ways, heard)
     return Fabric(
         library=situation.mpi.label,
@@ -67,10 +68,11 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
         warnings=(
             *knobs.inherited_problems(situation),
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
+            *varying([*kept, *again]),
         ),
         networks=default.probes[0].networks,
         host_names=situation.host_names,
-        baseline_us=fabric_baseline(own),
+        baseline_us=fabric_baseline(kept),
         copy_mb_s=max((probe.copy_mb_s for way in ways for probe in way.probes), default=0.0),
     )
 
@@ -128,11 +130,12 @@ def _measure(
 
 def _compare(
     it: Bench, request: FabricRequest, situation: Situation, ways: Sequence[Way], say: Say
-) -> tuple[Configuration, tuple[float, ...]]:
+) -> tuple[Configuration, tuple[float, ...], list[Probe]]:
     """The best ways for network and node together, held against the library's own in fresh runs.
 
-    Where they do not hold together, the one for the network alone.
+    Where they do not hold together, the one for the network alone. The last are the library's own runs.
     """
+    again: list[Probe] = []
     found: dict[Configuration, tuple[PairClass, ...]] = {}
     for about in dict.fromkeys(way.about for way in ways if way.about):
         alike = [way for way in ways if way.is_default or way.about == about]
@@ -143,13 +146,10 @@ def _compare(
             break
         whole = Configuration.of({name: value for each in wanted for name, value in each.items})
         say(f"comparing {whole} with the library's own choice, {request.rounds} rounds")
-        rounds = [
-            [gain_of(own.probes, other.probes, found[each]) for each in wanted]
-            for own, other in it.interleaved(
-                (Configuration(), whole), situation, request.rounds, request.seed
-            )
-            if own.probes
-        ]
+        pairs = it.interleaved((Configuration(), whole), situation, request.rounds, request.seed)
+        ran = [(own.probes, other.probes) for own, other in pairs if own.probes]
+        again += [probe for own, _ in ran for probe in own]
+        rounds = [[gain_of(own, other, found[each]) for each in wanted] for own, other in ran]
         if rounds and min(map(min, rounds)) > _PROVED:
-            return whole, tuple(gains[0] for gains in rounds)
-    return Configuration(), ()
+            return whole, tuple(gains[0] for gains in rounds), again
+    return Configuration(), (), again

@@ -1,13 +1,14 @@
 """From the probe's lines to what carried the bytes and which way is faster."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from mpiric.fabric.networks import kinds
 from mpiric.fabric.pairs import pair_reports, warnings_of
 from mpiric.fabric.probe import damaged, read_probe
-from mpiric.fabric.seen import carriers, contradiction, in_words
+from mpiric.fabric.seen import carriers, contradiction, in_words, varying
 from mpiric.fabric.verdict import best_way, gain, winners
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Way, Words
@@ -139,3 +140,21 @@ def test_a_way_that_does_not_work_is_told_with_its_reason():
 def test_kinds_are_ordered_by_preference():
     assert next(iter(kinds())) == "slingshot"
     assert list(kinds())[-1] == "virtual"
+
+
+def over(device: str, small_us: float):
+    address = {network.name: network.address for network in NETWORKS}[device]
+    run = read_probe(lines(small_us, 1000.0))
+    return replace(run, networks=NETWORKS, moved={OTHER: Moved(1000, {}, {address: 1000})})
+
+
+def test_a_choice_that_varies_from_run_to_run_is_named():
+    (found,) = varying([over("eth0", 1060.0), over("fast0", 6.0), over("eth0", 1050.0)])
+    assert found.id == "choice-varies"
+    assert found.evidence == "eth0 in 2, fast0 in 1 of 3 runs; the smallest message takes 6.0 to 1060.0 µs"
+
+
+def test_the_same_choice_in_every_run_is_no_news():
+    assert varying([over("eth0", 1060.0), over("eth0", 400.0)]) == ()
+    assert varying([over("eth0", 10.0), over("fast0", 11.0)]) == ()  # and no harm done
+    assert varying([]) == ()

@@ -91,6 +91,17 @@ def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
     assert why[2].endswith("eth0 10000 Mbit/s, fast0 10000 Mbit/s")
 
 
+def test_a_latency_that_open_mpi_was_told_is_named():
+    said = "select: component ob1 selected\nselected ob1 best priority 20\n" + "".join(
+        f"[n1:1] btl:tcp: 0x1: if {name} kidx 2 cnt 0 addr 10.0.0.1 IPv4 bw 10000 lt {latency}\n"
+        for name, latency in (("slow0", 1), ("quick0", 100))
+    )
+    assert (
+        "small messages go over slow0: its latency is told to be 1 (quick0 100)"
+        in listen(said, "openmpi").why
+    )
+
+
 def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
     why = heard("mpich-5.0-ofi-two-networks", "mpich").why
     assert "sockets is taken: score 5, preference 0" in why

@@ -5,6 +5,7 @@ MTL, or (from UCX 1.14 on) UCX's transports and devices.
 """
 
 import re
+from collections.abc import Mapping
 
 from mpiric.model.fabric import PairClass, Path, Words
 
@@ -41,8 +42,15 @@ def recognise(text: str) -> Words:
         why.append(f"not usable here: {', '.join(failed)}")
     interfaces = _interfaces(text)
     if len(interfaces) > 1:
-        speeds = ", ".join(f"{name} {bandwidth} Mbit/s" for name, bandwidth in interfaces.items())
+        speeds = ", ".join(f"{name} {bandwidth} Mbit/s" for name, (bandwidth, _) in interfaces.items())
         why.append(f"btl tcp stripes over every interface by its nominal speed: {speeds}")
+        least = min(interfaces, key=lambda name: interfaces[name][1])
+        others = {name: latency for name, (_, latency) in interfaces.items() if name != least}
+        if interfaces[least][1] < min(others.values()):
+            told = ", ".join(f"{name} {latency}" for name, latency in others.items())
+            why.append(
+                f"small messages go over {least}: its latency is told to be {interfaces[least][1]} ({told})"
+            )
     pml = selected[1] if selected else ""
     layer = f"pml {pml}" if pml else ""
     paths: dict[PairClass, Path] = {}
@@ -60,7 +68,7 @@ def recognise(text: str) -> Words:
     return Words(layer, {k: p for k, p in paths.items() if p.transport}, tuple(why), _provider(text))
 
 
-def _path(words: str, interfaces: dict[str, str]) -> Path:
+def _path(words: str, interfaces: Mapping[str, object]) -> Path:
     """``all connections are tcp`` or ``… are ucx=tcp;eth0,tcp;fast0``; several kinds are listed as given."""
     said = words.removeprefix("all connections are ").strip()
     if said.startswith("ucx="):
@@ -72,9 +80,9 @@ def _path(words: str, interfaces: dict[str, str]) -> Path:
     return Path(said, tuple(interfaces) if said == "tcp" else ())
 
 
-def _interfaces(text: str) -> dict[str, str]:
-    """Interfaces of the first process that tells, with the speeds that Open MPI believes in."""
-    return {name: bandwidth for name, bandwidth, _ in _TCP_INTERFACE.findall(text)}
+def _interfaces(text: str) -> dict[str, tuple[int, int]]:
+    """Interfaces of the first process that tells, with the speeds and latencies that Open MPI believes in."""
+    return {name: (int(speed), int(latency)) for name, speed, latency in _TCP_INTERFACE.findall(text)}
 
 
 def _provider(text: str) -> str:

@@ -167,6 +167,23 @@ def test_a_profile_is_taken_in_a_job(login):
 
 
 @pytest.mark.sweep
+def test_a_sweep_is_made_in_a_job_and_goes_on_with_what_it_has(login):
+    out = login.place / "swept"
+    options = ("--json", "--collectives", "barrier", "--seconds", "0.002", "--ranks", "4")
+    words = ("--submit", "--sbatch=-N 4", "--out", str(out), *options)
+    session = login.start("sweep", *words, "--", "mpiexec", "-n", "4", "-ppn", "1")
+    swept = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert session.returncode == 0, login.said
+    assert swept["points"] > 1
+    assert [key["collective"] for key in swept["keys"]] == ["barrier"]
+    assert (out / "mpiric.policy").read_text().startswith("mpiric-policy 1")
+    assert "runs on n1, n2, n3, n4" in login.said
+    again = login.start("sweep", *words, "--resume", "--", "mpiexec", "-n", "4", "-ppn", "1")
+    assert json.loads(again.communicate(timeout=PATIENCE_S)[0])["keys"] == swept["keys"]
+    assert len((out / "jobs").read_text().split()) == 1  # it was done
+
+
+@pytest.mark.sweep
 def test_a_tune_goes_on_when_the_controller_was_restarted(login, lab):
     """Slurm lets the next job step wait for a minute: no fault of the settings it was to run with."""
     session = login.tune("--max-runs", "10")

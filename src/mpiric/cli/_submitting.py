@@ -14,7 +14,8 @@ from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.submit import SubmitRequest, Telling, submit
 
-_OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line"}
+_OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line", "launch_line"}
+_SOME_PROGRAM = "program"  # where a verb takes a launch line without one
 
 
 def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,10 +45,11 @@ def run_submitted(
     """
     context = click.get_current_context()
     given = context.params
+    line = given.get("command_line") or given["launch_line"]
     request = SubmitRequest(
         directory=directory,
-        words=(context.info_name or "", *_again(context), *more, "--", *given["command_line"]),
-        argv=given["command_line"],
+        words=(context.info_name or "", *_again(context), *more, "--", *line),
+        argv=line if "command_line" in given else (*line, _SOME_PROGRAM),
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         stdin=stdin,

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ from rich.console import Console
 
 from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
+from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
-from mpiric.workflows.sweep import Swept, for_site, sweep
+from mpiric.workflows.sweep import Swept, for_site, forget, sweep
 from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare
 
 _EPILOG = """\b
@@ -25,8 +27,10 @@ Examples:
   mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       what it would cost, in core-hours
   mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
   mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only what that program calls
+  mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a Slurm job, followed to its end
   mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
 """
+_BUDGET_S = 3600.0  # a job asks for as much time as that takes, unless told otherwise
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -68,6 +72,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     help="Where measurements, policy and exports go.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the sweep in that directory.")
+@submit_options
 @click.option("--site", is_flag=True, help=f"Also write the policy to {SITE}, for everybody's `mpiric run`.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and what it costs.")
@@ -85,6 +90,9 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     LAUNCHER is a launch line without a program, over the nodes to tune for. The sweep measures where it is
     unsure which algorithm is best, not the whole grid.
     """
+    refuse_unsubmitted(given)
+    if given["submit"] and not dry_run:
+        return _submitted(launch_line, given)
     host, words = LocalHost(), Console(stderr=True, highlight=False, markup=False)
     prepared = prepare(_request(launch_line, given), host)
     cost = (
@@ -101,6 +109,21 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
         swept.words += for_site(swept.learned, Path(os.environ.get("MPIRIC_POLICIES", SITE)), host)
     _tell(swept, prepared, words, as_json=as_json)
     return 0
+
+
+def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
+    """As a job with its files beside the measurements; a job that is begun again goes on with them."""
+    directory = given["directory"].absolute()
+    if not given["resume"]:
+        forget(directory)
+    words = ("--out", str(directory), "--resume")
+    return run_submitted(
+        directory,
+        words,
+        budget_s=parse_duration(given["budget"]) if given["budget"] else _BUDGET_S,
+        go_on=shlex.join(["mpiric", "sweep", "--submit", *words, "--", *launch_line]),
+        afresh=not given["resume"],
+    )
 
 
 def _tell(swept: Swept, prepared: Prepared, words: Console, *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
 from mpiric.model.candidates import candidates_of, version_numbers
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured, Named, Shape, order_of
 from mpiric.tuning.policy.merge import averaged
@@ -88,6 +88,15 @@ def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
     )
     words = export_policy(learned, request.directory, host)
     return Swept(learned, fresh, launches, time.monotonic() - begun, words, barred)
+
+
+def forget(directory: Path) -> None:
+    """Make the place for a new sweep: what an earlier one measured there does not count."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / _LOG).unlink(missing_ok=True)
+    except OSError as error:
+        raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="name another --out") from error
 
 
 def _confirm(prepared: Prepared, host: Host, log: Log, say: Callable[[str], None]) -> int:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.local import LocalHost
 from mpiric.model.record import RankState, Record
+from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +78,48 @@ def test_each_call_of_the_program_counts_once_in_every_language(source, family, 
         assert [(p.world_rank, p.messages, p.bytes) for p in rank.peers] == [
             ((rank.rank + 1) % 3, ROUNDS, 8 * ROUNDS)
         ]
+
+
+OPEN_MPI_SET = {
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,tcp",
+    "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+    "OMPI_MCA_coll_tuned_allreduce_algorithm": "4",
+}
+MPICH_SET = {
+    "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "ring",
+    "MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE": "0",
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "settings", "said"),
+    [
+        pytest.param(
+            "openmpi",
+            OPEN_MPI_SET,
+            {"library.transport": "ob1 over self tcp"},
+            marks=pytest.mark.requires("mpi:openmpi"),
+        ),
+        pytest.param("mpich", MPICH_SET, {}, marks=pytest.mark.requires("mpi:mpich")),
+    ],
+)
+def test_the_record_has_what_the_library_says_it_uses(family, settings, said, mpi_run, tmp_path):
+    mpi = next(m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == (family, "mpiric"))
+    program = tmp_path / "ring"
+    subprocess.run([mpi.compilers["c"], str(PROGRAMS / "ring.c"), "-o", str(program)], check=True)
+
+    def facts(name: str, settings: dict[str, str]) -> dict[str, str]:
+        given = {"MPIRIC_RECORD_DIR": str(tmp_path / name), "MPIRIC_MERGE": "tree"}
+        words = ["env", f"LD_PRELOAD={NATIVE / family / 'libmpiric.so'}", program]
+        done = mpi_run(mpi, 2, *words, env={**given, **settings})
+        assert done.returncode == 0, done.stderr
+        first, second = read_record(tmp_path / name).ranks
+        assert not any(key.startswith("library.") for key in second.facts)
+        return {key: value for key, value in first.facts.items() if key.startswith("library.")}
+
+    assert facts("set", settings) == {**said, "library.allreduce": "ring"}
+    assert "library.allreduce" not in facts("left", {})
 
 
 @pytest.mark.parametrize("family", DEBIAN)

@@ -201,6 +201,7 @@ class Profile:
 
     command: str
     mpi: str
+    library: Mapping[str, str]  # what it says it uses: `transport`, and the algorithm of a collective
     world_size: int
     wall_s: float  # of the slowest rank, from MPI_Init to MPI_Finalize
     mpi_share: float

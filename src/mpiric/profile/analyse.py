@@ -18,6 +18,7 @@ from mpiric.profile.timeline import timeline_of
 from mpiric.profile.waiting import Waiting
 
 _SHORT_S = 0.1
+_SAID = "library."  # what facts begin with that the library has said of itself
 
 
 def analyse(record: Record, command: str = "") -> Profile:
@@ -47,6 +48,7 @@ def analyse(record: Record, command: str = "") -> Profile:
     profile = Profile(
         command=command or _fact(record, "command"),
         mpi=_mpi(record),
+        library=_library(record),
         world_size=record.world_size,
         wall_s=numbers["wall_s"],
         mpi_share=numbers["mpi_share"],
@@ -78,6 +80,12 @@ def _mpi(record: Record) -> str:
     """The first words of what the library says of itself: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
     words = _fact(record, "mpi.version").replace("\t", " ").split(",")[0].split()
     return " ".join(words[:3]) or _fact(record, "mpi.family")
+
+
+def _library(record: Record) -> dict[str, str]:
+    """What the library says, through MPI_T, that it uses; rank 0 has asked."""
+    facts = ((key, value) for rank in record.ranks for key, value in rank.facts.items())
+    return {key.removeprefix(_SAID): value for key, value in facts if key.startswith(_SAID)}
 
 
 def _notes(record: Record) -> tuple[str, ...]:

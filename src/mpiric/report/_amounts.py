@@ -1,6 +1,6 @@
 """Numbers as reports print them."""
 
-from mpiric.model.profile import Advice
+from mpiric.model.profile import Advice, Profile
 
 
 def seconds(value: float) -> str:
@@ -42,3 +42,10 @@ def expectation(advice: Advice) -> str:
 def count(value: float) -> str:
     """``1,234,567``."""
     return f"{value:,.0f}"
+
+
+def library(profile: Profile) -> str:
+    """``Open MPI v4.1.4, ob1 over self tcp, allreduce by ring``: with what it says it uses."""
+    used = {use.name.removeprefix("MPI_").lower() for use in profile.functions}
+    said = [f"{name} by {algorithm}" for name, algorithm in profile.library.items() if name in used]
+    return ", ".join(filter(None, (profile.mpi, profile.library.get("transport"), *said)))

@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import count, seconds, share, size
+from mpiric.report._amounts import count, library, seconds, share, size
 from mpiric.report.sections import ORDER
 
 LIBRARY = "echarts.min.js"  # brought by `make setup`, and by the build of the wheel, into library/
@@ -25,18 +25,19 @@ def profile_html(profile: Profile, version: str) -> str:
     """The whole page."""
     data: dict[str, Any] = {}
     sections = list(_sections(profile, data))
-    library = charts_library()
+    charts = charts_library()
     script = _text("charts.js").replace('"use strict";\n', f'"use strict";\n{_text("matrix.js")}', 1)
     return (
         _environment()
         .from_string(_text("profile.html"))
         .render(
             profile=profile,
+            library=library(profile),
             sections=sections,
             version=version,
             css=Markup(_text("page.css")),  # noqa: S704 our own file
             data=Markup(in_script(json.dumps(data, separators=(",", ":")))),  # noqa: S704 escaped for its place
-            charts=Markup(in_script(library)),  # noqa: S704 a file of the installation
+            charts=Markup(in_script(charts)),  # noqa: S704 a file of the installation
             script=Markup(script),  # noqa: S704 our own files
         )
     )

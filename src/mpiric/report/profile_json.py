@@ -12,6 +12,7 @@ def profile_json(profile: Profile) -> dict[str, Any]:
     return {
         "command": profile.command,
         "mpi": profile.mpi,
+        "library": dict(profile.library),
         "ranks": profile.world_size,
         "wall_s": profile.wall_s,
         "mpi_share": profile.mpi_share,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
-from mpiric.report._amounts import count, expectation, seconds, share, size
+from mpiric.report._amounts import count, expectation, library, seconds, share, size
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
 _BAR, _WHOLE_BAR = 16, 40
@@ -57,7 +57,7 @@ def _headline(profile: Profile) -> Text:
     nodes = f" on {len(profile.nodes)} nodes" if len(profile.nodes) > 1 else ""
     text = Text(f"{profile.world_size} ranks{nodes}, {seconds(profile.wall_s)}", style="bold")
     text.append(f"   MPI {share(profile.mpi_share)}", style=_style(1.0 - profile.mpi_share))
-    return text.append(f"   {profile.mpi}", style="dim")
+    return text.append(f"   {library(profile)}", style="dim")
 
 
 def diagnosis(profile: Profile) -> str:

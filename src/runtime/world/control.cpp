@@ -12,7 +12,13 @@ namespace {
 
 constexpr size_t most_bytes = 4096;
 
-/// Index of each variable by name; asked of the library once.
+bool read_number(std::string_view text, long& number) noexcept {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
 const std::unordered_map<std::string, int>& variables() {
     static const std::unordered_map<std::string, int> known = [] {
         std::unordered_map<std::string, int> names;
@@ -31,13 +37,6 @@ const std::unordered_map<std::string, int>& variables() {
     }();
     return known;
 }
-
-bool read_number(std::string_view text, long& number) noexcept {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace
 
 int described_value(const char* description, const char* name) noexcept {
     const std::string_view text = description, wanted = name;
@@ -77,7 +76,7 @@ bool Setting::spell(const std::string& value, const char* description) noexcept 
     return true;
 }
 
-bool Setting::open(const std::string& variable, const std::string& value) noexcept {
+bool Setting::find(const std::string& variable, const std::string& value) noexcept {
     const auto known = variables().find(variable);
     if (known == variables().end())
         return false;
@@ -95,7 +94,11 @@ bool Setting::open(const std::string& variable, const std::string& value) noexce
         return false;
     value_.resize(size_t(count_) * element_bytes_);
     before_.resize(value_.size());
-    if (!spell(value, description))
+    return spell(value, description);
+}
+
+bool Setting::open(const std::string& variable, const std::string& value) noexcept {
+    if (!find(variable, value))
         return false;
     if (apply()) {
         restore();
@@ -109,6 +112,11 @@ bool Setting::apply() noexcept {
     if (library.T_cvar_read(handle_, before_.data()) != MPI_SUCCESS)
         return false;
     return before_ == value_ || library.T_cvar_write(handle_, value_.data()) == MPI_SUCCESS;
+}
+
+bool Setting::is_in_force(const std::string& variable, const std::string& value) noexcept {
+    return find(variable, value) && library.T_cvar_read(handle_, before_.data()) == MPI_SUCCESS &&
+           before_ == value_;
 }
 
 void Setting::restore() noexcept {

@@ -5,9 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace mpiric::world {
+
+/// Index of each variable by name; asked of the library once. Empty where it has no MPI_T.
+const std::unordered_map<std::string, int>& variables();
 
 /// One control variable and the value it is to have for a while.
 class Setting {
@@ -15,11 +19,16 @@ class Setting {
     /// False when the library has no such variable, it cannot be written, or it has no such value.
     bool open(const std::string& variable, const std::string& value) noexcept;
 
+    /// Whether the variable has the value now; writes nothing.
+    bool is_in_force(const std::string& variable, const std::string& value) noexcept;
+
     bool apply() noexcept;
     /// Back to what it was before the last apply().
     void restore() noexcept;
 
   private:
+    /// Takes hold of the variable and puts the value into its form.
+    bool find(const std::string& variable, const std::string& value) noexcept;
     bool spell(const std::string& value, const char* description) noexcept;
 
     MPI_T_cvar_handle handle_{};

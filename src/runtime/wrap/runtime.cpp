@@ -6,6 +6,7 @@
 #include "world/merge.hpp"
 #include "world/substitute.hpp"
 #include "wrap/functions.hpp"
+#include "wrap/selected.hpp"
 #include "wrap/slots.hpp"
 
 #include <cstring>
@@ -90,6 +91,8 @@ void end() noexcept {
     if (recorded) {
         runtime.recorder.finish(profile::State::finalized);
         system::tell_end(tell);
+        if (world_rank == 0 && !runtime.of_sessions)
+            tell_selected(tell);
     }
     step_aside();
     if (runtime.options.merge == Merge::tree && !runtime.of_sessions) {

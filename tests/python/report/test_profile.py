@@ -112,6 +112,23 @@ def test_the_letter_fits_one_screen():
     assert "/x/report.html" in page.getvalue()
 
 
+def test_the_letter_and_the_page_name_what_the_library_says_it_uses():
+    said = {"mpi.version": "Open MPI v4.1.4", "library.transport": "ob1 over tcp"}
+    chosen = {"library.allreduce": "ring", "library.bcast": "chain"}
+    calls = cell("MPI_Allreduce", 4, 32, 1.0, size_bin=4)
+    profile = analyse(record(rank(0, 10.0, calls, facts=said | chosen), rank(1, 10.0, calls)))
+    page = io.StringIO()
+    print_profile(profile, Console(file=page, width=100))
+    sentence = "Open MPI v4.1.4, ob1 over tcp, allreduce by ring"  # nothing was broadcast
+    assert sentence in page.getvalue()
+    assert f">{sentence}<" in profile_html(profile, "1")
+    assert profile_json(profile)["library"] == {
+        "transport": "ob1 over tcp",
+        "allreduce": "ring",
+        "bcast": "chain",
+    }
+
+
 def test_a_matrix_too_large_for_a_page_joins_neighbouring_ranks(monkeypatch):
     monkeypatch.setattr("mpiric.report.sections.traffic._MOST_ENTRIES", 4)
     ring = [Message(at, (at + 1) % 8, 1, 10) for at in range(8)]

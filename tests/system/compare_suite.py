@@ -1,36 +1,46 @@
 """Runs a test suite of somebody else's with the runtime preloaded and without, and lists each difference.
 
-    python tests/system/compare_suite.py unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
-    python tests/system/compare_suite.py programs --runtime libmpiric.so -- mpiexec -n 4 BUILT_TESTS_DIR
+    python -m tests.system.compare_suite unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
+    python -m tests.system.compare_suite testlists --mpi mpich-5.0.2 --way restless BUILT --source SUITE coll io
 
 The suites are brought and built by whoever runs this; nothing of them is kept here. `unittest` compares the status of each
-test in the verbose output of Python's unittest; `programs` runs every executable file below a directory and compares
-exit status and whether it printed "No Errors", as MPICH's tests do. Exit status 1 when something differs.
+test in the verbose output of Python's unittest. `testlists` runs what the lists of MPICH's tests name below the given
+directories, each with its own number of ranks, arguments, environment and time limit, and compares exit status, whether it
+printed "No Errors", and whether it printed anything else. What differs is run again: a difference stands when three
+further runs of both sides show no outcome in common. Each result is a line of `--results`, and what is there is not run
+again, so that a run cut short, by `--stop-after` or otherwise, goes on where it was. Exit status 1 when something differs.
 """  # noqa: E501
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from tests.system.suite_bench import WAYS, Bench, asked
+from tests.system.testlists import Listed, read_testlists
+
+from mpiric.host.execution import Runner
+from mpiric.host.local import LocalHost
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.mpis import find_mpis
+
 STATUS = re.compile(r"^(\S+ \([\w.]+\)).*\.\.\. .*?(ok|FAIL|ERROR|skipped)", re.MULTILINE)
+REPEATS = 3
 
 
-def environment(runtime: str, record: str) -> dict[str, str]:
-    """What is added for the preloaded run; `env` hands it to the ranks alone."""
-    return {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": record, "MPIRIC_MERGE": "tree"} if runtime else {}
-
-
-def before_program(words: list[str], added: dict[str, str]) -> list[str]:
+def before_program(words: list[str], added: Mapping[str, str]) -> list[str]:
     """The launch line with `env NAME=VALUE…` in front of the program; the launcher stays untouched."""
     at = next((i for i, word in enumerate(words) if "python" in Path(word).name), 0)
     return [*words[:at], "env", *(f"{name}={value}" for name, value in added.items()), *words[at:]]
 
 
-def unittest_results(words: list[str], added: dict[str, str], limit_s: float) -> dict[str, str]:
+def unittest_results(words: list[str], added: Mapping[str, str], limit_s: float) -> dict[str, str]:
     """Test → status. Several ranks print the same test: the worst status counts."""
     done = subprocess.run(before_program(words, added), capture_output=True, text=True, timeout=limit_s)
     results: dict[str, str] = {}
@@ -39,47 +49,125 @@ def unittest_results(words: list[str], added: dict[str, str], limit_s: float) ->
     return results
 
 
-def program_results(words: list[str], added: dict[str, str], limit_s: float) -> dict[str, str]:
-    """Program → what came of it."""
-    *launch, directory = words
-    results = {}
-    for program in sorted(
-        path for path in Path(directory).rglob("*") if path.is_file() and os.access(path, os.X_OK)
-    ):
-        with program.open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                continue
-        line = [*launch, "env", *(f"{name}={value}" for name, value in added.items()), str(program)]
-        try:
-            done = subprocess.run(line, capture_output=True, text=True, timeout=limit_s, cwd=program.parent)
-            passed = "No Errors" in done.stdout or "No errors" in done.stdout
-            results[str(program)] = f"status {done.returncode}, {'passed' if passed else 'not passed'}"
-        except subprocess.TimeoutExpired:
-            results[str(program)] = "too long"
-    return results
+class Results:
+    """Outcomes of each test and way, on disk as they come."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.outcomes: dict[tuple[str, str], list[str]] = {}
+        if path and path.exists():
+            for line in path.read_text().splitlines():
+                row = json.loads(line)
+                self.outcomes.setdefault((row["test"], row["way"]), []).append(row["outcome"])
+
+    def of(self, test: Listed, way: str, least: int, run: Callable[[Listed, str], str]) -> list[str]:
+        """At least so many outcomes, from the file as far as it has them."""
+        known = self.outcomes.setdefault((test.name, way), [])
+        while len(known) < least:
+            begun = time.monotonic()
+            outcome = run(test, way)
+            known.append(outcome)
+            row = {
+                "test": test.name,
+                "way": way,
+                "outcome": outcome,
+                "seconds": round(time.monotonic() - begun, 2),
+            }
+            if self.path:
+                with self.path.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+        return known
+
+
+def in_turn(tests: Iterable[Listed]) -> list[Listed]:
+    """Each run once, the first of every program before further ones of any."""
+    seen: dict[tuple[str, str], int] = {}
+    keyed = []
+    for test in dict.fromkeys(tests):
+        number = seen[test.directory, test.program] = seen.get((test.directory, test.program), -1) + 1
+        keyed.append((number, test))
+    return [test for _, test in sorted(keyed, key=lambda pair: pair[0])]
+
+
+def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
+    """Differences, and a sentence with the numbers."""
+    mpi = next((mpi for mpi in find_mpis(LocalHost()) if mpi.label == given.mpi), None)
+    if mpi is None:
+        raise NotFoundError(f"no MPI library {given.mpi!r} is here", hint="`mpiric mpi list` has the labels")
+    built, source = given.built.resolve(), (given.source or given.built).resolve()
+    listed = in_turn(
+        test
+        for directory in given.directories
+        for test in read_testlists(built, source, directory, given.ranks)
+    )
+    tests = [test for test in listed if os.access(built / test.directory / test.program, os.X_OK)]
+    results, differing, unsteady, passed, done = Results(given.results), [], [], 0, 0
+    until = time.monotonic() + given.stop_after
+    with Runner() as runner:
+        bench = Bench(mpi, built, runner, given.limit)
+        for test in tests:
+            if time.monotonic() > until:
+                break
+            plain, mine = (results.of(test, way, 1, bench.outcome) for way in ("", given.way))
+            if set(plain) != set(mine):
+                plain, mine = (results.of(test, way, 1 + REPEATS, bench.outcome) for way in ("", given.way))
+                verdict = unsteady if set(plain) & set(mine) else differing
+                verdict.append(f"{test.name}: {' | '.join(plain)}; {given.way}: {' | '.join(mine)}")
+            passed += plain[0] in ("status 0, no errors", "status 0, test skipped")
+            done += 1
+    return differing, (
+        f"{done} of {len(tests)} runs of {len({(t.directory, t.program) for t in tests})} programs compared, "
+        f"{passed} pass, {len(listed) - len(tests)} not built, "
+        f"{len(unsteady)} unsteady, {len(differing)} differ" + "".join(f"\n~ {line}" for line in unsteady)
+    )
+
+
+def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
+    """Differences, and a sentence with the numbers."""
+    with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as record:
+        plain = unittest_results(given.words, {}, given.limit)
+        mine = unittest_results(given.words, asked(given.way, given.runtime, record), given.limit)
+    differing = [
+        f"{name}: {plain.get(name, 'did not run')} without, {mine.get(name, 'did not run')} with"
+        for name in sorted(plain | mine)
+        if plain.get(name) != mine.get(name)
+    ]
+    if not plain:
+        differing.append("no test ran")
+    return differing, f"{len(plain)} without, {len(mine)} with, {len(differing)} differ"
 
 
 def main() -> int:
     """Run both ways, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("kind", choices=["unittest", "programs"])
-    parser.add_argument("--runtime", required=True, help="the libmpiric.so of the library's ABI family")
-    parser.add_argument("--limit", type=float, default=1800.0, help="seconds of one run")
-    parser.add_argument(
-        "words", nargs="+", help="the launch line; for programs, the directory instead of a program"
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--way", choices=list(WAYS), default="profile", help="what the runtime is asked to do"
     )
+    unittest = kinds.add_parser("unittest", parents=[shared])
+    unittest.add_argument("--runtime", required=True, help="the libmpiric.so of the library's ABI family")
+    unittest.add_argument("--limit", type=float, default=1800.0, help="seconds of one run of the suite")
+    unittest.add_argument("words", nargs="+", help="the launch line")
+    lists = kinds.add_parser("testlists", parents=[shared])
+    lists.add_argument("--mpi", required=True, help="label of the library, as `mpiric mpi list` prints it")
+    lists.add_argument("--source", type=Path, help="the suite, when it was built elsewhere")
+    lists.add_argument("--results", type=Path, help="JSON Lines; what it holds is not run again")
+    lists.add_argument("--ranks", type=int, default=8, help="most ranks of a run")
+    lists.add_argument("--limit", type=float, default=60.0, help="most seconds of one program")
+    lists.add_argument("--stop-after", type=float, default=float("inf"), help="seconds; go on by --results")
+    lists.add_argument("built", type=Path, help="the suite, configured and built with that library")
+    lists.add_argument("directories", nargs="+", help="directories of the suite")
     given = parser.parse_args()
-    results = unittest_results if given.kind == "unittest" else program_results
-    with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as record:
-        plain = results(given.words, {}, given.limit)
-        with_runtime = results(given.words, environment(given.runtime, record), given.limit)
-    differing = [name for name in sorted(plain | with_runtime) if plain.get(name) != with_runtime.get(name)]
-    for name in differing:
-        print(
-            f"{name}: {plain.get(name, 'did not run')} without, {with_runtime.get(name, 'did not run')} with"
-        )
-    print(f"{len(plain)} without, {len(with_runtime)} with, {len(differing)} differ", file=sys.stderr)
-    return 1 if differing or not plain else 0
+    try:
+        differing, summary = (compare_unittest if given.kind == "unittest" else compare_testlists)(given)
+    except MpiricError as error:
+        print(f"{error}\nhint: {error.hint}" if error.hint else error, file=sys.stderr)
+        return 2
+    for line in differing:
+        print(line)
+    print(summary, file=sys.stderr)
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.system.patience import PATIENT
 
 from mpiric.host.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
@@ -13,19 +14,6 @@ FAMILIES = {"mpich": "mpich", "openmpi": "openmpi", "intelmpi": "mpich"}
 # Nothing to compare with where ranks describe the same data by different datatypes: their own collectives
 # fail then, or never end (Open MPI's allgatherv chooses its algorithm by the size of the own datatype).
 ALIKE = {"intelmpi": ["alike"], "openmpi": ["alike"]}
-# More ranks than cores must not spin.
-PATIENT = {
-    "mpich": {
-        f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
-        for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
-    },
-    "openmpi": {
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        "PRTE_MCA_hwloc_default_binding_policy": "none",
-    },
-    "intelmpi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
-}
 
 
 def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:

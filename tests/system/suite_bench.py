@@ -1,0 +1,99 @@
+"""Runs one test of a suite under one MPI library, with the runtime or without, and says what came of it."""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import clean_environment
+from tests.system.patience import PATIENT
+from tests.system.testlists import Listed
+
+from mpiric.host.execution import Runner
+from mpiric.host.native import native_part
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.launch import Launch
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.trial import Outcome
+from mpiric.profile.read import read_record
+
+PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Skipped)\s*$", re.MULTILINE)
+
+# What the runtime is asked to do; the record is kept in all of them.
+WAYS: dict[str, dict[str, str]] = {
+    "profile": {},
+    "everything": {"MPIRIC_CALL_SITES": "1", "MPIRIC_UNEXPECTED": "1", "MPIRIC_IMBALANCE": "1"},
+    "restless": {"MPIRIC_COLLECTIVES": "restless"},
+}
+
+
+def asked(way: str, runtime: str, record: str) -> dict[str, str]:
+    """What the ranks get for a way; nothing for the empty one."""
+    if not way:
+        return {}
+    preload = {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": record, "MPIRIC_MERGE": "tree"}
+    return {**preload, **WAYS[way]}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where listed programs run: the library, and what of the suite is built for it."""
+
+    mpi: MpiLibrary
+    built: Path
+    runner: Runner
+    most_s: float
+
+    def line(self, test: Listed, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """The launch line; the launcher gives the settings to the ranks, and to those they spawn."""
+        if self.mpi.implementation == "openmpi":
+            handed = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
+        else:
+            handed = [word for pair in settings.items() for word in ("-genv", *pair)]
+        start = (self.mpi.launcher, *handed, *test.launcher_options, "-n", str(test.ranks))
+        return (*start, f"./{test.program}", *test.arguments)
+
+    def outcome(self, test: Listed, way: str) -> str:
+        """What came of one run."""
+        runtime = native_part("libmpiric.so", self.mpi.abi_families[0])
+        with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as scratch:
+            record, out, err = (Path(scratch) / name for name in ("record", "out", "err"))
+            directory = self.built / test.directory
+            ended = self.runner.execute(
+                Launch(self.line(test, asked(way, runtime, str(record))), str(directory)),
+                {**environment_of(self.mpi), **dict(test.environment)},
+                directory,
+                out,
+                err,
+                min(test.limit_s, self.most_s),
+            )
+            if ended.outcome is Outcome.TIMED_OUT:
+                return "too long"
+            text = out.read_text(errors="replace") + err.read_text(errors="replace")
+            passed, rest = PASSED.search(text), PASSED.sub("", text, count=1).strip()
+            said = [passed.group(1).lower() if passed else "", "other output" if rest else ""]
+            words = [f"status {ended.exit_status}", *filter(None, said)]
+            if passed and way and not is_readable(record):
+                words.append("no readable record")
+            return ", ".join(words)
+
+
+def is_readable(record: Path) -> bool:
+    """A rank that never calls MPI leaves none; what is left must be whole."""
+    try:
+        read_record(record)
+    except NotFoundError:
+        return True
+    except MpiricError:
+        return False
+    return True
+
+
+def environment_of(mpi: MpiLibrary) -> dict[str, str]:
+    """A clean environment in which that library, and no other, is found."""
+    clean = clean_environment()
+    paths = {"PATH": ":".join([*mpi.search_path, clean["PATH"]])}
+    if mpi.library_path:
+        paths["LD_LIBRARY_PATH"] = ":".join(mpi.library_path)
+    return {**clean, **PATIENT[mpi.implementation], **mpi.environment, **paths}

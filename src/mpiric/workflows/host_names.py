@@ -17,6 +17,7 @@ from mpiric.model.situation import HostNames
 
 _WORDS = ("ipoib", "ib", "ib0", "opa", "hsn", "hsn0", "roce", "fast", "10g")
 _JOINS = ("{host}-{word}", "{host}.{word}", "{word}-{host}", "{host}{word}")
+_PATIENCE_S = 5.0  # with a resolver that does not answer
 _RESOLVE = """
 import socket, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -86,7 +87,7 @@ def _fits(name: str, before: str, after: str) -> bool:
 
 def _networks(host: Host, names: Sequence[str], routes: Routes) -> dict[str, str]:
     """Name → interface on the network of its address; "" for names without one."""
-    answers = host.run([host.python, "-c", _RESOLVE, *names]).stdout.split()
+    answers = host.run([host.python, "-c", _RESOLVE, *names], timeout_s=_PATIENCE_S).stdout.split()
     return {
         name: "" if address == "-" else _network(address, routes)
         for name, address in zip(names, answers, strict=False)

@@ -9,11 +9,16 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mpiric.host.local import LocalHost
 from mpiric.host.prefixes import installed_prefixes
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
+
+# On a busy machine time says nothing about the code.
+settings.register_profile("mpiric", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mpiric")
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = ROOT / "build/programs"  # made by `make test-programs`

@@ -92,7 +92,9 @@ def needs_forwarding(draft: Draft) -> bool:
     names = ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PBS_NUM_NODES")
     counts = [job.environment.get(name, "1") for name in names]
     several = any(count.isdigit() and int(count) > 1 for count in counts)
-    return several or any(name in job.environment for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE"))
+    return several or any(
+        name in job.environment for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS")
+    )
 
 
 def _limited(draft: Draft) -> bool:

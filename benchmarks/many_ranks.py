@@ -140,9 +140,13 @@ def work(given: argparse.Namespace) -> Result:
         if name not in {*ENVIRONMENT, *WORDS} or given.mpi not in ("", name):
             continue
         for ranks in [8] if given.quick else given.ranks or [16, 64, 256]:
-            tell(f"{bed.mpi.label}, {ranks} ranks")
             with tempfile.TemporaryDirectory(prefix="mpiric-ranks-") as place:
-                rows.append(measure(bed, ranks, 1 if given.quick else given.rounds, random, Path(place)))
+                row = measure(bed, ranks, 1 if given.quick else given.rounds, random, Path(place))
+            tell(
+                f"{row['mpi']}, {ranks}: {row['plain_s']:.1f} s plain, {row['profile_s']:.1f} s profiled, "
+                f"MPI_Finalize {row['finalize_ms']:.0f} ms and {row['added_ms']:.0f} ms more"
+            )
+            rows.append(row)
     if not rows:
         raise NotFoundError("neither MPICH nor Open MPI is here with a compiler", hint="run `make setup`")
     return Result(COLUMNS, rows, summary_of(rows))

@@ -136,8 +136,9 @@ def measure(bed: Bed, given: argparse.Namespace, place: Path) -> tuple[list[dict
                 what, _, value = line.rpartition(" ")
                 if what in {*KINDS, "clock", "memory"}:
                     times[mode, what].append(float(value))
+    counting = not (given.quick or given.no_instructions)
     counts = {
-        (mode, kind): None if given.quick else instructions(program, environment, place, kind)
+        (mode, kind): instructions(program, environment, place, kind) if counting else None
         for mode, environment in environments.items()
         for kind in KINDS
     }
@@ -244,6 +245,7 @@ def main() -> int:
     parser = options("overhead", __doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15, help="runs of each mode")
     parser.add_argument("--mpi", default="", help="only this one: mpich, openmpi, intelmpi")
+    parser.add_argument("--no-instructions", action="store_true", help="times alone: callgrind takes minutes")
     parser.add_argument(
         "--mpip", action="append", default=[], metavar="MPI=PATH", help="a libmpiP.so to measure beside"
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 SHARED_MEMORY = "shared memory"
+_LOOPBACK = "lo"  # UCX gives it an address that no peer can reach, under MPICH 5
 _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "mpich": {
         "MPIR_CVAR_NOLOCAL": "1",
@@ -43,7 +44,9 @@ class Network:
         template = _TEMPLATES.get(implementation)
         if template is None:
             return None
-        netmod = "ucx" if "ucx" in tuple(transports)[:1] else "ofi"
+        offered = tuple(transports)
+        by_ucx = offered[:1] == ("ucx",) and not (self.interface == _LOOPBACK and "ofi" in offered)
+        netmod = "ucx" if by_ucx else "ofi"
         return {
             name: value.format(interface=self.interface, netmod=netmod) for name, value in template.items()
         }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 from tools.generate._target import ROOT, deliver
 
-from mpiric.cli.main import mpiric
+from mpiric.cli._verbs import mpiric
 from mpiric.model.errors import ExitCode
 
 TARGET = ROOT / "docs" / "reference" / "commands.md"

@@ -1,10 +1,8 @@
 """Reading a compiler's command line: what it is to do, its sources and its other words."""
 
-import re
-import shlex
+import os
 from collections.abc import Callable, Sequence
 from enum import Enum
-from pathlib import Path
 from typing import NamedTuple
 
 # Words whose value is the next word. Options with the value attached need no entry.
@@ -67,10 +65,31 @@ _TAKES_VALUE = frozenset(
         "-mlink-builtin-bitcode",
     ]
 )
-_ASKS_ONLY = re.compile(
-    r"-(E|M|MM|S|fsyntax-only|###|P|print-.*|dump(version|machine|specs|fullversion)|-help.*|-version|-target-help"
-    r"|-show.*|show.*|compile[-_]info|link[-_]info|-print.*|help.*|qversion|V|-info)$"
+_ASKS_ONLY = frozenset(
+    (
+        "-E",
+        "-M",
+        "-MM",
+        "-S",
+        "-P",
+        "-V",
+        "-###",
+        "-fsyntax-only",
+        "-dumpversion",
+        "-dumpmachine",
+        "-dumpspecs",
+        "-dumpfullversion",
+        "--version",
+        "--target-help",
+        "-compile-info",
+        "-compile_info",
+        "-link-info",
+        "-link_info",
+        "-qversion",
+        "--info",
+    )
 )
+_ASKS_ONLY_BEGINNINGS = ("-print-", "--print", "-show", "--show", "-help", "--help")
 _C = frozenset([".c", ".i"])
 _CXX = frozenset([".cc", ".cp", ".cxx", ".cpp", ".c++", ".ii", ".CPP", ".C", ".cppm"])
 _FORTRAN = frozenset(
@@ -165,7 +184,7 @@ class Command(NamedTuple):
 
 def is_input_name(word: str) -> bool:
     """Whether a word looks like a source, an object or a library rather than a program."""
-    ending = Path(word).suffix
+    ending = os.path.splitext(word)[1]
     return ending in _C | _CXX | _FORTRAN | _PLAIN | {".o", ".a", ".so", ".lo", ".la"} or ".so." in word
 
 
@@ -174,8 +193,20 @@ def expand(words: Sequence[str], read: Callable[[str], str | None], depth: int =
     out: list[str] = []
     for word in words:
         text = read(word[1:]) if word.startswith("@") and depth < 10 else None
-        out.extend(expand(shlex.split(text), read, depth + 1) if text is not None else [word])
+        out.extend(expand(split_words(text), read, depth + 1) if text is not None else [word])
     return tuple(out)
+
+
+def split_words(text: str) -> list[str]:
+    """Words as a shell reads them."""
+    import shlex  # few commands need it, and it takes a millisecond to import
+
+    return shlex.split(text)
+
+
+def stem(path: str) -> str:
+    """The name of a file without directory and ending."""
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def understand(words: Sequence[str]) -> Command:
@@ -214,7 +245,7 @@ def _sort_file(word: str, at: int, language: str, sources: list[Source], inputs:
     if language not in ("", "none"):
         sources.append(Source(word, at, _DIALECTS.get(language, "")))
         return
-    ending = Path(word).suffix
+    ending = os.path.splitext(word)[1]
     if ending in _PLAIN:
         sources.append(Source(word, at, ""))
     elif ending in _C or ending in _CXX or ending in _FORTRAN:
@@ -227,9 +258,9 @@ def _sort_file(word: str, at: int, language: str, sources: list[Source], inputs:
 def _mode(words: Sequence[str], values: set[int], sources: list[Source], inputs: list[int]) -> Mode:
     own = [word for at, word in enumerate(words) if at not in values]
     has_files = bool(sources) or any(not words[at].startswith("-Wl,") for at in inputs)
-    if any(_ASKS_ONLY.match(word) for word in own) or not has_files:
+    if any(word in _ASKS_ONLY or word.startswith(_ASKS_ONLY_BEGINNINGS) for word in own) or not has_files:
         return Mode.ASK
-    if any(not s.dialect and Path(s.path).suffix in (".h", ".hh", ".hpp", ".hxx", ".H") for s in sources):
+    if any(not s.dialect and s.path.endswith((".h", ".hh", ".hpp", ".hxx", ".H")) for s in sources):
         return Mode.ASK  # a precompiled header
     if "-c" in own:
         return Mode.COMPILE if sources else Mode.ASK

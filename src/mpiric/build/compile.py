@@ -1,17 +1,16 @@
 """One source file → one fat object: the plain baseline object, carrying the other variants in itself."""
 
-import tempfile
+import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from mpiric.build.command import Command, Mode, Source, understand, without
+from mpiric.build.command import Command, Mode, Source, stem, understand, without
 from mpiric.build.driver import Driver, Target
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import RELOCATABLE, SHF_EXCLUDE, STT_IFUNC, Elf, is_elf
 from mpiric.build.payload import SECTION_PREFIX, Origin, Payload, pack
 from mpiric.build.wishes import Wishes
-from mpiric.host.toolchain import Finished
+from mpiric.host.toolchain import Finished, Scratch
 
 _DEPENDENCY_FLAGS = (
     "-MD",
@@ -41,14 +40,14 @@ class _Task(NamedTuple):
     source: Source
     words: tuple[str, ...]  # for this source alone, without -o
     output: str
-    place: Path  # scratch directory
+    place: str  # scratch directory
     stdin: bytes | None
 
 
 def object_name(command: Command, source: Source) -> str:
     """Where the compiler puts the object of a source."""
     named = command.output if command.mode is Mode.COMPILE else ""
-    return named or f"{Path(source.path).stem}.o"
+    return named or f"{stem(source.path)}.o"
 
 
 def words_for(command: Command, source: Source) -> tuple[str, ...]:
@@ -70,10 +69,10 @@ def _dependency_words(command: Command, source: Source) -> list[str]:
     """Where a compiler that is to link too writes what a source depends on, and how it calls what depends."""
     if command.mode is Mode.COMPILE or not {"-MD", "-MMD"}.intersection(command.words):
         return []
-    beside = Path(command.output) if command.output else Path(Path(source.path).stem).with_suffix(".o")
-    words = [] if command.option("-MF") else ["-MF", str(beside.with_suffix(".d"))]
+    beside = command.output or f"{stem(source.path)}.o"
+    words = [] if command.option("-MF") else ["-MF", f"{os.path.splitext(beside)[0]}.d"]
     named = command.option("-MT") or command.option("-MQ")
-    return words if named else [*words, "-MT", str(beside)]
+    return words if named else [*words, "-MT", beside]
 
 
 def compile_source(
@@ -84,22 +83,21 @@ def compile_source(
     if not source.dialect or not wishes.targets:
         done = driver.toolchain.run([*driver.command, *words, "-o", output], stdin=stdin)
         return Compiled(done.status, _all_words(done))
-    with tempfile.TemporaryDirectory(prefix="mpiric-") as place:
-        return _compile(_Task(driver, wishes, source, words, output, Path(place), stdin))
+    with Scratch() as place:
+        return _compile(_Task(driver, wishes, source, words, output, place, stdin))
 
 
 def _compile(task: _Task) -> Compiled:
     wishes, driver = task.wishes, task.driver
     base = driver.target(wishes.baseline, wishes.no_fma)
     targets = [driver.target(name, wishes.no_fma) for name in wishes.targets]
+    first = _line(task, base, is_baseline=True)
+    rest = [_line(task, target) for target in targets]
     if task.source.dialect == "fortran":  # its module files must be there before a variant reads them
-        first = _run(task, base, is_baseline=True)
-        rest = driver.toolchain.each(lambda target: _run(task, target), targets) if first.status == 0 else []
-        results = [first, *rest]
+        results = driver.toolchain.run_all([first], stdin=task.stdin)
+        results += driver.toolchain.run_all(rest, stdin=task.stdin) if results[0].status == 0 else []
     else:
-        results = driver.toolchain.each(
-            lambda target: _run(task, target, is_baseline=target is base), [base, *targets]
-        )
+        results = driver.toolchain.run_all([first, *rest], stdin=task.stdin)
     said = _all_words(results[0])
     if results[0].status != 0 and wishes.feature_words:
         return _as_written(task)
@@ -107,7 +105,7 @@ def _compile(task: _Task) -> Compiled:
         return Compiled(results[0].status, said)
     for target, result in zip(targets, results[1:], strict=True):
         if result.status != 0:
-            _forget(Path(task.output))
+            _forget(task.output)
             return Compiled(
                 result.status, f"{said}mpiric: the variant {target.name} does not compile:\n{result.words}"
             )
@@ -117,8 +115,8 @@ def _compile(task: _Task) -> Compiled:
     return Compiled(0, said, sentences)
 
 
-def _run(task: _Task, target: Target, *, is_baseline: bool = False) -> Finished:
-    """Compile one variant.
+def _line(task: _Task, target: Target, *, is_baseline: bool = False) -> list[str]:
+    """What compiles one variant.
 
     The baseline goes where the object was asked for, so that what compilers write beside an object
     (dependencies, ``-save-temps``, split debug information) has the names and the place it has without us.
@@ -127,10 +125,8 @@ def _run(task: _Task, target: Target, *, is_baseline: bool = False) -> Finished:
     if not is_baseline:
         words = _variant_words(task, target)
     extra = task.driver.family.words("vectorisation") if task.wishes.explain_vectorisation else ()
-    made = task.output if is_baseline else str(_made(task, target))
-    return task.driver.toolchain.run(
-        [*task.driver.command, *words, *target.flags, *extra, *_seed(task), "-o", made], stdin=task.stdin
-    )
+    made = task.output if is_baseline else _made(task, target)
+    return [*task.driver.command, *words, *target.flags, *extra, *_seed(task), "-o", made]
 
 
 def _variant_words(task: _Task, target: Target) -> list[str]:
@@ -139,12 +135,12 @@ def _variant_words(task: _Task, target: Target) -> list[str]:
     if task.source.dialect != "fortran":
         return words
     family = task.driver.family
-    modules = task.place / f"modules-{target.name}"
-    modules.mkdir(exist_ok=True)
+    modules = f"{task.place}/modules-{target.name}"
+    os.makedirs(modules, exist_ok=True)
     where = plain.option(family.module_output)
     words = without(understand(words), (), (family.module_output,))
     separate = family.facts.get("module_output_separate")
-    words += [family.module_output, str(modules)] if separate else [f"{family.module_output}{modules}"]
+    words += [family.module_output, modules] if separate else [f"{family.module_output}{modules}"]
     return [*words, f"-I{where}"] if where else words
 
 
@@ -157,10 +153,10 @@ def _seed(task: _Task) -> list[str]:
     return [f"-frandom-seed={task.output}"]
 
 
-def _made(task: _Task, target: Target) -> Path:
-    directory = task.place / target.name
-    directory.mkdir(exist_ok=True)
-    return directory / (Path(task.output).name or "out.o")
+def _made(task: _Task, target: Target) -> str:
+    directory = f"{task.place}/{target.name}"
+    os.makedirs(directory, exist_ok=True)
+    return f"{directory}/{os.path.basename(task.output) or 'out.o'}"
 
 
 def _as_written(task: _Task) -> Compiled:
@@ -174,8 +170,7 @@ def _as_written(task: _Task) -> Compiled:
 
 def _join(task: _Task, base: Target, targets: Sequence[Target]) -> tuple[str, ...]:
     """Write the fat object. An object of a kind we cannot carry variants in is written as the baseline."""
-    made = Path(task.output)
-    plain = made.read_bytes() if made.is_file() else b""
+    plain = _bytes(task.output) if os.path.isfile(task.output) else b""
     sentences: tuple[str, ...] = ()
     if is_elf(plain) and Elf(plain).kind == RELOCATABLE:
         if any(symbol.kind == STT_IFUNC for symbol in Elf(plain).symbols):
@@ -184,7 +179,8 @@ def _join(task: _Task, base: Target, targets: Sequence[Target]) -> tuple[str, ..
                 "the same in every variant, for their choice must not run code of a variant",
             )
         else:
-            made.write_bytes(_fat(task, plain, base, targets))
+            with open(task.output, "wb") as file:
+                file.write(_fat(task, plain, base, targets))
     return sentences
 
 
@@ -199,7 +195,7 @@ def _fat(task: _Task, plain: bytes, base: Target, targets: Sequence[Target]) -> 
             target.needs,
             is_baseline,
         )
-        data = b"" if is_baseline else _made(task, target).read_bytes()
+        data = b"" if is_baseline else _bytes(_made(task, target))
         editor.add_section(SECTION_PREFIX + target.name, pack(Payload(origin, data)), SHF_EXCLUDE)
     return editor.finish()
 
@@ -217,10 +213,15 @@ def recorded_flags(words: Sequence[str], target: Target) -> str:
     return " ".join([*(w for w in kept if w not in ("-x", "-module")), *target.flags])
 
 
-def _forget(made: Path) -> None:
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _forget(made: str) -> None:
     """Take back an object whose variants failed; never a device."""
-    if made.is_file():
-        made.unlink()
+    if os.path.isfile(made):
+        os.unlink(made)
 
 
 def _all_words(done: Finished) -> str:

@@ -1,5 +1,6 @@
 """Which compiler a command is, what it can build, and how it spells a CPU target."""
 
+import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -47,7 +48,8 @@ class Identity(NamedTuple):
 
 def families() -> dict[str, CompilerFamily]:
     """Every family that has a file, the special ones before the general ones they descend from."""
-    stems = {path.stem for path in directory("data/compilers").glob("*.toml")}
+    files = (name.rpartition(".") for name in os.listdir(directory("data/compilers")))
+    stems = {stem for stem, _, ending in files if ending == "toml"}
     ordered = [name for name in _ORDER if name in stems] + sorted(stems.difference(_ORDER))
     return {name: family(name) for name in ordered}
 

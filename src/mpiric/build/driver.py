@@ -6,11 +6,8 @@ thousands of times.
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
@@ -24,8 +21,8 @@ from mpiric.build.compilers import (
     target_flags,
 )
 from mpiric.build.elf import MACHINES
-from mpiric.build.targets import BASELINE, generic_features, needs_from_macros
-from mpiric.host.toolchain import Toolchain
+from mpiric.build.targets import BASELINE, canonical, generic_features, needs_from_macros
+from mpiric.host.toolchain import Scratch, Toolchain, which
 from mpiric.model.errors import MpiricError, NotFoundError
 
 _WRAPPED = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90",
@@ -47,7 +44,7 @@ class Driver:
     def __init__(self, command: Sequence[str], toolchain: Toolchain) -> None:
         self.command = tuple(command)
         self.toolchain = toolchain
-        if shutil.which(self.command[0], path=toolchain.environ.get("PATH")) is None:
+        if which(self.command[0], toolchain.environ.get("PATH")) is None:
             raise NotFoundError(
                 f"the compiler '{self.command[0]}' is not on PATH",
                 hint="name one with MPIRIC_CC, MPIRIC_CXX, MPIRIC_FC or --compiler",
@@ -70,6 +67,13 @@ class Driver:
         extra = self.family.words("no_fma") if no_fma else ()
         return Target(name, (*_strings(known["flags"]), *extra), _strings(known["needs"]))
 
+    def name_of(self, word: str, machine: str) -> str:
+        """What `canonical` says, remembered: to read archspec takes longer than to compile a small file."""
+        if not word.replace("_", "").replace("-", "").isalnum():
+            return canonical(word, machine)
+        known = self._remember(f"name {word}", lambda: {"name": canonical(word, machine)})
+        return str(known["name"])
+
     def program(self, name: str) -> str:
         """The tool of that name that belongs to this compiler: ``ld``, ``objcopy``."""
         known = self._remember(f"program {name}", lambda: {"path": self._ask_program(name)})
@@ -77,10 +81,10 @@ class Driver:
 
     def _ask_program(self, name: str) -> str:
         told = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).stdout.decode().strip()
-        found = shutil.which(told) if told else None
+        found = which(told) if told else None
         if found is None and self.identity.machine != os.uname().machine:
-            found = shutil.which(f"{self.identity.machine}-linux-gnu-{name}")
-        found = found or shutil.which(name)
+            found = which(f"{self.identity.machine}-linux-gnu-{name}")
+        found = found or which(name)
         if found is None:
             raise NotFoundError(
                 f"'{name}' is not there", hint="install the GNU binutils (apt-get install binutils)"
@@ -89,11 +93,11 @@ class Driver:
 
     def _ask_identity(self) -> dict[str, object]:
         """Banner first, then an empty file: the architecture is what the compiler really writes."""
-        with tempfile.TemporaryDirectory(prefix="mpiric-") as place:
-            source, made = Path(place, "empty.c"), Path(place, "empty.o")
-            source.write_text("")
-            self.toolchain.run([*self.command, "-x", "c", "-c", str(source), "-o", str(made)])
-            head = made.read_bytes()[:20] if made.exists() else b""
+        with Scratch() as place:
+            source, made = f"{place}/empty.c", f"{place}/empty.o"
+            _write(source, "")
+            self.toolchain.run([*self.command, "-x", "c", "-c", source, "-o", made])
+            head = _head(made)
         machine = MACHINES.get(int.from_bytes(head[18:20], "little"), "") if head else os.uname().machine
         if machine not in BASELINE:
             raise MpiricError(
@@ -111,40 +115,31 @@ class Driver:
 
     def _ask_target(self, name: str) -> dict[str, object]:
         flags = target_flags(self.identity, name)
-        with tempfile.TemporaryDirectory(prefix="mpiric-") as place:
-            source = Path(place, "probe.c")
-            source.write_text(
-                "double probe(double *a, int n)\n{ double s = 0; while (n--) s += a[n] * a[n]; return s; }\n"
+        with Scratch() as place:
+            source = f"{place}/probe.c"
+            _write(
+                source,
+                "double probe(double *a, int n)\n{ double s = 0; while (n--) s += a[n] * a[n]; return s; }\n",
             )
-            tried = self.toolchain.run(
-                [
-                    *self.command,
-                    *flags,
-                    "-x",
-                    "c",
-                    "-O2",
-                    "-c",
-                    str(source),
-                    "-o",
-                    str(Path(place, "probe.o")),
-                ]
-            )
+            words = ["-x", "c", "-O2", "-c", source, "-o", f"{place}/probe.o"]
+            tried = self.toolchain.run([*self.command, *flags, *words])
             if tried.status != 0 and "cc1" not in tried.words:  # a Fortran-only driver cannot be asked in C
                 reason = (tried.words.strip().splitlines() or ["no reason given"])[0]
                 raise MpiricError(
                     f"{self.identity.label} or its assembler cannot build for {name}: {reason}",
                     hint="leave the target out, or take newer binutils and compiler",
                 )
-            asked = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", str(source)])
+            asked = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", source])
         macros = predefined_macros(asked.stdout.decode(errors="replace"))
         needs = needs_from_macros(self.identity.machine, macros) or tuple(sorted(generic_features(name)))
         return {"flags": list(flags), "needs": list(needs)}
 
     def _remember(self, question: str, ask: Callable[[], Mapping[str, object]]) -> Mapping[str, object]:
         """The answer kept from before, if it was kept for just this compiler."""
-        path = self._cache / f"{question.replace(' ', '-')}.json"
+        path = f"{self._cache}/{question.replace(' ', '-')}.json"
         try:
-            known = json.loads(path.read_text())
+            with open(path) as file:
+                known = json.load(file)
             if known["of"] == self._state:
                 kept: Mapping[str, object] = known["answer"]
                 return kept
@@ -161,30 +156,44 @@ class Driver:
         told: list[object] = [_FORMAT, self.command, [environ.get(name, "") for name in _WRAPPED]]
         underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
         for name in [*self.command, *underlying, "cc", "gcc", "as", "ld"]:
-            found = shutil.which(name, path=environ.get("PATH"))
+            found = which(name, environ.get("PATH"))
             if found:
                 real = os.path.realpath(found)
-                state = os.stat(real)  # noqa: PTH116
+                state = os.stat(real)
                 told.append((real, state.st_mtime_ns, state.st_size))
         return json.dumps(told)
 
     @cached_property
-    def _cache(self) -> Path:
+    def _cache(self) -> str:
         environ = self.toolchain.environ
-        root = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")  # noqa: PTH118, S108
-        return Path(root, "mpiric", "compilers", f"{crc32(self._state.encode()):08x}")
+        root = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")  # noqa: S108
+        return f"{root}/mpiric/compilers/{crc32(self._state.encode()):08x}"
 
 
 def _strings(value: object) -> tuple[str, ...]:
     return tuple(str(item) for item in value) if isinstance(value, (list, tuple)) else ()
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Write so that no reader ever sees half; a cache that cannot be written is only slower."""
+def _head(path: str) -> bytes:
+    """The first bytes of a file, none where it is not there."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as out:
-            out.write(text)
-        os.replace(out.name, path)  # noqa: PTH105
+        with open(path, "rb") as file:
+            return file.read(20)
+    except OSError:
+        return b""
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def _write_whole(path: str, text: str) -> None:
+    """Write so that no reader ever sees half; a cache that cannot be written is only slower."""
+    made = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _write(made, text)
+        os.replace(made, path)
     except OSError:
         return

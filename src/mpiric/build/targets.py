@@ -1,10 +1,8 @@
 """CPU targets: their names and aliases, what each needs of a CPU, and which of two is to be preferred."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from mpiric.build.facts import table
 from mpiric.model.errors import MpiricError
 
 BASELINE = {"x86_64": "x86_64", "aarch64": "aarch64"}
@@ -44,6 +42,8 @@ class Offer(NamedTuple):
 
 def features(machine: str) -> Mapping[str, Feature]:
     """Every feature known of an architecture, by archspec's name."""
+    from mpiric.build.facts import table  # what a compilation rarely asks is not imported for each
+
     facts = table(f"data/cpu/{machine}")
     states: Mapping[str, int] = facts["states"]
     return {
@@ -73,10 +73,12 @@ def canonical(word: str, machine: str) -> str:
         return word
     import archspec.cpu
 
+    from mpiric.build.facts import table
+
     names = {name for name, t in archspec.cpu.TARGETS.items() if str(t.family) == machine}
     if word in names:
         return word
-    plain = re.sub(r"[-.]", "_", re.sub(r"-64$", "", word.strip().lower()))
+    plain = word.strip().lower().removesuffix("-64").replace("-", "_").replace(".", "_")
     plain = "x86_64" if word.strip().lower() == "x86-64" else plain
     by_plain = {name.replace(".", "_").replace("-", "_"): name for name in names}
     found = by_plain.get(plain) or table("data/cpu/aliases")["aliases"].get(plain)
@@ -131,4 +133,4 @@ def substitute(target: str, offered: Mapping[str, Iterable[str]], needs: Iterabl
 
 def symbol_word(target: str) -> str:
     """The target as part of a symbol or section name."""
-    return re.sub(r"\W", "_", target)
+    return "".join(letter if letter.isalnum() else "_" for letter in target)

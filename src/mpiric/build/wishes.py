@@ -5,18 +5,20 @@ included, so it is folded into the set of targets or left out, and a sentence sa
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mpiric.build.targets import BASELINE, canonical
 from mpiric.model.errors import MpiricError
 
 _NATIVE = {"native", "host", "Host", "HOST"}
-_FEATURE = re.compile(
+# Compiled by `re` at the first word that may match: most command lines have none.
+_FEATURE = (
     r"-m(?!no-)(sse|ssse|avx|fma|bmi|f16c|popcnt|lzcnt|abm|aes|pclmul|adx|movbe|rdrnd|rdseed|sha|vaes|vpclmul|gfni"
     r"|xop|tbm|amx|cx16|sahf|xsave|fsgsbase|prfchw|clflushopt|clwb|3dnow)[\w.=-]*$"
 )
-_INSTRUMENTED = re.compile(r"--coverage$|-fprofile-(arcs|generate)|-ftest-coverage|-fprofile-instr-generate")
+_FOR_CPU = r"-x(Host|HOST|host|[A-Z]+[-A-Z0-9.]*\d|AVX|[A-Z]{3,}[-A-Z0-9.]+)$"
+_INSTRUMENTED = ("-fprofile-arcs", "-fprofile-generate", "-ftest-coverage", "-fprofile-instr-generate")
 _OTHER_WIDTH = {"-m32", "-mx32", "-m16"}
 
 
@@ -33,9 +35,11 @@ class Wishes(NamedTuple):
 
 
 class _Reading:
-    """The state of one pass over the words."""
+    """The state of one pass over the words; ``name_of`` gives archspec's name for a target."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: str, name_of: Callable[[str, str], str]) -> None:
+        self.machine = machine
+        self.name_of = name_of
         self.kept: list[str] = []
         self.features: list[str] = []
         self.folded: list[str] = []
@@ -60,22 +64,28 @@ def own_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 def split_targets(text: str) -> list[str]:
     """The words of a list of targets."""
-    return [word for word in re.split(r"[,\s]+", text.strip()) if word]
+    return text.replace(",", " ").split()
 
 
-def read(words: Sequence[str], targets: Sequence[str], machine: str) -> Wishes:
-    """Fold CPU words of any compiler into ``targets``."""
+def read(
+    words: Sequence[str],
+    targets: Sequence[str],
+    machine: str,
+    name_of: Callable[[str, str], str] = canonical,
+) -> Wishes:
+    """Fold CPU words of any compiler into ``targets``; ``name_of`` may remember what `canonical` says."""
     baseline = BASELINE[machine]
-    reading = _Reading()
+    reading = _Reading(machine, name_of)
     skip = False
     for at, word in enumerate(words):
         if skip:
             skip = False
             continue
         following = words[at + 1] if at + 1 < len(words) else ""
-        skip = _read_word(word, following, machine, reading)
-    chosen = [canonical(word, machine) for word in targets]
-    instrumented = next((w for w in reading.kept if _INSTRUMENTED.match(w)), "")
+        skip = _read_word(word, following, reading)
+    chosen = [name_of(word, machine) for word in targets]
+    instruments = (w for w in reading.kept if w == "--coverage" or w.startswith(_INSTRUMENTED))
+    instrumented = next(instruments, "")
     if instrumented:
         reading.sentences.append(f"{instrumented} instruments the program, so only the baseline is built")
     if instrumented or _OTHER_WIDTH.intersection(reading.kept):
@@ -85,20 +95,20 @@ def read(words: Sequence[str], targets: Sequence[str], machine: str) -> Wishes:
     return Wishes(tuple(reading.kept), unique, baseline, tuple(reading.features), sentences=sentences)
 
 
-def _read_word(word: str, following: str, machine: str, reading: _Reading) -> bool:
+def _read_word(word: str, following: str, reading: _Reading) -> bool:
     """Sort one word; True when the next one was its value."""
     if word in ("-tp", "-ta") and following:
         if word == "-tp":
-            _fold(f"{word} {following}", following.split(","), machine, reading)
+            _fold(f"{word} {following}", following.split(","), reading)
         else:
             reading.kept.extend((word, following))
         return True
     for start in ("-march=", "-mcpu=", "-tp=", "-ax"):
         if word.startswith(start):
-            _fold(word, word[len(start) :].split(","), machine, reading)
+            _fold(word, word[len(start) :].split(","), reading)
             return False
-    if re.match(r"-x(Host|HOST|host|[A-Z]+[-A-Z0-9.]*\d|AVX|[A-Z]{3,}[-A-Z0-9.]+)$", word):
-        _fold(word, [word[2:]], machine, reading)
+    if word.startswith("-x") and re.match(_FOR_CPU, word):
+        _fold(word, [word[2:]], reading)
     elif word in ("-mtune=native", "-fast"):
         instead = "; -O3 takes its place" if word == "-fast" else ""
         reading.sentences.append(f"{word} is left out: it means the CPU of this machine{instead}")
@@ -107,7 +117,7 @@ def _read_word(word: str, following: str, machine: str, reading: _Reading) -> bo
         reading.sentences.append(
             f"{word} is left out: on a CPU with vectors of another length answers would be wrong"
         )
-    elif _FEATURE.match(word):
+    elif word.startswith("-m") and re.match(_FEATURE, word):
         reading.features.append(word)
         reading.sentences.append(f"{word} is left out: each variant has the features of its target")
     else:
@@ -115,20 +125,18 @@ def _read_word(word: str, following: str, machine: str, reading: _Reading) -> bo
     return False
 
 
-def _fold(word: str, names: Sequence[str], machine: str, reading: _Reading) -> None:
+def _fold(word: str, names: Sequence[str], reading: _Reading) -> None:
     if any(name in _NATIVE for name in names):
         reading.sentences.append(
             f"{word} is left out: the targets decide which CPUs the program is built for"
         )
         return
-    names = [
-        re.sub(r"\+.*", "", name) for name in names
-    ]  # -march=armv8.2-a+sve: the features go with the target
+    names = [name.partition("+")[0] for name in names]  # -march=armv8.2-a+sve: the features go with it
     try:
-        found = [canonical(name, machine) for name in names]
+        found = [reading.name_of(name, reading.machine) for name in names]
     except MpiricError as error:
         raise MpiricError(f"{word}: {error.message}", hint=error.hint) from None
-    new = [target for target in found if target != BASELINE[machine]]
+    new = [target for target in found if target != BASELINE[reading.machine]]
     reading.folded.extend(new)
     if new:
         reading.sentences.append(f"{word} becomes a target of its own beside the others: {', '.join(new)}")

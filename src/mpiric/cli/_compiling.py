@@ -27,17 +27,8 @@ def console_script(verb: str) -> Callable[[], None]:
     """The entry of ``mpiric-cc`` and its like."""
 
     def main() -> None:
-        from mpiric.model.errors import MpiricError
+        from mpiric.cli.main import compile_with
 
-        try:
-            status = run(verb, tuple(sys.argv[1:]))
-        except MpiricError as error:
-            print(f"mpiric: {error.message}", file=sys.stderr)
-            if error.hint:
-                print(f"hint: {error.hint}", file=sys.stderr)
-            status = int(error.exit_code)
-        except KeyboardInterrupt:
-            status = 130
-        sys.exit(status)
+        compile_with(verb, sys.argv[1:])
 
     return main

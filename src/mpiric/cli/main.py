@@ -1,90 +1,42 @@
-"""The ``mpiric`` command: finds the verbs in this folder and prints every error in one place."""
+"""The ``mpiric`` command: prints every error in one place.
 
-import ast
+Compilers start without click: they are called for every file of a program.
+"""
+
 import os
 import sys
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Callable
 
-import click
-
-from mpiric import __version__
 from mpiric.model.errors import ExitCode, MpiricError
 
-_NOT_VERBS = {"__init__", "main"}
-
-
-class Verbs(click.Group):
-    """Every other file of this folder is a verb and is imported only when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Verbs by the names of their files; a file ``_x.py`` is none, ``word_.py`` is ``word``."""
-        stems = (path.stem for path in Path(__file__).parent.glob("*.py"))
-        return sorted(
-            stem.rstrip("_") for stem in stems if stem not in _NOT_VERBS and not stem.startswith("_")
-        )
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The ``command`` of the verb's file."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module = import_module(f"mpiric.cli.{_file_of(cmd_name).stem}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each verb with the first sentence of its help, read and not imported: that takes seconds."""
-        rows = [(verb, _first_sentence(_file_of(verb))) for verb in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-def _file_of(verb: str) -> Path:
-    path = Path(__file__).parent / f"{verb}_.py"
-    return path if path.exists() else path.with_name(f"{verb}.py")
-
-
-def _first_sentence(path: Path) -> str:
-    """The docstring of a verb's ``command``, the last text it is made with, or what its file says."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    text = (ast.get_docstring(tree) or "").partition(": ")[2]
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "command":
-            text = ast.get_docstring(node) or ""
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "command":
-            words = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
-            text = next((word for word in reversed(words) if isinstance(word, str)), "")
-    text = " ".join(text.split("\n\n")[0].split())
-    return text[:1].upper() + text[1:]
-
-
-@click.group(
-    cls=Verbs,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="\b\nExamples:\n"
-    "  mpiric tune -- mpirun -n 2 lmp -in in.lj    find, prove and save the fastest way to run it\n"
-    "  mpiric run -- mpirun -n 2 lmp -in in.lj     run it with what was found\n"
-    "  mpiric machine                              what this machine is, and its MPI libraries",
-)
-@click.version_option(__version__, prog_name="mpiric")
-def mpiric() -> None:
-    """MPI, empirically: makes an MPI program run at full speed on the machine it lands on, and proves it."""
+COMPILERS = ("cc", "cxx", "fc")
 
 
 def main() -> None:
     """Run a verb; an error becomes one sentence and a hint on stderr, never a traceback."""
+    words = sys.argv[1:]
+    if words[:1] and words[0] in COMPILERS:
+        compile_with(words[0], words[1:])
+    from mpiric.cli._verbs import run
+
+    finish(run)
+
+
+def compile_with(verb: str, words: list[str]) -> None:
+    """What ``mpiric cc`` does with the words after it; ends this process."""
+    from mpiric.cli._compiling import run
+
+    finish(lambda: run(verb, tuple(words)))
+
+
+def finish(work: Callable[[], int]) -> None:
+    """Do it and end this process with its exit status."""
     try:
-        status = mpiric(standalone_mode=False)
+        status = work()
     except MpiricError as error:
         _say(error.message, error.hint)
         status = int(error.exit_code)
-    except click.exceptions.Exit as error:
-        status = error.exit_code
-    except click.UsageError as error:
-        verb = error.ctx.command_path if error.ctx else "mpiric"
-        _say(error.format_message().rstrip("."), f"see '{verb} --help'")
-        status = int(ExitCode.USAGE)
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         _say("interrupted")
         status = int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
@@ -101,7 +53,7 @@ def main() -> None:
             "run again with MPIRIC_TRACEBACK=1 and report what it prints",
         )
         status = int(ExitCode.INTERNAL)
-    sys.exit(status if isinstance(status, int) else 0)
+    sys.exit(status)
 
 
 def _say(message: str, hint: str = "") -> None:

@@ -1,13 +1,18 @@
-"""Running compilers and binary tools: long commands, bytes in and out, several at once."""
+"""Running compilers and binary tools: long commands, bytes in and out, several at once.
+
+A build starts this for every file, so it keeps to modules that are quick to import: `subprocess`, `tempfile`
+and `shutil` together take longer than a compiler takes to start.
+"""
 
 import os
-import subprocess
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from threading import Thread
 from typing import NamedTuple, NoReturn, TypeVar
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+_NOT_FOUND = 127
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Finished(NamedTuple):
@@ -38,19 +43,23 @@ class Toolchain:
         environment: Mapping[str, str] | None = None,
     ) -> Finished:
         """Run a tool to its end with its output captured; ``environment`` is added to ours."""
+        return _Running(argv, {**self.environ, **(environment or {})}, stdin).finish()
+
+    def run_all(self, commands: Iterable[Sequence[str]], *, stdin: bytes | None = None) -> list[Finished]:
+        """Run tools, as many at once as there are CPUs to use, each with the same input; results in order."""
+        running: list[_Running] = []
+        done: list[Finished] = []
         try:
-            done = subprocess.run(
-                list(argv),
-                input=stdin,
-                stdin=subprocess.DEVNULL if stdin is None else None,
-                capture_output=True,
-                env={**self.environ, **(environment or {})},
-                check=False,
-            )
-        except FileNotFoundError:
-            return Finished(127, b"", f"{argv[0]}: not found\n".encode())
-        status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-        return Finished(status, done.stdout, done.stderr)
+            for argv in commands:
+                if len(running) - len(done) == self.parallel:
+                    done.append(running[len(done)].finish())
+                running.append(_Running(argv, self.environ, stdin))
+            done.extend(tool.finish() for tool in running[len(done) :])
+        except BaseException:
+            for tool in running[len(done) :]:
+                tool.end()
+            raise
+        return done
 
     def become(self, argv: Sequence[str]) -> NoReturn:
         """Replace this process by the tool: same standard streams, its own exit status."""
@@ -61,6 +70,8 @@ class Toolchain:
         todo = list(items)
         if len(todo) < 2 or self.parallel < 2:
             return [work(item) for item in todo]
+        from threading import Thread  # a compilation needs none
+
         done: dict[int, _R] = {}
         failed: list[BaseException] = []
         waiting = iter(enumerate(todo))
@@ -80,6 +91,102 @@ class Toolchain:
         if failed:
             raise failed[0]
         return [done[at] for at in range(len(todo))]
+
+
+class _Running:
+    """A tool at work. Its output goes to files without a name, so nothing has to be read while it runs."""
+
+    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], stdin: bytes | None) -> None:
+        self._out, self._err = _nameless_file(), _nameless_file()
+        self._pid = 0
+        program = which(argv[0], environ.get("PATH"))
+        if program is None:
+            os.write(self._err, f"{argv[0]}: not found\n".encode())
+            return
+        source = _nameless_file(stdin) if stdin is not None else os.open(os.devnull, os.O_RDONLY)
+        streams = enumerate((source, self._out, self._err))
+        self._pid = os.posix_spawn(
+            program,
+            list(argv),
+            environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, file, stream) for stream, file in streams],
+            setsigdef=_IGNORED_BY_PYTHON,
+        )
+        os.close(source)
+
+    def finish(self) -> Finished:
+        """Wait for its end."""
+        status = _NOT_FOUND
+        if self._pid:
+            try:
+                code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            except BaseException:
+                self.end()
+                raise
+            status = code if code >= 0 else 128 - code
+        return Finished(status, _contents(self._out), _contents(self._err))
+
+    def end(self) -> None:
+        """Stop it; a compiler then takes its temporary files away."""
+        if self._pid:
+            os.kill(self._pid, signal.SIGTERM)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+
+def _nameless_file(contents: bytes = b"") -> int:
+    """A descriptor of a file that is nowhere, set to its beginning."""
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("mpiric")
+    else:  # a Python built for an old C library
+        import tempfile
+
+        with tempfile.TemporaryFile() as made:
+            file = os.dup(made.fileno())
+    if contents:
+        with open(file, "wb", closefd=False) as out:
+            out.write(contents)
+        os.lseek(file, 0, os.SEEK_SET)
+    while file < 3:  # a standard stream is closed: its number is the child's
+        file = os.dup(file)
+    return file
+
+
+def _contents(file: int) -> bytes:
+    with open(file, "rb") as stream:
+        stream.seek(0)
+        return stream.read()
+
+
+def which(program: str, path: str | None = None) -> str | None:
+    """The executable a shell would start, by ``path`` or this process's PATH; None when there is none."""
+    if "/" in program:
+        return program if _is_executable(program) else None
+    directories = (path if path is not None else os.environ.get("PATH", os.defpath)).split(":")
+    candidates = (os.path.join(directory or ".", program) for directory in directories)
+    return next((name for name in candidates if _is_executable(name)), None)
+
+
+def _is_executable(path: str) -> bool:
+    return os.access(path, os.X_OK) and not os.path.isdir(path)
+
+
+class Scratch:
+    """A directory of one's own, gone with its ``with``."""
+
+    def __init__(self) -> None:
+        parent = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108
+        self.path = f"{parent}/mpiric-{os.getpid()}-{os.urandom(6).hex()}"
+
+    def __enter__(self) -> str:
+        os.mkdir(self.path, 0o700)
+        return self.path
+
+    def __exit__(self, *_error: object) -> None:
+        for directory, _, files in os.walk(self.path, topdown=False):
+            for name in files:
+                os.unlink(f"{directory}/{name}")
+            os.rmdir(directory)
 
 
 def this_toolchain() -> Toolchain:

@@ -1,20 +1,17 @@
 """`mpiric cc`, `cxx`, `fc`: a compiler's command line, with every object and program fat."""
 
-import shlex
-import shutil
+import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from mpiric.build import wishes as reading
-from mpiric.build.command import Command, Mode, expand, is_input_name, understand
+from mpiric.build.command import Command, Mode, expand, is_input_name, split_words, stem, understand
 from mpiric.build.compile import compile_source, object_name
 from mpiric.build.driver import Driver
 from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.build.wishes import Wishes
-from mpiric.host.toolchain import Toolchain
+from mpiric.host.toolchain import Scratch, Toolchain, which
 from mpiric.model.errors import NotFoundError
 
 _COMPILERS = {
@@ -46,7 +43,7 @@ def build(
     targets = reading.split_targets(asked) or DEFAULT_TARGETS[driver.identity.machine]
     if "cluster" in targets:
         targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
-    wishes = reading.read(expanded, targets, driver.identity.machine)
+    wishes = reading.read(expanded, targets, driver.identity.machine, driver.name_of)
     wishes = reading.from_environment(wishes, options, toolchain.environ)
     if any(word.startswith(("-flto", "-ipo")) for word in wishes.words):  # else the families need not be read
         wishes = reading.without_intermediate(wishes, driver.family.words("intermediate"))
@@ -55,11 +52,13 @@ def build(
 
 def _build(driver: Driver, wishes: Wishes) -> Outcome:
     command = understand(wishes.words)
-    with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
-        compiled = _compile_all(driver, wishes, command, Path(name))
-        if compiled.status != 0 or command.mode is Mode.COMPILE:
+    if command.mode is Mode.COMPILE:
+        return _compile_all(driver, wishes, command, "")
+    with Scratch() as place:
+        compiled = _compile_all(driver, wishes, command, place)
+        if compiled.status != 0:
             return compiled
-        command = _with_objects(command, Path(name))
+        command = _with_objects(command, place)
         from mpiric.build.link import link  # most commands only compile
         from mpiric.build.shared import link_shared
 
@@ -67,13 +66,13 @@ def _build(driver: Driver, wishes: Wishes) -> Outcome:
     return Outcome(linked.status, compiled.words + linked.words, (*compiled.sentences, *linked.sentences))
 
 
-def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: Path) -> Outcome:
+def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: str) -> Outcome:
     said, sentences = "", wishes.sentences
     stdin = sys.stdin.buffer.read() if any(s.path == "-" for s in command.sources) else None
     for source in command.sources:
         output = object_name(command, source)
         if command.mode is not Mode.COMPILE:
-            output = str(_temporary(place, source.position, source.path))
+            output = _temporary(place, source.position, source.path)
         done = compile_source(driver, wishes, command, source, output, stdin)
         said += done.words
         sentences += done.sentences
@@ -82,15 +81,15 @@ def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: Path) 
     return Outcome(0, said, sentences)
 
 
-def _temporary(place: Path, position: int, source: str) -> Path:
-    return place / f"{position:04d}-{Path(source).stem}.o"
+def _temporary(place: str, position: int, source: str) -> str:
+    return f"{place}/{position:04d}-{stem(source)}.o"
 
 
-def _with_objects(command: Command, place: Path) -> Command:
+def _with_objects(command: Command, place: str) -> Command:
     """The link command once its sources are compiled; a language given with ``-x`` was for those."""
     words = list(command.words)
     for source in command.sources:
-        words[source.position] = str(_temporary(place, source.position, source.path))
+        words[source.position] = _temporary(place, source.position, source.path)
     drop = {at for at, word in enumerate(words) if word == "-x" and at not in command.values}
     drop |= {at + 1 for at in drop}
     drop |= {
@@ -105,33 +104,30 @@ def _compiler(
     """The real compiler: ``--compiler``, first words that name programs, the environment, or the usual."""
     variable, usual = _COMPILERS[verb]
     if "--compiler" in options:
-        return shlex.split(options["--compiler"]), words
+        return split_words(options["--compiler"]), words
     named: list[str] = []
-    while (
-        words
-        and not words[0].startswith(("-", "@"))
-        and not is_input_name(words[0])
-        and shutil.which(words[0])
-    ):
-        if Path(words[0]).is_file() and "/" not in words[0]:
+    while words and not words[0].startswith(("-", "@")) and not is_input_name(words[0]) and which(words[0]):
+        if os.path.isfile(words[0]) and "/" not in words[0]:
             break  # an input of that name in this directory
         named.append(words[0])
         words = words[1:]
-        if Path(named[-1]).name not in ("ccache", "sccache", "distcc", "icecc"):
+        if os.path.basename(named[-1]) not in ("ccache", "sccache", "distcc", "icecc"):
             break
     if named:
         return named, words
     if environ.get(variable, "").strip():
-        return shlex.split(environ[variable]), words
-    found = next((name for name in usual if shutil.which(name, path=environ.get("PATH"))), None)
+        return split_words(environ[variable]), words
+    found = next((name for name in usual if which(name, environ.get("PATH"))), None)
     if found is None:
         raise NotFoundError(f"no compiler: none of {', '.join(usual)} is on PATH", hint=f"set {variable}")
     return [found], words
 
 
 def _read(path: str) -> str | None:
-    file = Path(path)
-    return file.read_text(errors="surrogateescape") if file.is_file() else None
+    if not os.path.isfile(path):
+        return None
+    with open(path, errors="surrogateescape") as file:
+        return file.read()
 
 
 def once(outcome: Outcome) -> Outcome:

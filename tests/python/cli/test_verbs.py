@@ -1,7 +1,7 @@
 import click
 from click.testing import CliRunner
 
-from mpiric.cli.main import Verbs, mpiric
+from mpiric.cli._verbs import Verbs, mpiric
 
 
 def test_help_explains_every_verb() -> None:

@@ -144,6 +144,17 @@ def test_dependencies_of_a_program_are_written_beside_it(tmp_path: Path, run_mpi
     assert (tmp_path / "deps").read_text() == "this: a.c\n"
 
 
+def test_split_debug_information_is_where_it_is_without_us(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    words = ("-g", "-gsplit-dwarf", "a.c", "-o", "prog")
+    subprocess.run(["gcc", *words], cwd=tmp_path, check=True)
+    written = {path.name for path in tmp_path.glob("*.dwo")}
+    for name in written:
+        (tmp_path / name).unlink()
+    assert run_mpiric("cc", "gcc", *words).returncode == 0
+    assert {path.name for path in tmp_path.glob("*.dwo")} == written
+
+
 def test_features_that_the_code_does_not_use_are_not_asked_of_a_cpu(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text(PROGRAM)
     (tmp_path / "keys.c").write_text(
@@ -227,9 +238,7 @@ def test_verify_prints_a_matrix_of_right_answers(tmp_path: Path, run_mpiric: Run
     )
     assert run_mpiric("cc", "mpicc.mpich", "-O2", "m.c", "-o", "m").returncode == 0
     told = json.loads(
-        run_mpiric(
-            "verify", "--json", "--cpu", "Haswell", "--mpi", "mpich", "--timeout", "60", "m"
-        ).stdout
+        run_mpiric("verify", "--json", "--cpu", "Haswell", "--mpi", "mpich", "--timeout", "60", "m").stdout
     )
     native = [run for run in told["runs"] if run["cpu"] == "this machine"]
     assert {run["network"] for run in native} == {"shared memory", "tcp lo"}

@@ -12,16 +12,9 @@ from mpiric.build.payload import SECTION_PREFIX, Origin, Payload, pack
 from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Finished, Scratch
 
-_DEPENDENCY_FLAGS = (
-    "-MD",
-    "-MMD",
-    "-MP",
-    "-MG",
-    "-gsplit-dwarf",
-    "-save-temps",
-    "-save-temps=obj",
-    "-save-temps=cwd",
-)
+_DEPENDENCY_FLAGS = ("-MD", "-MMD", "-MP", "-MG")
+_SPLIT = "-gsplit-dwarf"
+_FILES_BESIDE = (_SPLIT, "-save-temps", "-save-temps=obj", "-save-temps=cwd")
 _DEPENDENCY_VALUES = ("-MF", "-MT", "-MQ")
 _FORGET = frozenset({"-c", "-pipe"})
 
@@ -80,6 +73,8 @@ def compile_source(
 ) -> Compiled:
     """Compile every variant of one source and join them in ``output``."""
     words = words_for(command, source)
+    if command.mode is not Mode.COMPILE and {*_FILES_BESIDE}.intersection(words):
+        words = _named_beside(words, command, source, driver)
     if not source.dialect or not wishes.targets:
         done = driver.toolchain.run([*driver.command, *words, "-o", output], stdin=stdin)
         return Compiled(done.status, _all_words(done))
@@ -131,7 +126,8 @@ def _line(task: _Task, target: Target, *, is_baseline: bool = False) -> list[str
 
 def _variant_words(task: _Task, target: Target) -> list[str]:
     plain = understand(task.words)
-    words = without(plain, _DEPENDENCY_FLAGS, _DEPENDENCY_VALUES)
+    words = without(plain, (*_DEPENDENCY_FLAGS, *_FILES_BESIDE), _DEPENDENCY_VALUES)
+    words += _debug_words(task.words)
     if task.source.dialect != "fortran":
         return words
     family = task.driver.family
@@ -142,6 +138,25 @@ def _variant_words(task: _Task, target: Target) -> list[str]:
     separate = family.facts.get("module_output_separate")
     words += [family.module_output, modules] if separate else [f"{family.module_output}{modules}"]
     return [*words, f"-I{where}"] if where else words
+
+
+def _debug_words(words: Sequence[str]) -> list[str]:
+    """A variant has its debug information in itself; asking for it apart is asking for it."""
+    is_asked = any(word.startswith("-g") and word != _SPLIT for word in words)
+    return ["-g"] if _SPLIT in words and not is_asked else []
+
+
+def _named_beside(
+    words: tuple[str, ...], command: Command, source: Source, driver: Driver
+) -> tuple[str, ...]:
+    """What is written beside an object that is to be linked at once gets the names that GCC gives then.
+
+    Other compilers cannot be told a name, and would write into a directory that is soon gone.
+    """
+    if driver.identity.family != "gcc":
+        return (*without(understand(words), _FILES_BESIDE, ()), *_debug_words(words))
+    name, ending = os.path.basename(source.path), os.path.splitext(source.path)[1]
+    return (*words, "-dumpdir", f"{command.output or 'a'}-", "-dumpbase", name, "-dumpbase-ext", ending)
 
 
 def _seed(task: _Task) -> list[str]:
@@ -204,7 +219,20 @@ def recorded_flags(words: Sequence[str], target: Target) -> str:
     """Flags worth telling: without files, directories and macros, so that files of a program share them."""
     command = understand(words)
     files = {source.position for source in command.sources}
-    dull = ("-I", "-D", "-U", "-M", "-J", "-W", "-i", "-L", "-B", "-fdebug-prefix-map", "-ffile-prefix-map")
+    dull = (
+        "-dump",
+        "-I",
+        "-D",
+        "-U",
+        "-M",
+        "-J",
+        "-W",
+        "-i",
+        "-L",
+        "-B",
+        "-fdebug-prefix-map",
+        "-ffile-prefix-map",
+    )
     kept = [
         word
         for at, word in enumerate(words)

@@ -51,6 +51,15 @@ def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: R
     assert done.stdout == "sum 65280.0\n" or done.stdout.startswith("sum ")
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith(f"mpiric: {chosen} chosen")
+    others = {"x86_64_v4", "x86_64_v3", "x86_64_v2"} - {chosen}
+    assert not [name for name in others if name in done.stderr]
+
+
+def test_a_variant_is_named_by_its_level_alone(fat: Path) -> None:
+    told = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
+    first, *others = subprocess.run([fat], env=told, capture_output=True, text=True).stderr.splitlines()
+    assert first.startswith("mpiric: x86_64_v2 chosen, as asked")
+    assert [line.split()[1] for line in others] == ["x86_64_v4", "x86_64_v3", "x86_64"]
 
 
 def test_a_plain_program_is_silent_about_us(fat: Path) -> None:

@@ -30,11 +30,20 @@ static int mpiric_same(const char *a, const char *b) {
   }
 }
 
+/* "v3" names x86_64_v3, as long as no other variant ends so. */
 static int mpiric_named(const char *name) {
-  int i;
+  int i, found = -1;
+  mpiric_u64 own, given = mpiric_length(name);
   for (i = 0; i < MPIRIC_VARIANT_COUNT; i++)
     if (mpiric_same(mpiric_variants[i].name, name)) return i;
-  return -1;
+  for (i = 0; i < MPIRIC_VARIANT_COUNT; i++) {
+    own = mpiric_length(mpiric_variants[i].name);
+    if (own <= given || mpiric_variants[i].name[own - given - 1] != '_') continue;
+    if (!mpiric_same(mpiric_variants[i].name + own - given, name)) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
 }
 
 static void mpiric_complain(const char *name, const char *why, const char *what) {
@@ -50,7 +59,7 @@ static void mpiric_complain(const char *name, const char *why, const char *what)
 static int mpiric_by_name(struct mpiric_answers *answers, const char *name) {
   int lacking, index = mpiric_named(name);
   if (index < 0) {
-    mpiric_complain(name, " is not among the variants of this executable; ", "see MPIRIC_EXPLAIN=1");
+    mpiric_complain(name, " is not among the variants of this executable; ", "MPIRIC_EXPLAIN=2 names them");
     return -1;
   }
   lacking = mpiric_lacks(answers, mpiric_features, &mpiric_variants[index]);
@@ -59,21 +68,36 @@ static int mpiric_by_name(struct mpiric_answers *answers, const char *name) {
   return -1;
 }
 
-static void mpiric_explain(struct mpiric_answers *answers) {
+/* One line that names the chosen variant and no other, so that scripts can look for the word in it. */
+static void mpiric_explain(struct mpiric_answers *answers, int is_wanted) {
   struct mpiric_line line = {0, ""};
-  int i, lacking;
+  const char *separator = "; this CPU lacks ";
+  int i, lacking, said = MPIRIC_NO_FEATURE;
   mpiric_add(&line, "mpiric: ");
   mpiric_add(&line, mpiric_variants[mpiric_chosen].name);
-  mpiric_add(&line, " chosen");
+  mpiric_add(&line, is_wanted ? " chosen, as asked" : " chosen");
+  for (i = 0; i < MPIRIC_VARIANT_COUNT; i++) {
+    lacking = mpiric_lacks(answers, mpiric_features, &mpiric_variants[i]);
+    if (lacking == MPIRIC_NO_FEATURE || lacking == said) continue;
+    said = lacking;
+    mpiric_add(&line, separator);
+    mpiric_add(&line, mpiric_features[lacking].name);
+    separator = ", ";
+  }
+  mpiric_print(&line);
+}
+
+/* MPIRIC_EXPLAIN=2: a line for each of the others too. */
+static void mpiric_explain_others(struct mpiric_answers *answers) {
+  int i, lacking;
   for (i = 0; i < MPIRIC_VARIANT_COUNT; i++) {
     if (i == mpiric_chosen) continue;
     lacking = mpiric_lacks(answers, mpiric_features, &mpiric_variants[i]);
-    mpiric_add(&line, "; ");
-    mpiric_add(&line, mpiric_variants[i].name);
-    mpiric_add(&line, lacking == MPIRIC_NO_FEATURE ? " could run too" : " needs ");
-    if (lacking != MPIRIC_NO_FEATURE) mpiric_add(&line, mpiric_features[lacking].name);
+    if (lacking == MPIRIC_NO_FEATURE)
+      mpiric_complain(mpiric_variants[i].name, " could run too", "");
+    else
+      mpiric_complain(mpiric_variants[i].name, " needs ", mpiric_features[lacking].name);
   }
-  mpiric_print(&line);
 }
 
 static void mpiric_install(const struct mpiric_variant *variant) {
@@ -94,6 +118,7 @@ static void mpiric_decide(char **environment, const mpiric_u64 hwcap[2]) {
   struct mpiric_answers answers;
   const char *wanted = mpiric_only.name[0] ? (const char *)mpiric_only.name : 0;
   const char *explain = mpiric_value(environment, "MPIRIC_EXPLAIN");
+  int is_wanted = 0;
   __asm__ volatile("" : : "r"(mpiric_info)); /* keeps it under --gc-sections */
   answers.cpu = &cpu;
   answers.count = 0;
@@ -107,6 +132,7 @@ static void mpiric_decide(char **environment, const mpiric_u64 hwcap[2]) {
   } else {
     wanted = mpiric_value(environment, "MPIRIC_TARGET");
     if (wanted && *wanted) mpiric_chosen = mpiric_by_name(&answers, wanted);
+    is_wanted = mpiric_chosen >= 0;
     if (mpiric_chosen < 0)
       mpiric_chosen = mpiric_choose(&answers, mpiric_features, mpiric_variants, MPIRIC_VARIANT_COUNT);
   }
@@ -117,7 +143,9 @@ static void mpiric_decide(char **environment, const mpiric_u64 hwcap[2]) {
     mpiric_syscall(SYS_EXIT_GROUP, MPIRIC_NOT_RUNNABLE, 0, 0, 0);
   }
   mpiric_install(&mpiric_variants[mpiric_chosen]);
-  if (explain && *explain && *explain != '0') mpiric_explain(&answers);
+  if (!explain || !*explain || *explain == '0') return;
+  mpiric_explain(&answers, is_wanted);
+  if (*explain == '2') mpiric_explain_others(&answers);
 }
 
 /* AT_HWCAP and AT_HWCAP2 stand behind the environment on the initial stack. */

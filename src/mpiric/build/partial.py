@@ -12,6 +12,7 @@ from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import (
     SHF_ALLOC,
     SHF_EXEC,
+    SHF_MERGE,
     SHF_WRITE,
     SHN_ABS,
     SHN_COMMON,
@@ -36,6 +37,10 @@ _CALLS = re.compile(r"\.(preinit_array|init_array|fini_array|ctors|dtors)(?:\.(\
 _C_NAME = re.compile(r"[A-Za-z_]\w*$")
 _BOUND = re.compile(r"__(start|stop)_([A-Za-z_]\w*)$")
 _LAST_PRIORITY = 65535
+# A variant follows others, not a page's beginning. From a cache line's, vectors of 64 bytes cross lines no
+# more than they do in a program of one variant.
+_ALIGNED = frozenset({".text", ".rodata", ".data", ".bss"})
+_CACHE_LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,8 @@ def _move_sections(elf: Elf, editor: ObjectEditor, variant: Variant) -> None:
         calls = _CALLS.match(section.name)
         if not section.flags & SHF_ALLOC or not section.size_bytes:
             continue
+        if section.name in _ALIGNED and not section.flags & SHF_MERGE:
+            editor.align_section(section.number, _CACHE_LINE_BYTES)
         if section.name in (".init", ".fini"):
             raise MpiricError(
                 f"an object adds code to the section {section.name}, which runs before a variant is chosen",

@@ -256,3 +256,17 @@ def test_large_static_arrays_are_there_once_for_all_variants(shop: Workshop) -> 
     shop.same_everywhere("fat", "  90000000    42.0     1.0\n")
     sizes = shop.plain("size", "fat").splitlines()[1].split()
     assert int(sizes[2]) < 1.1 * (90000000 * 8 + 2 * 4 * (16 << 20))
+
+
+def test_a_large_table_is_there_once_for_all_variants(shop: Workshop) -> None:
+    numbers = [7 * n % 1009 for n in range(40000)]
+    rows, back = ",".join(map(str, numbers)), ",".join(map(str, reversed(numbers)))
+    shop.write(
+        table_c=f"const int shown[40000] = {{{rows}}};\nstatic const int own[40000] = {{{back}}};\n"
+        "const int *inner(void) { return own + 5; }\nint at(int n) { return own[n] + shown[n]; }\n",
+        main_c="#include <stdio.h>\nextern const int shown[];\nconst int *inner(void);\nint at(int);\n"
+        'int main(int n, char **v) { printf("%d %d %d\\n", shown[3 * n], *inner(), at(n)); return 0; }\n',
+    )
+    shop.fat("cc", "-O2", "main.c", "table.c", "-o", "fat")
+    shop.same_everywhere("fat", f"21 {numbers[-6]} {7 + numbers[-2]}\n")
+    assert (shop.place / "fat").stat().st_size < 1.5 * 2 * 40000 * 4

@@ -19,6 +19,7 @@ from mpiric.build.elf import STB_WEAK, Elf
 from mpiric.build.information import describe
 from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
 from mpiric.build.needs import really_needed
+from mpiric.build.overlay import set_tables_apart
 from mpiric.build.partial import Exports, Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
 from mpiric.build.tables import Plan
@@ -171,7 +172,7 @@ def _partial(job: Job, target: str, base: Elf | None) -> Elf:
 def _relocatable(job: Job, target: str, items: Sequence[Loaded]) -> Elf:
     place = job.place / f"objects-{target}"
     shutil.rmtree(place, ignore_errors=True)
-    files = write_objects(items, target, job.needs[target], place)
+    files = write_objects(items, target, job.needs[target], place, set_tables_apart)
     made = _partial_file(job, target)
     wraps = [f"--wrap={name}" for name in wrapped_symbols(job.command.words)]
     listing = write_list(files, job.place / f"objects-{target}.list")

@@ -1,9 +1,9 @@
-"""Zero-initialised data of all variants in one place, for only one variant ever runs.
+"""Data of all variants in one place, for only one variant ever runs: large zeroed arrays, equal tables.
 
 A program with large static arrays has little else, and code reaches two gigabytes far: four copies of a
 gigabyte do not link. So every large ``.bss`` of a variant is laid over the baseline's: uses of it become uses
-of the baseline's section at the same offset. Costs a pass over all relocations, so it is done for large
-programs only.
+of the baseline's section at the same offset. So are large read-only data that are the same in the baseline.
+Costs a pass over all relocations, so it is done where it gains much only.
 """
 
 import struct
@@ -17,6 +17,7 @@ from mpiric.build.elf import (
     SHF_TLS,
     SHF_WRITE,
     SHT_NOBITS,
+    SHT_PROGBITS,
     SHT_RELA,
     Elf,
     Section,
@@ -25,6 +26,8 @@ from mpiric.build.elf import (
 
 WORTH_IT_BYTES = 64 << 20  # of zero-initialised data in one variant
 _LARGE_BYTES = 64 << 10  # sections below stay where they are
+_LARGE_TABLE_BYTES = 4 << 10  # of read-only data in one object
+_APART = ".rodata.mpiric."
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Pair:
 
     def name_at(self, offset: int) -> str:
         """The symbol for an offset in the baseline's section."""
-        return f"__mpiric.bss.{self.base.number}.{offset:x}"
+        return f"__mpiric.over.{self.base.number}.{offset:x}"
 
 
 def zero_bytes(elf: Elf) -> int:
@@ -59,6 +62,38 @@ def pairs(elf: Elf, base: Elf, shared: Mapping[str, Symbol]) -> list[Pair]:
         left.remove(peer)
         if own.size_bytes >= _LARGE_BYTES and _same_places(elf, Pair(own, peer), shared):
             found.append(Pair(own, peer))
+    return found
+
+
+def set_tables_apart(data: bytes, number: int) -> bytes:
+    """An object whose large tables keep a section of their own in a partial link, to be compared there."""
+    elf = Elf(data)
+    relocated = {section.info for section in elf.sections if section.kind == SHT_RELA}
+    large = [
+        section
+        for section in elf.sections
+        if section.kind == SHT_PROGBITS
+        and section.flags == SHF_ALLOC
+        and section.size_bytes >= _LARGE_TABLE_BYTES
+        and section.name.startswith(".rodata")
+        and section.number not in relocated
+    ]
+    if not large:
+        return data
+    editor = ObjectEditor(elf)
+    for section in large:
+        editor.rename_section(section.number, f"{_APART}{number}{section.name}")
+    return editor.finish()
+
+
+def equal_tables(elf: Elf, base: Elf) -> list[Pair]:
+    """Sections set apart by `set_tables_apart` that are the same in the baseline, byte for byte."""
+    there = {section.name: section for section in base.sections if section.name.startswith(_APART)}
+    found: list[Pair] = []
+    for own in elf.sections:
+        peer = there.get(own.name)
+        if peer and own.alignment <= peer.alignment and elf.contents(own) == base.contents(peer):
+            found.append(Pair(own, there.pop(own.name)))
     return found
 
 
@@ -118,7 +153,7 @@ def make_room(editor: ObjectEditor, used: set[tuple[int, int]], chosen: Sequence
         editor.resize_section(pair.base.number, max(pair.own.size_bytes, pair.base.size_bytes))
         editor.align_section(pair.base.number, pair.own.alignment)
     for section, offset in sorted(used):
-        name = f"__mpiric.bss.{section}.{offset:x}"
+        name = f"__mpiric.over.{section}.{offset:x}"
         editor.add_symbol(name, 1, section, offset, 0)
         names.append(name)
     return names

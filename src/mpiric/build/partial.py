@@ -29,7 +29,15 @@ from mpiric.build.elf import (
     Section,
     Symbol,
 )
-from mpiric.build.overlay import WORTH_IT_BYTES, Pair, lay_over, make_room, pairs, zero_bytes
+from mpiric.build.overlay import (
+    WORTH_IT_BYTES,
+    Pair,
+    equal_tables,
+    lay_over,
+    make_room,
+    pairs,
+    zero_bytes,
+)
 from mpiric.build.targets import symbol_word
 from mpiric.model.errors import MpiricError
 
@@ -131,8 +139,10 @@ def make_variants(parts: Mapping[str, Elf], baseline: str, exports: Exports) -> 
         if target == baseline:
             continue
         editor = ObjectEditor(elf)
+        chosen = equal_tables(elf, base)
         if zero_bytes(elf) >= WORTH_IT_BYTES:
-            chosen = pairs(elf, base, exports.data)
+            chosen += pairs(elf, base, exports.data)
+        if chosen:
             used |= lay_over(elf, editor, chosen, exports.data)
             over.extend(chosen)
         variants.append(make_variant(target, elf, exports, base, editor))

@@ -1,7 +1,7 @@
 """The objects of one variant, taken out of fat objects and archives into files a linker can read."""
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,14 +55,20 @@ def plain(data: bytes) -> bytes:
     return bytes(out)
 
 
-def write_objects(items: Sequence[Loaded], target: str, needs: Sequence[str], place: Path) -> list[Path]:
-    """Write the objects of a variant, in the order of the link."""
+def write_objects(
+    items: Sequence[Loaded],
+    target: str,
+    needs: Sequence[str],
+    place: Path,
+    change: Callable[[bytes, int], bytes] = lambda data, _: data,
+) -> list[Path]:
+    """Write the objects of a variant in the order of the link; ``change`` gets each and its number."""
     place.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for number, item in enumerate(items):
         for part, data in enumerate(objects_for(item.data, target, needs)):
             path = place / f"{number:05d}-{part}-{Path(item.member or item.path.name).name}"
-            path.write_bytes(data)
+            path.write_bytes(change(data, number))
             written.append(path)
     return written
 

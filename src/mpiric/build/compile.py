@@ -165,7 +165,7 @@ def _seed(task: _Task) -> list[str]:
     seeded = any(word.startswith("-frandom-seed") for word in task.words)
     if task.driver.identity.family != "gcc" or seeded or not lto:
         return []
-    return [f"-frandom-seed={task.output}"]
+    return [f"-frandom-seed={task.source.path}:{os.path.basename(task.output)}"]
 
 
 def _made(task: _Task, target: Target) -> str:

@@ -5,7 +5,6 @@ Finding an instruction does not mean that it runs: a library that chooses by its
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 
 _FMA = re.compile(r"vfn?m(add|sub)|vfmaddsub|vfmsubadd")
 _GROUPS = (
@@ -32,33 +31,30 @@ _ARM = (
     ("atomics", re.compile(r"^(cas|swp|ld(add|clr|eor|set|s?max|s?min))(a|l|al)?[bh]?$")),
     ("dotprod", re.compile(r"^[us]dot$")),
 )
-_LINE = re.compile(r"^\s*[0-9a-f]+:\t(?:(?:data16|lock|notrack|bnd|cs|ds|rex\S*) )*(\S+)\s*([^#<]*)")
+_LINE = re.compile(
+    r"^ *[0-9a-f]+:\t(?:(?:data16|lock|notrack|bnd|cs|ds|rex\S*) )*(\S+) *([^#<\n]*)", re.MULTILINE
+)
+_MASKED = re.compile(r"%k[0-7]|[xyz]mm(1[6-9]|2\d|3[01])\b")
 
 
-def sets_in(lines: Iterable[str], machine: str) -> dict[str, int]:
+def sets_in(text: str, machine: str) -> dict[str, int]:
     """Instruction sets and how often each is used, from what ``objdump -d --no-show-raw-insn`` prints."""
     seen: Counter[tuple[str, str]] = Counter()
-    for line in lines:
-        found = _LINE.match(line)
-        if found:
-            operands = found[2]
-            width = (
-                "zmm"
-                if "zmm" in operands
-                else "ymm"
-                if "ymm" in operands
-                else "xmm"
-                if "xmm" in operands
-                else ""
-            )
-            masked = "k" if re.search(r"%k[0-7]|[xyz]mm(1[6-9]|2\d|3[01])\b", operands) else ""
-            arm = operands if machine == "aarch64" else width + masked
-            seen[(found[1], arm)] += 1
+    for (mnemonic, operands), times in Counter(_LINE.findall(text)).items():  # few differ
+        seen[mnemonic, operands if machine == "aarch64" else _x86_kind(operands)] += times
     counts: Counter[str] = Counter()
     for (mnemonic, operands), times in seen.items():
         for name in _arm_sets(mnemonic, operands) if machine == "aarch64" else _x86_sets(mnemonic, operands):
             counts[name] += times
     return dict(sorted(counts.items()))
+
+
+def _x86_kind(operands: str) -> str:
+    """What of the operands tells an instruction set: the widest register, "k" for AVX-512's own registers."""
+    if "mm" not in operands and "%k" not in operands:
+        return ""
+    width = next((name for name in ("zmm", "ymm", "xmm") if name in operands), "")
+    return width + ("k" if _MASKED.search(operands) else "")
 
 
 def _x86_sets(mnemonic: str, operands: str) -> set[str]:

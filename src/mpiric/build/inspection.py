@@ -150,7 +150,7 @@ def _sections(path: Path, elf: Elf, machine: str, toolchain: Toolchain) -> dict[
         done = toolchain.run([tool, "-d", "--no-show-raw-insn", "-j", name, str(path)])
         if done.status == 127:
             raise NotFoundError("objdump is not there", hint="apt-get install binutils")
-        return sets_in(done.stdout.decode(errors="replace").splitlines(), machine)
+        return sets_in(done.stdout.decode(errors="replace"), machine)
 
     return dict(zip(names, toolchain.each(read_section, names), strict=True))
 

@@ -90,6 +90,14 @@ def test_a_program_of_others_is_looked_into_too(run_mpiric: Run) -> None:
     assert "sse2" in told["instruction_sets"]
 
 
+def test_an_object_tells_which_variants_it_carries(fat: Path, run_mpiric: Run) -> None:
+    assert (
+        run_mpiric("cc", "-O3", "--targets", "haswell", "-c", fat.parent / "a.c", "-o", "a.o").returncode == 0
+    )
+    told = json.loads(run_mpiric("inspect", "--json", "a.o").stdout)
+    assert [(v["target"], v["bytes"] > 0) for v in told["variants"]] == [("haswell", True), ("x86_64", True)]
+
+
 def test_a_gap_between_targets_is_said(fat: Path, run_mpiric: Run) -> None:
     assert run_mpiric("cc", "--targets=haswell", "-O3", "a.c", "-o", "gap").returncode == 0
     assert "falls to x86_64" in run_mpiric("inspect", "gap").stderr

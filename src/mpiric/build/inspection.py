@@ -6,9 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.build.disassembly import sets_in
-from mpiric.build.elf import MACHINES, SHF_EXEC, Elf, is_elf
+from mpiric.build.elf import MACHINES, RELOCATABLE, SHF_EXEC, Elf, is_elf
 from mpiric.build.information import read
-from mpiric.build.targets import BASELINE, Offer, best_for, canonical, generic_features, symbol_word
+from mpiric.build.payload import payloads
+from mpiric.build.targets import (
+    BASELINE,
+    Offer,
+    best_for,
+    canonical,
+    generic_features,
+    in_order,
+    symbol_word,
+)
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 
@@ -50,6 +59,7 @@ class Inspection:
     only: str  # the one target an extracted executable holds
     instruction_sets: Mapping[str, int]  # of the whole file
     warnings: tuple[str, ...] = ()
+    is_object: bool = False  # still to be linked: what its code needs of a CPU is known after that
 
     def chosen_by(self, features: frozenset[str]) -> str:
         """The variant that a CPU with these features takes, "" when none can run."""
@@ -82,7 +92,7 @@ def inspect_file(path: Path, toolchain: Toolchain) -> Inspection:
         raise MismatchError(f"{path} is for an architecture that is not known here")
     info = read(data)
     sets = _sections(path, elf, machine, toolchain)
-    variants = tuple(_variant(row, sets) for row in info["variants"]) if info else ()
+    variants = tuple(_variant(row, sets) for row in info["variants"]) if info else carried(data)
     total: dict[str, int] = {}
     for counts in sets.values():
         for name, count in counts.items():
@@ -92,7 +102,20 @@ def inspect_file(path: Path, toolchain: Toolchain) -> Inspection:
         str(path), machine, variants, baseline, str(info["only"]) if info else "",
         dict(sorted(total.items())),
         gaps(variants, machine) if info else (),
+        elf.kind == RELOCATABLE,
     )  # fmt: skip
+
+
+def carried(data: bytes) -> tuple[VariantInfo, ...]:
+    """The variants of an object that is still to be linked."""
+    found: dict[str, VariantInfo] = {}
+    for origin, inner in payloads(data):
+        code = sum(s.size_bytes for s in Elf(inner or data).sections if s.flags & SHF_EXEC)
+        before = found[origin.target].bytes if origin.target in found else 0
+        found[origin.target] = VariantInfo(
+            origin.target, before + code, origin.compiler, origin.flags, made_for=origin.needs
+        )
+    return tuple(found[name] for name in in_order({name: v.made_for for name, v in found.items()}))
 
 
 def gaps(variants: Sequence[VariantInfo], machine: str) -> tuple[str, ...]:

@@ -71,7 +71,8 @@ def _as_json(report: Report) -> dict[str, Any]:
 
 def _print(report: Report) -> None:
     seen = report.inspection
-    print(f"{seen.path}: {seen.machine}, {'fat' if seen.variants else 'one variant'}")
+    what = " object" if seen.is_object else ""
+    print(f"{seen.path}: {seen.machine}{what}, {'fat' if seen.variants else 'one variant'}")
     for variant in seen.variants:
         mark = "*" if variant.target == report.chosen_here else " "
         sets = ", ".join(sorted(variant.instruction_sets)) or "-"
@@ -79,7 +80,8 @@ def _print(report: Report) -> None:
             f" {mark} {variant.target:16} {variant.bytes / 1024:9.1f} KiB  "
             f"{variant.compiler}  {variant.flags}"
         )
-        print(f"   {'':16} uses {sets}")
+        if not seen.is_object:
+            print(f"   {'':16} uses {sets}")
     if not seen.variants:
         print("   instruction sets: " + (", ".join(sorted(seen.instruction_sets)) or "-"))
     if report.by_generation:

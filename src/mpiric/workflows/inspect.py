@@ -42,7 +42,7 @@ def inspect(path: Path, host: Host, toolchain: Toolchain) -> Report:
     return Report(
         inspection=seen,
         chosen_here=_chosen_here(seen),
-        by_generation=seen.by_generation() if seen.variants else {},
+        by_generation=seen.by_generation() if seen.variants and not seen.is_object else {},
         may_round_differently=rounding_differs(seen.variants, rounding),
         abi=family.value if family else "",
         soname=soname,
@@ -79,8 +79,8 @@ def extract_to(path: Path, target: str, output: Path) -> None:
 
 
 def _chosen_here(seen: Inspection) -> str:
-    """The variant this machine takes; nothing for an executable of another architecture."""
+    """The variant this machine takes; nothing for an object, or for another architecture."""
     features = features_here(seen.machine)
-    if not features:
+    if not features or seen.is_object:
         return ""
     return seen.chosen_by(features) if seen.variants else seen.baseline

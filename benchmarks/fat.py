@@ -29,6 +29,7 @@ from mpiric.tuning.betting import centre
 BASELINE = "x86_64"
 TARGETS = ("x86_64_v2", "x86_64_v3", "x86_64_v4", "haswell", "skylake_avx512", "sapphirerapids")
 COSTS = "costs"  # start-up and compile time
+RUN_S = 0.03
 GOAL = 0.98  # of the native build's speed
 ALLOWED_START_MS = 0.2
 ALLOWED_COMPILE = 0.3  # of a plain compilation, on top of one for each variant
@@ -47,7 +48,7 @@ class Build:
 def main() -> int:
     """Build, run in turns, print and write."""
     parser = options("fat", __doc__ or "")
-    parser.add_argument("--rounds", type=int, default=41, help="of each kernel")
+    parser.add_argument("--rounds", type=int, default=121, help="of each kernel")
     parser.add_argument("--only", choices=[*KERNELS, COSTS], action="append", help="default all")
     return run("fat", parser.parse_args(), measure)
 
@@ -179,11 +180,14 @@ def runs_here(program: Path, allowed: Sequence[str], toolchain: Toolchain) -> bo
 
 
 def calibrated(build: Build) -> int:
-    """Steps inside the program after which the slowest build takes about a tenth of a second."""
+    """Steps inside the program after which the slowest build takes `RUN_S`.
+
+    Short runs in many rounds: what others do to the machine lasts longer and falls on all builds.
+    """
     steps = 1
-    while (seconds := cpu_seconds([*build.argv, str(steps)], os.environ)) < 0.05:
+    while (seconds := cpu_seconds([*build.argv, str(steps)], os.environ)) < RUN_S:
         steps *= 2
-    return max(1, round(steps * 0.1 / seconds))
+    return max(1, round(steps * RUN_S / seconds))
 
 
 def rows_of(

@@ -46,6 +46,13 @@ class Cell:
         """Whether it ran to its end with the right answer."""
         return self.status == 0 and self.agrees
 
+    @property
+    def verdict(self) -> str:
+        """In words, for who watches."""
+        if self.is_green:
+            return "right"
+        return self.sentence if self.library_unfit else f"WRONG, {self.sentence}"
+
 
 @dataclass(frozen=True)
 class Request:
@@ -107,8 +114,7 @@ def verify(
                 cell = _cell(run, expected)
                 if cell is not None:
                     cells.append(cell)
-                    result = "right" if cell.is_green else f"WRONG, {cell.sentence}"
-                    watch(f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}: {result}")
+                    watch(f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}: {cell.verdict}")
     return tuple(cells)
 
 

@@ -53,6 +53,23 @@ def test_plug_ins_meet_the_functions_and_data_of_the_chosen_variant(shop: Worksh
     shop.same_everywhere("fat", shop.run("plain"))
 
 
+def test_a_function_has_one_address_for_program_and_plug_in(shop: Workshop) -> None:
+    shop.write(
+        main_c="#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\ntypedef int (*F)(int);\n"
+        "int up(int x) { return x + 1; }\nint twice(int x) { return 2 * x; }\n"
+        "static F const table[] = {up, twice};\nF known = twice;\n"
+        'int main(void) {\n  void *plug = dlopen("./plug.so", RTLD_NOW);\n  F (*give)(int) = dlsym(plug, "give");\n'
+        "  F volatile own = up;\n"
+        '  printf("%d %d %d %d\\n", own == give(0), table[1] == give(1), known == give(1), own(1) + give(1)(5));\n'
+        "  return 0;\n}\n",
+        plug_c="typedef int (*F)(int);\nint up(int), twice(int);\nF give(int n) { return n ? twice : up; }\n",
+    )
+    shop.plain("gcc", "-shared", "-fPIC", "plug.c", "-o", "plug.so")
+    for words in (("-O2",), ("-O0", "-no-pie", "-fno-pie"), ("-O2", "-fPIC", "-fno-plt")):
+        shop.fat("cc", *words, "-rdynamic", "main.c", "-ldl", "-o", "fat")
+        shop.same_everywhere("fat", "1 1 1 12\n")
+
+
 @pytest.mark.requires("g++")
 def test_cxx_plug_ins_share_types_exceptions_and_statics_with_the_program(shop: Workshop) -> None:
     shop.write(

@@ -62,6 +62,19 @@ def test_objects_archives_and_thin_archives_carry_their_variants(shop: Workshop)
         assert shop.run("prog", cpu="core2duo") == "base\n"
 
 
+def test_a_thin_archive_taken_whole_is_in_each_variant_and_nowhere_else(shop: Workshop) -> None:
+    shop.write(
+        which_c=WHICH_C, main_c=MAIN_C,
+        once_c='#include <stdio.h>\n__attribute__((constructor)) static void once(void) { puts("once"); }\n',
+    )  # fmt: skip
+    shop.fat("cc", "-O2", "-c", "main.c", "which.c", "once.c")
+    shop.plain("ar", "rcT", "all.a", "which.o", "once.o")
+    whole = ("-Wl,--whole-archive", "all.a", "-Wl,--no-whole-archive")
+    shop.fat("cc", "-rdynamic", "main.o", *whole, "-o", "fat")
+    for target, word in (("x86_64", "base"), ("x86_64_v2", "v2"), ("x86_64_v3", "v3")):
+        assert shop.run("fat", target=target) == f"once\n{word}\n"
+
+
 def test_a_plain_linker_takes_the_baseline_of_a_fat_object(shop: Workshop) -> None:
     shop.write(which_c=WHICH_C, main_c=MAIN_C)
     shop.fat("cc", "-c", "-O2", "main.c", "which.c")

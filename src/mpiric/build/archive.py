@@ -49,6 +49,14 @@ def members(path: Path) -> Iterator[Member]:
         position += 1
 
 
+def files_of_thin(path: Path) -> dict[Path, str]:
+    """The files that a thin archive refers to, resolved, and the names of their members; none for others."""
+    with path.open("rb") as file:
+        if file.read(8) != _THIN:
+            return {}
+    return {_beside(path, member.name).resolve(): member.name for member in members(path)}
+
+
 def _beside(archive: Path, name: str) -> Path:
     """Where the file of a thin archive's member is: relative to the archive."""
     return Path(name) if name.startswith("/") else archive.parent / name

@@ -32,7 +32,7 @@ class ObjectEditor:
             for i in range(len(elf.sections))
         ]
         self._appended: list[tuple[int, bytes]] = []
-        self._replaced: list[tuple[int, bytes]] = []
+        self._replaced: dict[int, bytes] = {}
         self._sizes: dict[int, int] = {}
         names_at = struct.unpack_from("<H", elf.data, 62)[0]
         self._names_at = elf.sections[0].link if names_at == SHN_XINDEX else names_at
@@ -68,7 +68,11 @@ class ObjectEditor:
 
     def replace_contents(self, index: int, contents: bytes) -> None:
         """Put other bytes of the same length in a section's place."""
-        self._replaced.append((self.elf.sections[index].offset, contents))
+        self._replaced[index] = contents
+
+    def contents(self, index: int) -> bytes:
+        """The bytes of a section as they are now."""
+        return self._replaced.get(index) or self.elf.contents(self.elf.sections[index])
 
     def add_undefined(self, name: str) -> int:
         """Append a global symbol that another file defines; its index."""
@@ -106,7 +110,8 @@ class ObjectEditor:
     def finish(self) -> bytes:
         """The changed file."""
         out = bytearray(self.elf.data)
-        for offset, contents in self._replaced:
+        for index, contents in self._replaced.items():
+            offset = self.elf.sections[index].offset
             out[offset : offset + len(contents)] = contents
         grown = [(self._names_at, bytes(self._names)), *self._appended]
         if self._symbols_at:

@@ -82,7 +82,9 @@ def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int
     done = driver.toolchain.run([*driver.command, *words, *TRACE_WORDS, *keep])
     if done.status != 0:
         return done.status, done.words, Trace((), ())
-    return 0, done.words, read_trace(done.stdout.decode(errors="surrogateescape"), root)
+    named = [*(command.words[at] for at in command.inputs), *linker_words(command.words)]
+    given = {(root / word).resolve() for word in named if not word.startswith("-")}
+    return 0, done.words, read_trace(done.stdout.decode(errors="surrogateescape"), root, given)
 
 
 def link(driver: Driver, command: Command) -> Linked:

@@ -131,7 +131,7 @@ def lay_over(
         moved[symbol.number] = fresh[name]
     for section in elf.sections:
         if section.kind == SHT_RELA:
-            editor.replace_contents(section.number, _renumbered(elf.contents(section), moved))
+            editor.replace_contents(section.number, _renumbered(editor.contents(section.number), moved))
     for pair in chosen:
         editor.resize_section(pair.own.number, 0)
     return used

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mpiric.build.addresses import take_entries
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import (
     SHF_ALLOC,
@@ -157,6 +158,7 @@ def make_variant(target: str, elf: Elf, exports: Exports, base: Elf | None, edit
     variant = Variant(target, b"")
     _move_sections(elf, editor, variant)
     functions = set(exports.functions)
+    take_entries(elf, editor, functions)
     relocated = _relocated(elf, {s.section for s in elf.symbols if s.name in exports.data and s.is_defined})
     for symbol in elf.symbols:
         if not symbol.is_global:

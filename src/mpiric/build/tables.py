@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from mpiric.build.addresses import entry_symbol, has_one_address
 from mpiric.build.partial import Exports, Variant
 from mpiric.build.targets import Feature
 
@@ -159,11 +160,18 @@ def _trampolines(plan: Plan) -> str:
     one = _trampoline_x86_64 if plan.machine == "x86_64" else _trampoline_aarch64
     lines: list[str] = []
     for at, name in enumerate(plan.exports.functions):
+        if has_one_address(name):
+            lines.extend(_entry(entry_symbol(name)))
         lines.extend(one(name.replace('"', '\\"'), at, name in plan.weak))
     if not lines:
         return ""
     text = "\n".join(f'  "{line}\\n"' for line in lines)
     return f'__asm__(".text\\n"\n{text});'
+
+
+def _entry(symbol: str) -> list[str]:
+    """A second name of the trampoline that follows, for the variants."""
+    return [".p2align 4", f".globl {symbol}", f".hidden {symbol}", f"{symbol}:"]
 
 
 def _trampoline_x86_64(name: str, at: int, is_weak: bool) -> list[str]:  # noqa: FBT001

@@ -6,12 +6,12 @@ script named. The linker says all of it with ``-t``.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from mpiric.build.archive import Member, is_archive, members
+from mpiric.build.archive import Member, files_of_thin, is_archive, members
 from mpiric.build.elf import RELOCATABLE, Elf, is_elf
 from mpiric.build.payload import SECTION_PREFIX
 
@@ -79,9 +79,14 @@ def elf_of(data: bytes) -> Elf:
     return Elf(data)
 
 
-def read_trace(output: str, root: Path) -> Trace:
-    """The linker's output → what it took; relative names are relative to ``root``."""
+def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
+    """The linker's output → what it took; relative names are relative to ``root``.
+
+    Of a member of a thin archive the linker names the file. One that is among the ``given``, the files on the
+    command line, was taken for itself.
+    """
     loaded: list[Loaded] = []
+    thin: dict[Path, tuple[Path, str]] = {}
     archives: list[Path] = []
     times: Counter[tuple[Path, str]] = Counter()
     seen: set[Path] = set()
@@ -98,7 +103,13 @@ def read_trace(output: str, root: Path) -> Trace:
         if path in seen or not line or not path.is_file():
             continue
         seen.add(path)
+        known = len(archives)
         _add_file(path, loaded, archives)
+        for archive in archives[known:]:
+            thin.update((file, (archive, name)) for file, name in files_of_thin(archive).items())
+        whose = thin.get(path.resolve()) if thin else None
+        if whose and path.resolve() not in given:
+            loaded[-1] = Loaded(whose[0], Path(whose[1]).name, loaded[-1].data)
     return Trace(tuple(loaded), tuple(archives))
 
 

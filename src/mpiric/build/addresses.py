@@ -1,0 +1,64 @@
+"""One address for each function of the program that libraries and plug-ins can see, whoever takes it.
+
+They see the trampoline. So a variant that takes the address of such a function gets the trampoline's too: a
+callback that a plug-in registers can be found again by the program. Calls stay direct. C++ functions are left
+out: their addresses stand in vtables, where nobody compares them and a detour would cost every virtual call.
+"""
+
+import re
+import struct
+from collections.abc import Set
+
+from mpiric.build.edit import ObjectEditor
+from mpiric.build.elf import RELA, SHF_ALLOC, SHT_RELA, Elf, Section
+
+_NOT_ADDRESSES = re.compile(r"\.(eh_frame|preinit_array|init_array|fini_array|ctors|dtors)")
+_CALLS = {
+    62: frozenset({4, 31}),
+    183: frozenset({282, 283, 314}),
+}  # by relocation: PLT32, PLTOFF64; CALL26, …
+_X86_64, _PC32 = 62, 2
+_X86_64_BY_GOT = frozenset({9, 41, 42})
+
+
+def entry_symbol(function: str) -> str:
+    """The trampoline's own name: in a variant the function's is taken."""
+    return f"__mpiric.entry.{function}"
+
+
+def has_one_address(function: str) -> bool:
+    """Whether a function's address is the trampoline's everywhere."""
+    return not function.startswith("_Z") and function != "main"
+
+
+def take_entries(elf: Elf, editor: ObjectEditor, functions: Set[str]) -> None:
+    """Turn every use of these functions that is not a call into a use of their trampolines."""
+    names = {s.number: s.name for s in elf.symbols if s.is_global and s.is_defined and s.name in functions}
+    names = {number: name for number, name in names.items() if has_one_address(name)}
+    fresh: dict[str, int] = {}
+    for section in elf.sections if names else ():
+        place = elf.sections[section.info] if section.kind == SHT_RELA else section
+        if section is place or not place.flags & SHF_ALLOC or _NOT_ADDRESSES.match(place.name):
+            continue
+        relocations = bytearray(editor.contents(section.number))
+        for at, (offset, information, _) in enumerate(RELA.iter_unpack(bytes(relocations))):
+            name = names.get(information >> 32)
+            if name is None or _is_call(elf, place, offset, information & 0xFFFFFFFF):
+                continue
+            if name not in fresh:
+                fresh[name] = editor.add_undefined(entry_symbol(name))
+            new = fresh[name] << 32 | information & 0xFFFFFFFF
+            struct.pack_into("<Q", relocations, at * RELA.size + 8, new)
+        editor.replace_contents(section.number, bytes(relocations))
+
+
+def _is_call(elf: Elf, place: Section, offset: int, kind: int) -> bool:
+    """Whether a relocation belongs to a call or jump; on x86-64 the opcode before it tells."""
+    if kind in _CALLS[elf.machine]:
+        return True
+    if elf.machine != _X86_64 or kind not in {_PC32, *_X86_64_BY_GOT}:
+        return False
+    first, second = elf.data[place.offset + offset - 2 : place.offset + offset]
+    if kind == _PC32:
+        return second in (0xE8, 0xE9) or (first == 0x0F and second & 0xF0 == 0x80)
+    return first == 0xFF and second in (0x15, 0x25)

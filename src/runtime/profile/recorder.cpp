@@ -77,7 +77,12 @@ void Recorder::take_stock() noexcept {
                      now.peak_kib};
 }
 
-void Recorder::traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
+void Recorder::spend_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
+    if (timeline_.add(activity, from, to, weight))
+        take_stock();
+}
+
+void Recorder::other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
     const Held held(lock_, many_threads_);
     Peer* peers = entries<Peer>(Section::peers);
     const uint64_t key = uint64_t(uint32_t(world_rank)) << 2 | uint64_t(kind);
@@ -94,6 +99,7 @@ void Recorder::traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
         peer_index_.put(slot, entry.used++);
     }
     Peer& peer = peers[peer_index_.position(slot)];
+    latest_peer_ = &peer;
     ++peer.messages;
     peer.bytes += bytes;
 }

@@ -46,11 +46,10 @@ class Recorder {
     bool open(const Beginning& beginning, const char*& reason) noexcept;
 
     /// Counts one call of a size: the bytes it has moved and the room it has offered. Returns its cell, null
-    /// when there is no room. The hot path.
+    /// when there is no room.
     Cell* count(uint32_t function, uint32_t communicator, uint64_t bytes, uint64_t room,
                 const Elapsed& elapsed, uint64_t waited) noexcept {
-        const uint64_t key = uint64_t(function) | uint64_t(communicator) << 16 |
-                             uint64_t(size_bin(bytes + room)) << 32 | uint64_t(region_) << 40;
+        const uint64_t key = key_of(function, communicator, bytes + room);
         const Held held(lock_, many_threads_);
         Cell* cell = latest_cells_[function];
         if (!cell || cell->key != key) {
@@ -59,15 +58,19 @@ class Recorder {
                 return nullptr;
             latest_cells_[function] = cell;
         }
-        ++cell->calls;
-        cell->bytes += bytes;
-        if (elapsed.weight) {
-            cell->waited += waited;
-            add_time(*cell, elapsed.ticks);
-            spend(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
-                  elapsed.weight);
-        }
+        add(*cell, function, bytes, elapsed, waited);
         return cell;
+    }
+
+    /// The same when it is of the kind that this function's latest call was of, which most calls are; false
+    /// when it is not. The hot path: no lock, nothing looked up, no register saved.
+    bool count_again(uint32_t function, uint32_t communicator, uint64_t bytes, const Elapsed& elapsed,
+                     uint64_t waited) noexcept {
+        Cell* cell = latest_cells_[function];
+        if (many_threads_ || !cell || cell->key != key_of(function, communicator, bytes)) [[unlikely]]
+            return false;
+        add(*cell, function, bytes, elapsed, waited);
+        return true;
     }
 
     /// Bytes that a call counted in this cell has moved since.
@@ -104,7 +107,13 @@ class Recorder {
     }
 
     /// Counts a message, put or get between this rank and a rank of the world (-1: outside).
-    void traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept;
+    void traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
+        Peer* peer = latest_peer_;
+        if (many_threads_ || !peer || peer->world_rank != world_rank || peer->traffic != uint32_t(kind))
+            return other_traffic(kind, world_rank, bytes);
+        ++peer->messages;
+        peer->bytes += bytes;
+    }
 
     /// A new communicator or window; returns its index, or that of the last row, which gathers what found no
     /// room.
@@ -147,6 +156,21 @@ class Recorder {
     static constexpr uint32_t function_capacity = 1024;
     static constexpr uint32_t file_capacity = 1024, site_capacity = 1024, facts_capacity = 16384;
 
+    uint64_t key_of(uint32_t function, uint32_t communicator, uint64_t bytes) const noexcept {
+        return uint64_t(function) | uint64_t(communicator) << 16 | uint64_t(size_bin(bytes)) << 32 |
+               uint64_t(region_) << 40;
+    }
+    void add(Cell& cell, uint32_t function, uint64_t bytes, const Elapsed& elapsed,
+             uint64_t waited) noexcept {
+        ++cell.calls;
+        cell.bytes += bytes;
+        if (!elapsed.weight)
+            return;
+        cell.waited += waited;
+        add_time(cell, elapsed.ticks);
+        spend(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
+              elapsed.weight);
+    }
     Cell* find(uint64_t key) noexcept {
         const uint32_t slot = cell_index_.slot(key, [&](uint32_t at) { return cells_[at].key == key; });
         if (!cell_index_.free(slot)) [[likely]]
@@ -172,9 +196,13 @@ class Recorder {
     void learn_activities(std::string_view names) noexcept;
     bool map(const char*& reason) noexcept;
     void spend(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
-        if (timeline_.add(activity, from, to, weight)) [[unlikely]]
-            take_stock();
+        if (timeline_.in_this_span(from, to)) [[likely]]
+            timeline_.add_to_this_span(activity, to - from, weight);
+        else
+            spend_elsewhere(activity, from, to, weight);
     }
+    void spend_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept;
+    void other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept;
     /// The clock pair and the usage, so that a rank that dies leaves them.
     void take_stock() noexcept;
     static Usage usage() noexcept;
@@ -193,6 +221,7 @@ class Recorder {
     pthread_t owner_{};
     uint8_t activity_[function_capacity] = {};    ///< by function
     Cell* latest_cells_[function_capacity] = {};  ///< by function: where its last call was counted
+    Peer* latest_peer_ = nullptr;                 ///< whom the latest message was for
     DenseIndex<13> cell_index_;
     DenseIndex<17> peer_index_;
     DenseIndex<11> file_index_;

@@ -16,11 +16,18 @@ class Timeline {
     /// Adds the time from one tick to another; `weight`: calls that this one stands for. True when a new span
     /// has begun.
     bool add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
-        if (to - now_begin_ < now_ticks_ && from - now_begin_ <= to - now_begin_) [[likely]]
-            now_->ticks[uint32_t(activity)] += (to - from) * weight;
-        else
+        if (!in_this_span(from, to))
             return add_elsewhere(activity, from, to, weight);
+        add_to_this_span(activity, to - from, weight);
         return false;
+    }
+
+    /// Whether all of it lies in the span that time goes to at present.
+    bool in_this_span(uint64_t from, uint64_t to) const noexcept {
+        return to - now_begin_ < now_ticks_ && from - now_begin_ <= to - now_begin_;
+    }
+    void add_to_this_span(Activity activity, uint64_t ticks, uint32_t weight) noexcept {
+        now_->ticks[uint32_t(activity)] += ticks * weight;
     }
 
     /// The region that the program leaves, or changes, at this tick: all time since the last change was its.

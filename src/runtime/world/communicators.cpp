@@ -7,8 +7,6 @@
 
 namespace mpiric::world {
 
-constinit std::atomic<uint32_t> generation{1};
-
 namespace {
 
 constexpr uint32_t capacity = 4096;  // slots; at most half are used

@@ -43,7 +43,7 @@ using Register = uint32_t (*)(const Description&);
 /// Begins with the world as this process sees it: the group of MPI_COMM_WORLD, or of `mpi://WORLD`.
 void begin_places(MPI_Group world, Register register_place) noexcept;
 
-struct RememberedPlace {
+struct alignas(32) RememberedPlace {
     uint64_t handle;
     uint32_t generation;
     Place* place;

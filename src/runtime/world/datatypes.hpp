@@ -25,25 +25,23 @@ template <class Handle> uint64_t number(Handle handle) noexcept {
 /// Of a handle, for a table of 16.
 inline uint64_t few_bits(uint64_t handle) noexcept { return (handle ^ handle >> 4 ^ handle >> 8) & 15; }
 
-struct RememberedSize {
+struct alignas(32) RememberedSize {
     uint64_t handle;
     uint32_t generation;
     uint64_t bytes;
 };
+
+/// Asks the library, and remembers.
+uint64_t find_size(MPI_Datatype type, RememberedSize& here) noexcept;
 
 /// Bytes of data in one element. Only for a type that the library has just accepted.
 inline uint64_t size_of(MPI_Datatype type) noexcept {
     static thread_local RememberedSize remembered[16];
     const uint64_t handle = number(type);
     RememberedSize& here = remembered[few_bits(handle)];
-    const uint32_t now = generation.load(std::memory_order_acquire);
-    if (here.handle == handle && here.generation == now) [[likely]]
+    if (here.handle == handle && here.generation == generation.load(std::memory_order_acquire)) [[likely]]
         return here.bytes;
-    int bytes = 0;
-    if (type == handles.type_null || library.Type_size(type, &bytes) != MPI_SUCCESS || bytes < 0)
-        return 0;
-    here = {handle, now, uint64_t(bytes)};
-    return here.bytes;
+    return find_size(type, here);
 }
 
 }  // namespace mpiric::world

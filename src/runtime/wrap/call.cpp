@@ -8,6 +8,12 @@
 namespace mpiric::wrap {
 
 void Call::note() const noexcept {
+    if (posted_count > 0 || runtime.options.call_sites ||
+        !runtime.recorder.count_again(function, communicator, bytes, elapsed, waited)) [[unlikely]]
+        note_fully();
+}
+
+void Call::note_fully() const noexcept {
     profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);
     if (posted_count > 0)
         note_receives(cell);

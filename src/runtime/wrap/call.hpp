@@ -100,6 +100,7 @@ struct Call {
     void note() const noexcept;
 
   private:
+    void note_fully() const noexcept;
     void note_receives(profile::Cell* cell) const noexcept;
     void note_site() const noexcept;
     void remember(world::Place* found) noexcept {

@@ -12,14 +12,13 @@ constexpr int few = 64;  // requests whose handles and statuses fit on the stack
 }  // namespace
 
 extern "C" int w_MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    Completion<1> done(1, request, 1, status);
+    CompletionOfOne done(request, status);
     const int result = intercept<Function::MPI_Wait, Policy::always, decltype(&w_MPI_Wait)>(
-        [&](auto* next) { return next(request, done.statuses()); }, [](Call&) {});
+        [&](auto* next) { return next(request, done.status()); }, [](Call&) {});
     if (result != MPI_SUCCESS)
         done.failed();
-    else {
-        done.done(0, 0);
-    }
+    else
+        done.done();
     return result;
 }
 extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
@@ -80,15 +79,13 @@ extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int*
 }
 
 extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    Completion<1> done(1, request, 1, status);
+    CompletionOfOne done(request, status);
     const int result = intercept<Function::MPI_Test, Policy::polled, decltype(&w_MPI_Test)>(
-        [&](auto* next) { return next(request, flag, done.statuses()); }, [](Call&) {});
+        [&](auto* next) { return next(request, flag, done.status()); }, [](Call&) {});
     if (result != MPI_SUCCESS)
         done.failed();
-    else {
-        if (*flag)
-            done.done(0, 0);
-    }
+    else if (*flag)
+        done.done();
     return result;
 }
 extern "C" int p_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {

@@ -2,13 +2,14 @@
 
 #include "base/spin_lock.hpp"
 #include "world/datatypes.hpp"
-#include "wrap/handle_bag.hpp"
 #include "wrap/runtime.hpp"
 
 namespace mpiric::wrap {
-namespace {
 
 constinit HandleBag<profile::Cell*> under_way;
+
+namespace {
+
 constinit SpinLock lock;
 
 /// Count of bytes as a library that publishes its status keeps it: no call, no limit of an int.
@@ -28,9 +29,12 @@ template <class Status> uint64_t bytes_in(const Status& status) noexcept {
     }
 }
 
-bool take(MPI_Request request, profile::Cell*& cell) noexcept {
+// Where it stands alone, the cell stays in a register.
+[[gnu::always_inline]] inline profile::Cell* take(MPI_Request request) noexcept {
     const Held held(lock, runtime.recorder.many_threads());
-    return under_way.take(world::number(request), cell);
+    profile::Cell* cell = nullptr;
+    under_way.take(world::number(request), cell);
+    return cell;
 }
 
 }  // namespace
@@ -39,22 +43,18 @@ uint64_t bytes_received(const MPI_Status& status) noexcept {
     return status.MPI_SOURCE == MPI_PROC_NULL ? 0 : bytes_in(status);
 }
 
-bool receives_under_way() noexcept { return !under_way.empty(); }
-
 void receive_posted(MPI_Request request, profile::Cell* cell) noexcept {
     const Held held(lock, runtime.recorder.many_threads());
     under_way.put(world::number(request), cell);
 }
 
 void receive_forgotten(MPI_Request request) noexcept {
-    profile::Cell* cell = nullptr;
     if (receives_under_way())
-        take(request, cell);
+        take(request);
 }
 
 void receive_completed(MPI_Request request, const MPI_Status& status) noexcept {
-    profile::Cell* cell = nullptr;
-    if (take(request, cell))
+    if (profile::Cell* cell = take(request))
         runtime.recorder.add_bytes(*cell, bytes_received(status));
 }
 

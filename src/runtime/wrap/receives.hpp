@@ -4,6 +4,7 @@
 
 #include "profile/format.hpp"
 #include "world/library.hpp"
+#include "wrap/handle_bag.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +21,10 @@ void receive_completed(MPI_Request request, const MPI_Status& status) noexcept;
 /// The receive is given up without a completion that could be asked.
 void receive_forgotten(MPI_Request request) noexcept;
 
-bool receives_under_way() noexcept;
+/// Receives that are under way, each with the cell that counted it.
+extern constinit HandleBag<profile::Cell*> under_way;
+
+inline bool receives_under_way() noexcept { return !under_way.empty(); }
 
 /// Bytes of the message that a status is about, whatever its type; 0 for none, a cancelled one, or a send.
 uint64_t bytes_received(const MPI_Status& status) noexcept;
@@ -87,6 +91,34 @@ template <int Few> class Completion {
     MPI_Status* given_;
     Room<MPI_Request, Few> before_;
     Room<MPI_Status, Few> own_;
+};
+
+/// The same for a call about one request.
+class CompletionOfOne {
+  public:
+    CompletionOfOne(const MPI_Request* request, MPI_Status* given) noexcept
+        : watched_(request && receives_under_way()), given_(given), request_(request) {
+        if (watched_)
+            before_ = *request;
+    }
+
+    MPI_Status* status() noexcept { return watched_ && given_ == MPI_STATUS_IGNORE ? &own_ : given_; }
+
+    void done() noexcept {
+        if (watched_)
+            receive_completed(before_, *status());
+    }
+    void failed() noexcept {
+        if (watched_ && *request_ != before_)
+            receive_forgotten(before_);
+    }
+
+  private:
+    bool watched_;
+    MPI_Status* given_;
+    const MPI_Request* request_;
+    MPI_Request before_;
+    MPI_Status own_;
 };
 
 }  // namespace mpiric::wrap

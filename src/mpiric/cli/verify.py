@@ -29,7 +29,9 @@ _WIDTH = 120  # of a table that goes to a file
 @click.option(
     "--mpi", "mpis", multiple=True, help="An MPI to try, as `mpiric mpi list` names it; default all."
 )
-@click.option("--timeout", "timeout_s", default=300.0, show_default=True, help="Seconds one run may take.")
+@click.option(
+    "--timeout", "timeout_s", type=float, help="Seconds one run may take; default by what it takes here."
+)
 @click.option("--exact", is_flag=True, help="Let no variant differ in the last digits.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.argument("exe", type=click.Path(path_type=Path))
@@ -42,7 +44,7 @@ def command(
     hosts: str,
     cpus: tuple[str, ...],
     mpis: tuple[str, ...],
-    timeout_s: float,
+    timeout_s: float | None,
     *,
     exact: bool,
     as_json: bool,
@@ -95,7 +97,7 @@ def _answer(cell: Cell) -> str:
     if cell.library_unfit:
         return "[yellow]not for this MPI[/]"
     if cell.is_green:
-        return "right"
+        return "right, second try" if cell.is_second_try else "right"
     return f"[red]status {cell.status}[/]" if cell.status else "[red]differs[/]"
 
 

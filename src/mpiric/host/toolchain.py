@@ -189,12 +189,18 @@ class Scratch:
             os.rmdir(directory)
 
 
+def _leave(number: int, _: object) -> NoReturn:
+    """Leave by an exception, which ends the tools at work and takes scratch directories away."""
+    raise SystemExit(128 + number)
+
+
 def this_toolchain() -> Toolchain:
     """The toolchain of this process's environment.
 
     Under a parallel make every job already has its CPU, so variants are compiled one after the other there;
     ``MPIRIC_JOBS`` says otherwise.
     """
+    signal.signal(signal.SIGTERM, _leave)
     environ = os.environ
     jobs = environ.get("MPIRIC_JOBS", "")
     if jobs.isdigit() and int(jobs) > 0:

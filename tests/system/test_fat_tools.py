@@ -125,6 +125,14 @@ def test_the_compiler_answers_questions_itself(run_mpiric: Run) -> None:
         assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout)
 
 
+def test_the_questions_of_a_configure_script_are_answered_by_the_baseline(
+    tmp_path: Path, run_mpiric: Run
+) -> None:
+    (tmp_path / "conftest.c").write_text("int main(void) { return 0; }\n")
+    assert run_mpiric("cc", "gcc", "-mavx2", "conftest.c", "-o", "conftest").stderr == ""
+    assert json.loads(run_mpiric("inspect", "--json", "conftest").stdout)["variants"] == []
+
+
 def test_an_error_is_the_compilers_own(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "bad.c").write_text("int main(void) { return x; }\n")
     ours = run_mpiric("cc", "gcc", "-c", "bad.c")

@@ -19,6 +19,8 @@ _COMPILERS = {
     "cxx": ("MPIRIC_CXX", ("c++", "g++", "clang++")),
     "fc": ("MPIRIC_FC", ("gfortran", "flang", "ifx", "nvfortran")),
 }
+# Where CMake and Meson try things; autoconf calls its file conftest.
+_QUESTIONS_OF_BUILD_SYSTEMS = ("/CMakeFiles/CMakeTmp/", "/CMakeFiles/CMakeScratch/", "/meson-private/")
 
 
 class Outcome(NamedTuple):
@@ -47,7 +49,19 @@ def build(
     wishes = reading.from_environment(wishes, options, toolchain.environ)
     if any(word.startswith(("-flto", "-ipo")) for word in wishes.words):  # else the families need not be read
         wishes = reading.without_intermediate(wishes, driver.family.words("intermediate"))
+    if _is_question([source.path for source in understand(expanded).sources]):
+        wishes = wishes._replace(targets=(), sentences=())
     return _build(driver, wishes)
+
+
+def _is_question(sources: Sequence[str]) -> bool:
+    """Whether a build system only asks what the compiler can do: the baseline answers that, sooner."""
+    where = os.getcwd()
+    return any(
+        os.path.basename(path).startswith("conftest.")
+        or any(mark in f"{where}/{path}" for mark in _QUESTIONS_OF_BUILD_SYSTEMS)
+        for path in sources
+    )
 
 
 def _build(driver: Driver, wishes: Wishes) -> Outcome:

@@ -52,8 +52,9 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of call: how many functions it calls, and what share of them is timed."""
+    """A kind of call: where the program makes it, how many functions it calls, what share is timed."""
 
+    place: str
     functions: int
     timed: float
 
@@ -64,10 +65,10 @@ class Kind:
 
 
 KINDS = {
-    "Comm_rank": Kind(1, 0),
-    "Iprobe": Kind(1, 1 / POLLED_IN_TURN),
-    "Irecv+Send+Wait": Kind(3, 1),
-    "Allreduce(self)": Kind(1, 1),
+    "Comm_rank": Kind("comm_rank", 1, 0),
+    "Iprobe": Kind("iprobe", 1, 1 / POLLED_IN_TURN),
+    "Irecv+Send+Wait": Kind("message", 3, 1),
+    "Allreduce(self)": Kind("allreduce", 1, 1),
 }
 Times = Mapping[tuple[str, str], Sequence[float]]  # (mode, what the program says) → one a round
 
@@ -109,7 +110,8 @@ def instructions(program: Path, environment: Mapping[str, str], place: Path, kin
     """Instructions of one call: the difference of two runs, so that start and end cancel."""
     if not shutil.which("valgrind"):
         return None
-    tool = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+    where = f"--toggle-collect={KINDS[kind].place}"
+    tool = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", where)
     counts = []
     for calls in (1_000, 6_000):
         said = execute(program, environment, place, kind, str(calls), tool=tool)

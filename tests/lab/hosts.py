@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -11,6 +12,7 @@ from tests.lab.namespaces import BIND, HOST, RECURSIVE, mount, set_hostname, uns
 from tests.lab.plan import Plan
 
 # What two computers never share: shared-memory segments, session directories, sockets, logs.
+_LINKS_S = 5.0
 _PRIVATE = {"/run": "755", "/tmp": "1777", "/dev/shm": "1777", "/var/spool": "755", "/var/log": "755"}
 
 
@@ -97,6 +99,14 @@ def _configure(name: str, plan: Plan) -> None:
         lines.append(f"address add {plan.address(network, name)}/24 dev {network.name}")
         lines.append(f"link set {network.name} up")
     subprocess.run(["ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
+    # The kernel takes up to a second to call a new link running; until then UCX calls the others unreachable.
+    until = time.monotonic() + _LINKS_S
+    while time.monotonic() < until and not all(_runs(network.name) for network in plan.networks):
+        time.sleep(0.02)
+
+
+def _runs(interface: str) -> bool:
+    return Path(f"/sys/class/net/{interface}/operstate").read_text().strip() in ("up", "unknown")
 
 
 def _is_below(path: str, place: str) -> bool:

@@ -1,12 +1,11 @@
 #include "coll/board.hpp"
 
-#include "coll/patience.hpp"
 #include "world/agreement.hpp"
+#include "world/patience.hpp"
 
 #include <cstring>
 #include <memory>
 #include <new>
-#include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,7 +41,6 @@ struct alignas(64) Board::Head {
     alignas(64) uint64_t secret;
     uint64_t secret_address;
     pid_t pid;
-    cpu_set_t cpus;
 };
 
 /// Short contents share the cache line of the number that announces them.
@@ -85,11 +83,9 @@ Board* Board::make(MPI_Comm node) noexcept {
     board->head(rank).pid = getpid();
     board->head(rank).secret = word_to_read ^ uint64_t(rank);
     board->head(rank).secret_address = reinterpret_cast<uint64_t>(&board->head(rank).secret);
-    sched_getaffinity(0, sizeof(cpu_set_t), &board->head(rank).cpus);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     library.Barrier(node);
     board->direct_reads_ = board->try_direct_reads();
-    board->spins_ = board->plan_spins();
     return board.release();
 }
 
@@ -134,19 +130,11 @@ bool Board::try_direct_reads() noexcept {
     return true;
 }
 
-int Board::plan_spins() noexcept {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    for (int other = 0; other < size_; ++other)
-        CPU_OR(&all, &all, &head(other).cpus);
-    return CPU_COUNT(&all) < size_ ? 2 : 200;
-}
-
 void Board::wait_finished(int rank, uint64_t step) noexcept {
     if (finished_[size_t(rank)] >= step) [[likely]]
         return;
     const std::atomic<uint64_t>& there = head(rank).finished;
-    Patience patience{spins_, comm_};
+    world::Patience patience{comm_};
     uint64_t now;
     while ((now = there.load(std::memory_order_acquire)) < step)
         patience.once();
@@ -164,7 +152,7 @@ void Board::publish() noexcept { slot(rank_).published.store(step_ + 1, std::mem
 
 const char* Board::look(int rank, uint64_t bytes) noexcept {
     const std::atomic<uint64_t>& there = slot(rank).published;
-    Patience patience{spins_, comm_};
+    world::Patience patience{comm_};
     while (there.load(std::memory_order_acquire) < step_ + 1)
         patience.once();
     return data_of(rank, bytes);

@@ -71,13 +71,12 @@ class Board {
     char* data_of(int rank, uint64_t bytes) const noexcept;
     void wait_finished(int rank, uint64_t step) noexcept;
     bool try_direct_reads() noexcept;
-    int plan_spins() noexcept;
 
     MPI_Win window_{};
     MPI_Comm comm_{};
     char* base_ = nullptr;
     size_t stride_ = 0;  ///< bytes of one rank's part
-    int rank_ = 0, size_ = 0, spins_ = 0;
+    int rank_ = 0, size_ = 0;
     uint32_t slot_bytes_ = 0;
     bool direct_reads_ = false;
     uint64_t step_ = 0;

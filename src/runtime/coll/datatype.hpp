@@ -18,11 +18,26 @@ struct Geometry {
     }
 };
 
+struct RememberedGeometry {
+    uint64_t handle;
+    uint32_t generation;
+    Geometry geometry;
+};
+
+/// Remembered as sizes are: short calls would spend more on three questions to the library than on their
+/// data.
 inline Geometry geometry_of(MPI_Datatype type) noexcept {
+    static thread_local RememberedGeometry remembered[16];
+    const uint64_t handle = world::number(type);
+    RememberedGeometry& here = remembered[world::few_bits(handle)];
+    const uint32_t now = world::generation.load(std::memory_order_acquire);
+    if (here.handle == handle && here.generation == now && here.geometry.size) [[likely]]
+        return here.geometry;
     Geometry known;
     world::library.Type_get_extent(type, &known.lower, &known.extent);
     world::library.Type_get_true_extent(type, &known.true_lower, &known.true_extent);
     known.size = world::size_of(type);
+    here = {handle, now, known};
     return known;
 }
 

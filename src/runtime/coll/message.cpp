@@ -1,6 +1,7 @@
 #include "coll/message.hpp"
 
 #include "coll/datatype.hpp"
+#include "world/patience.hpp"
 
 #include <climits>
 #include <cstring>
@@ -8,6 +9,7 @@
 namespace mpiric::coll {
 namespace {
 
+using world::complete;
 using world::library;
 
 /// Count and datatype as the plain functions take them: beyond INT_MAX elements, one element of a larger type
@@ -65,13 +67,17 @@ class Sized {
 int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
     const Sized out{count, type};
     MPIRIC_TRY(out.error());
-    return library.Send(from, out.count(), out.type(), to, tag, team.comm());
+    MPI_Request request;
+    MPIRIC_TRY(library.Isend(from, out.count(), out.type(), to, tag, team.comm(), &request));
+    return complete({&request, 1});
 }
 
 int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept {
     const Sized in{count, type};
     MPIRIC_TRY(in.error());
-    return library.Recv(into, in.count(), in.type(), from, tag, team.comm(), MPI_STATUS_IGNORE);
+    MPI_Request request;
+    MPIRIC_TRY(library.Irecv(into, in.count(), in.type(), from, tag, team.comm(), &request));
+    return complete({&request, 1});
 }
 
 int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, void* in,
@@ -83,8 +89,14 @@ int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatyp
     const Sized sent{out_count, out_type}, got{in_count, in_type};
     MPIRIC_TRY(sent.error());
     MPIRIC_TRY(got.error());
-    return library.Sendrecv(out, sent.count(), sent.type(), to, tag, in, got.count(), got.type(), from, tag,
-                            team.comm(), MPI_STATUS_IGNORE);
+    MPI_Request both[2];
+    MPIRIC_TRY(library.Irecv(in, got.count(), got.type(), from, tag, team.comm(), &both[0]));
+    if (const int code = library.Isend(out, sent.count(), sent.type(), to, tag, team.comm(), &both[1]);
+        code != MPI_SUCCESS) {
+        complete({both, 1});
+        return code;
+    }
+    return complete(both);
 }
 
 int Requests::send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
@@ -108,7 +120,7 @@ int Requests::receive(const Team& team, void* into, MPI_Count count, MPI_Datatyp
 int Requests::wait() noexcept {
     if (under_way_.empty())
         return MPI_SUCCESS;
-    const int code = library.Waitall(int(under_way_.size()), under_way_.data(), MPI_STATUSES_IGNORE);
+    const int code = complete(under_way_);
     under_way_.clear();
     return code;
 }

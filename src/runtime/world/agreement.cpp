@@ -1,5 +1,7 @@
 #include "world/agreement.hpp"
 
+#include "world/patience.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -58,8 +60,12 @@ bool agree_on_largest(const Circle& circle, std::span<uint64_t> values) noexcept
     for (int step = 1; step < circle.size; step *= 2) {
         const int to = (circle.rank + step) % circle.size;
         const int from = (circle.rank - step + circle.size) % circle.size;
-        if (library.Sendrecv(values.data(), bytes, handles.byte, to, tag, theirs.data(), bytes, handles.byte,
-                             from, tag, circle.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        MPI_Request both[2];
+        if (library.Irecv(theirs.data(), bytes, handles.byte, from, tag, circle.comm, &both[0]) !=
+                MPI_SUCCESS ||
+            library.Isend(values.data(), bytes, handles.byte, to, tag, circle.comm, &both[1]) !=
+                MPI_SUCCESS ||
+            complete(both) != MPI_SUCCESS)
             return false;
         for (size_t at = 0; at < values.size(); ++at)
             values[at] = std::max(values[at], theirs[at]);

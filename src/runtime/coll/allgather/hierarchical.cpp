@@ -1,54 +1,132 @@
-// Nodes first. The ranks of a node show their blocks to their leader in shared memory; leaders pass whole
-// nodes' blocks around a ring; each shows what has come to its node. Between nodes there are N − 1 large
-// messages in place of p − 1 small ones per rank.
+// Nodes first. The ranks of a node show their blocks to each other in shared memory; leaders pass whole
+// nodes' blocks on; each shows what has come to its node. Between nodes there are N − 1 large messages in
+// place of p − 1 small ones per rank.
 //
-// Cost: (N − 1) α + (p − p/N) mβ per leader for N nodes and blocks of m bytes, and two copies in memory.
-// Träff: Efficient Allgather for Regular SMP-Clusters. EuroPVM/MPI 2006.
+// Cost per leader for N nodes and blocks of m bytes: (p − p/N) mβ, and (N − 1) α around a ring, best for long
+// blocks; log₂ N α by recursive doubling, for powers of two, or α when all is sent at once, best for short
+// ones. Two copies in memory. Träff: Efficient Allgather for Regular SMP-Clusters. EuroPVM/MPI 2006.
 #include "coll/allgather/stages.hpp"
 #include "coll/bcast/stages.hpp"
+#include "coll/board.hpp"
 #include "coll/suits.hpp"
 
+#include <bit>
 #include <cstring>
 
 namespace mpiric::coll {
 namespace {
 
-int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    const Team& team = call.team;
-    char* data = gathering.data();
-    const Blocks& blocks = gathering.blocks();
-    // Ranks of a node follow one another, so its blocks are one row.
-    auto begin_of = [&](int node) { return blocks.begin(team.on_node(node)[0]); };
-    auto end_of = [&](int node) {
-        const Group ranks = team.on_node(node);
-        return blocks.begin(ranks[ranks.size - 1] + 1);
-    };
-    const int nodes = team.leaders().size, me = team.node(), first = team.local()[0];
-    if (team.local().size > 1)
-        MPIRIC_TRY(shared_allgather(team, data, blocks, first));
+/// The row of all blocks, cut by nodes: the ranks of a node follow one another.
+class NodeRow {
+  public:
+    NodeRow(const Team& team, char* data, const Blocks& blocks) noexcept
+        : team_(team), data_(data), blocks_(blocks) {}
+
+    char* at(int node) const noexcept { return data_ + begin(node); }
+    uint64_t begin(int node) const noexcept {
+        return node == team_.leaders().size ? blocks_.begin(team_.size())
+                                            : blocks_.begin(team_.on_node(node)[0]);
+    }
+    /// Of some nodes that follow one another.
+    uint64_t bytes(int node, int nodes = 1) const noexcept { return begin(node + nodes) - begin(node); }
+    const Team& team() const noexcept { return team_; }
+    int leader(int node) const noexcept { return team_.leaders()[node]; }
+    /// Shows the node what its leader has of some nodes.
+    int show(int node, int nodes = 1) const noexcept {
+        return team_.local().size > 1 ? shared_bcast(team_, 0, at(node), bytes(node, nodes)) : MPI_SUCCESS;
+    }
+
+  private:
+    const Team& team_;
+    char* data_;
+    const Blocks& blocks_;
+};
+
+/// Each step's blocks go to the node while the next are under way.
+int around(const NodeRow& row) {
+    const Team& team = row.team();
+    const int nodes = team.leaders().size, me = team.node();
     const int left = (me + nodes - 1) % nodes, right = (me + 1) % nodes;
     for (int step = 0; step < nodes - 1; ++step) {
         const int out = (me - step + nodes) % nodes, in = (left - step + nodes) % nodes;
         if (team.local().rank == 0)
-            MPIRIC_TRY(exchange(team, data + begin_of(out), end_of(out) - begin_of(out),
-                                team.leaders()[right], data + begin_of(in), end_of(in) - begin_of(in),
-                                team.leaders()[left]));
-        if (team.local().size > 1)
-            MPIRIC_TRY(shared_bcast(team, 0, data + begin_of(in), end_of(in) - begin_of(in)));
+            MPIRIC_TRY(exchange(team, row.at(out), row.bytes(out), row.leader(right), row.at(in),
+                                row.bytes(in), row.leader(left)));
+        MPIRIC_TRY(row.show(in));
     }
+    return MPI_SUCCESS;
+}
+
+/// What the leader has got, in one piece where that fits into a slot.
+int show_others(const NodeRow& row) {
+    const int nodes = row.team().leaders().size, me = row.team().node();
+    if (row.bytes(0, nodes) <= row.team().board().slot_bytes())
+        return row.show(0, nodes);
+    MPIRIC_TRY(row.show(0, me));
+    return row.show(me + 1, nodes - me - 1);
+}
+
+int doubling(const NodeRow& row) {
+    const Team& team = row.team();
+    for (int bit = 1; team.local().rank == 0 && bit < team.leaders().size; bit *= 2) {
+        const int peer = team.node() ^ bit, mine = team.node() & ~(bit - 1), theirs = peer & ~(bit - 1);
+        MPIRIC_TRY(exchange(team, row.at(mine), row.bytes(mine, bit), row.leader(peer), row.at(theirs),
+                            row.bytes(theirs, bit), row.leader(peer)));
+    }
+    return show_others(row);
+}
+
+int linear(const NodeRow& row) {
+    const Team& team = row.team();
+    const int nodes = team.leaders().size, me = team.node();
+    if (team.local().rank == 0) {
+        Requests under_way{size_t(2 * nodes)};
+        for (int step = 1; step < nodes; ++step) {
+            const int from = (me + nodes - step) % nodes, to = (me + step) % nodes;
+            MPIRIC_TRY(under_way.receive(team, row.at(from), row.bytes(from), row.leader(from)));
+            MPIRIC_TRY(under_way.send(team, row.at(me), row.bytes(me), row.leader(to)));
+        }
+        MPIRIC_TRY(under_way.wait());
+    }
+    return show_others(row);
+}
+
+template <int (*between)(const NodeRow&)> int run(const Call& call) {
+    Gathering gathering{call};
+    MPIRIC_TRY(gathering.begin());
+    const Team& team = call.team;
+    if (team.local().size > 1)
+        MPIRIC_TRY(shared_allgather(team, gathering.data(), gathering.blocks(), team.local()[0]));
+    MPIRIC_TRY(between(NodeRow{team, gathering.data(), gathering.blocks()}));
     return gathering.end();
 }
 
 bool suits(const Shape& shape) { return has_levels(shape) && shape.layout.consecutive; }
+bool suits_doubling(const Shape& shape) {
+    return suits(shape) && std::has_single_bit(unsigned(shape.layout.nodes));
+}
+bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
 
-constinit const Algorithm algorithm{
-    Collective::allgather, "hierarchical", "Träff 2006", Order::none, suits, gathering_scratch, run};
-constinit const Algorithm varied{
-    Collective::allgatherv, "hierarchical", "Träff 2006", Order::none, suits, gathering_scratch, run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+template <Collective collective, int (*between)(const NodeRow&)>
+consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) {
+    return {collective, name, "Träff 2006", Order::none, suited, gathering_scratch, run<between>};
+}
+
+constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
+constinit const Algorithm equal_ring = algorithm<equal, around>("hierarchical", suits),
+                          equal_doubling =
+                              algorithm<equal, doubling>("hierarchical_doubling", suits_doubling),
+                          equal_linear = algorithm<equal, linear>("hierarchical_linear", suits_linear),
+                          ring = algorithm<uneven, around>("hierarchical", suits),
+                          uneven_doubling =
+                              algorithm<uneven, doubling>("hierarchical_doubling", suits_doubling),
+                          uneven_linear = algorithm<uneven, linear>("hierarchical_linear", suits_linear);
+MPIRIC_ALGORITHM(equal_ring)
+MPIRIC_ALGORITHM(equal_doubling)
+MPIRIC_ALGORITHM(equal_linear)
+MPIRIC_ALGORITHM(ring)
+MPIRIC_ALGORITHM(uneven_doubling)
+MPIRIC_ALGORITHM(uneven_linear)
 
 }  // namespace
 }  // namespace mpiric::coll

@@ -1,7 +1,8 @@
 // Within nodes, between them, within again. The leader of each node reduces its ranks' vectors in shared
 // memory, the leaders reduce among themselves, and each shows the result to its node.
 //
-// Cost: ⌈log₂ N⌉ (α + nβ + nγ) by recursive doubling, or 2⌈log₂ N⌉ α + 2nβ by Rabenseifner's algorithm or a
+// Cost: ⌈log₂ N⌉ (α + nβ + nγ) by recursive doubling, ⌈log_k N⌉ (α + (k − 1)(nβ + nγ)) by recursive
+// multiplying, which is best where latency is long, or 2⌈log₂ N⌉ α + 2nβ by Rabenseifner's algorithm or a
 // ring, for N nodes instead of p ranks; and two copies in memory. Karonis et al.: Exploiting Hierarchy in
 // Parallel Computer Networks to Optimize Collective Operation Performance. IPDPS 2000.
 #include "coll/allreduce/stages.hpp"
@@ -33,6 +34,24 @@ template <Between between> int run(const Call& call) {
 bool suits(const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); }
 bool suits_long(const Shape& shape) { return suits(shape) && can_divide(shape) && shape.layout.nodes > 2; }
 
+template <int radix> bool suits_radix(const Shape& shape) {
+    return suits(shape) && multiplies(radix, shape.layout.nodes, shape.commutative);
+}
+template <int radix> uint64_t several_spans(const Shape& shape) { return shape.span * (radix + 1); }
+
+template <int radix> consteval Algorithm multiplying(const char* name) {
+    return {Collective::allreduce,
+            name,
+            "Karonis et al. 2000; Chilkuri et al. 2023",
+            Order::placement,
+            suits_radix<radix>,
+            several_spans<radix>,
+            run<recursive_multiplying<radix>>};
+}
+
+constinit const Algorithm three = multiplying<3>("hierarchical_multiplying_3");
+constinit const Algorithm four = multiplying<4>("hierarchical_multiplying_4");
+constinit const Algorithm eight = multiplying<8>("hierarchical_multiplying_8");
 constinit const Algorithm algorithm{Collective::allreduce,  "hierarchical", "Karonis et al. 2000",
                                     Order::placement,       suits,          whole_span,
                                     run<recursive_doubling>};
@@ -51,6 +70,9 @@ constinit const Algorithm around{Collective::allreduce,
                                  whole_span,
                                  run<ring>};
 MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(three)
+MPIRIC_ALGORITHM(four)
+MPIRIC_ALGORITHM(eight)
 MPIRIC_ALGORITHM(halving)
 MPIRIC_ALGORITHM(around)
 

@@ -9,15 +9,15 @@
 namespace mpiric::coll {
 namespace {
 
-template <int radix>
-int round(const Reduction& reduction, int me, int step, char* data, char* others, MPI_Count count) {
+int round(const Reduction& reduction, const Group& group, int radix, int step, char* data, char* others,
+          MPI_Count count) {
     const Team& team = reduction.team();
-    const int digit = me / step % radix;
+    const int digit = group.rank / step % radix;
     Requests under_way{size_t(2 * radix)};
     auto slot = [&](int at) { return reduction.at(others, count * (at - (at > digit))); };
     for (int at = 0; at < radix; ++at)
         if (at != digit) {
-            const int peer = me + (at - digit) * step;
+            const int peer = group[group.rank + (at - digit) * step];
             MPIRIC_TRY(under_way.receive(team, slot(at), count, reduction.type(), peer));
             MPIRIC_TRY(under_way.send(team, data, count, reduction.type(), peer));
         }
@@ -32,37 +32,49 @@ int round(const Reduction& reduction, int me, int step, char* data, char* others
     return reduction.copy(sum.data(), data, count);
 }
 
-template <int radix> int run(const Call& call) {
-    const Reduction reduction{call.team, call.receive_type, call.op};
-    const MPI_Count count = call.receive_count;
-    char* data = static_cast<char*>(call.receive);
-    MPIRIC_TRY(reduction.copy(input_of(call), data, count));
+int largest_power(int radix, int members) noexcept {
+    int power = 1;
+    while (power * radix <= members)
+        power *= radix;
+    return power;
+}
+
+}  // namespace
+
+template <int radix>
+int recursive_multiplying(const Reduction& reduction, const Group& group, char* data,
+                          MPI_Count count) noexcept {
     const Elements others{reduction, count * (radix - 1)};
     MPIRIC_TRY(others.error());
-    const int size = call.team.size(), me = call.team.rank();
-    int power = 1;
-    while (power * radix <= size)
-        power *= radix;
+    const int size = group.size, me = group.rank, power = largest_power(radix, size);
     if (me >= power) {
-        MPIRIC_TRY(reduction.send(data, count, me % power));
-        return reduction.receive(data, count, me % power);
+        MPIRIC_TRY(reduction.send(data, count, group[me % power]));
+        return reduction.receive(data, count, group[me % power]);
     }
     for (int beyond = me + power; beyond < size; beyond += power) {
-        MPIRIC_TRY(reduction.receive(others.data(), count, beyond));
+        MPIRIC_TRY(reduction.receive(others.data(), count, group[beyond]));
         MPIRIC_TRY(reduction.reduce(others.data(), data, count));
     }
     for (int step = 1; step < power; step *= radix)
-        MPIRIC_TRY(round<radix>(reduction, me, step, data, others.data(), count));
+        MPIRIC_TRY(round(reduction, group, radix, step, data, others.data(), count));
     for (int beyond = me + power; beyond < size; beyond += power)
-        MPIRIC_TRY(reduction.send(data, count, beyond));
+        MPIRIC_TRY(reduction.send(data, count, group[beyond]));
     return MPI_SUCCESS;
 }
 
+template int recursive_multiplying<3>(const Reduction&, const Group&, char*, MPI_Count) noexcept;
+template int recursive_multiplying<4>(const Reduction&, const Group&, char*, MPI_Count) noexcept;
+template int recursive_multiplying<8>(const Reduction&, const Group&, char*, MPI_Count) noexcept;
+
+bool multiplies(int radix, int members, bool commutative) noexcept {
+    const int power = largest_power(radix, members);
+    return power > 1 && (commutative || power == members);
+}
+
+namespace {
+
 template <int radix> bool suits(const Shape& shape) {
-    int power = 1;
-    while (power * radix <= shape.layout.size)
-        power *= radix;
-    return power > 1 && (shape.commutative || power == shape.layout.size);
+    return multiplies(radix, shape.layout.size, shape.commutative);
 }
 
 template <int radix> uint64_t scratch(const Shape& shape) { return shape.span * (radix + 1); }
@@ -73,21 +85,21 @@ constinit const Algorithm three{Collective::allreduce,
                                 Order::fixed,
                                 suits<3>,
                                 scratch<3>,
-                                run<3>};
+                                in_place_of_all<recursive_multiplying<3>>};
 constinit const Algorithm four{Collective::allreduce,
                                "recursive_multiplying_4",
                                "Chilkuri et al. 2023",
                                Order::fixed,
                                suits<4>,
                                scratch<4>,
-                               run<4>};
+                               in_place_of_all<recursive_multiplying<4>>};
 constinit const Algorithm eight{Collective::allreduce,
                                 "recursive_multiplying_8",
                                 "Chilkuri et al. 2023",
                                 Order::fixed,
                                 suits<8>,
                                 scratch<8>,
-                                run<8>};
+                                in_place_of_all<recursive_multiplying<8>>};
 MPIRIC_ALGORITHM(three)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)

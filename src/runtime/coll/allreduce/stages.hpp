@@ -10,6 +10,11 @@ int recursive_doubling(const Reduction& reduction, const Group& group, char* dat
 /// Only where can_divide().
 int rabenseifner(const Reduction& reduction, const Group& group, char* data, MPI_Count count) noexcept;
 int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count count) noexcept;
+/// For radix 3, 4 and 8, only where multiplies().
+template <int radix>
+int recursive_multiplying(const Reduction& reduction, const Group& group, char* data,
+                          MPI_Count count) noexcept;
+bool multiplies(int radix, int members, bool commutative) noexcept;
 
 /// Over the ranks of this node, through the board.
 int shared_allreduce(const Reduction& reduction, const void* input, void* result, MPI_Count count) noexcept;

@@ -1,27 +1,41 @@
-// Dissemination. In step k each rank tells the one 2^k further that it has come, and hears from the one 2^k
-// before.
+// Dissemination. In step s each rank tells those k^s, 2k^s, … (k − 1)k^s further that it has come, and hears
+// from those as far before.
 //
-// Cost: ⌈log₂ p⌉ α, for any p.
-// Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization. IJPP 17(1), 1988.
+// Cost: ⌈log_k p⌉ α, for any p, with k − 1 messages under way on each rank.
+// Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization. IJPP 17(1), 1988; Hoefler et al.: Fast
+// Barrier Synchronization for InfiniBand. IPDPS 2006 (several messages at once).
 #include "coll/barrier/stages.hpp"
+
+#include <algorithm>
 
 namespace mpiric::coll {
 
-int dissemination(const Team& team, const Group& group) noexcept {
+int dissemination(const Team& team, const Group& group, int radix) {
     char nothing[2] = {};
-    for (int step = 1; step < group.size; step *= 2)
-        MPIRIC_TRY(exchange(team, nothing, 0, group[(group.rank + step) % group.size], nothing + 1, 0,
-                            group[(group.rank + group.size - step) % group.size]));
+    for (int step = 1; step < group.size; step *= radix) {
+        Requests round{size_t(2 * radix)};
+        for (int far = step; far < std::min(step * radix, group.size); far += step) {
+            MPIRIC_TRY(round.receive(team, nothing + 1, uint64_t(0),
+                                     group[(group.rank + group.size - far) % group.size]));
+            MPIRIC_TRY(round.send(team, nothing, uint64_t(0), group[(group.rank + far) % group.size]));
+        }
+        MPIRIC_TRY(round.wait());
+    }
     return MPI_SUCCESS;
 }
 
 namespace {
 
-int run(const Call& call) { return dissemination(call.team, call.team.everyone()); }
+template <int radix> int run(const Call& call) {
+    return dissemination(call.team, call.team.everyone(), radix);
+}
 
 constinit const Algorithm algorithm{
-    Collective::barrier, "dissemination", "Hensgen et al. 1988", Order::none, nullptr, nullptr, run};
+    Collective::barrier, "dissemination", "Hensgen et al. 1988", Order::none, nullptr, nullptr, run<2>};
+constinit const Algorithm four{
+    Collective::barrier, "dissemination_4", "Hoefler et al. 2006", Order::none, nullptr, nullptr, run<4>};
 MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(four)
 
 }  // namespace
 }  // namespace mpiric::coll

@@ -1,7 +1,7 @@
 // Within nodes, between them, within again. The ranks of a node meet in shared memory, the leaders by
 // dissemination; then they free their nodes.
 //
-// Cost: ⌈log₂ N⌉ α for N nodes, and two cache lines per rank.
+// Cost: ⌈log_k N⌉ α for N nodes, and two cache lines per rank.
 // Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
 // Performance. IPDPS 2000.
 #include "coll/barrier/stages.hpp"
@@ -11,16 +11,16 @@
 namespace mpiric::coll {
 namespace {
 
-int run(const Call& call) {
+template <int radix> int run(const Call& call) {
     const Team& team = call.team;
     Board& board = team.board();
     if (board.size() == 1)
-        return dissemination(team, team.leaders());
+        return dissemination(team, team.leaders(), radix);
     board.finish();
     int code = MPI_SUCCESS;
     if (board.rank() == 0) {
         board.await_all();
-        code = dissemination(team, team.leaders());
+        code = dissemination(team, team.leaders(), radix);
         board.fill(0);
         board.publish();
     } else {
@@ -31,8 +31,16 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm algorithm{
-    Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run};
+    Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run<2>};
+constinit const Algorithm four{Collective::barrier,
+                               "hierarchical_4",
+                               "Karonis et al. 2000; Hoefler et al. 2006",
+                               Order::none,
+                               [](const Shape& shape) { return has_levels(shape) && shape.layout.nodes > 2; },
+                               nullptr,
+                               run<4>};
 MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(four)
 
 }  // namespace
 }  // namespace mpiric::coll

@@ -5,7 +5,7 @@
 
 namespace mpiric::coll {
 
-int dissemination(const Team& team, const Group& group) noexcept;
+int dissemination(const Team& team, const Group& group, int radix);
 /// Over the ranks of this node, through the board.
 void shared_barrier(const Team& team) noexcept;
 

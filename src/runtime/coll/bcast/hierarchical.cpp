@@ -2,9 +2,10 @@
 // own); it then shows the message to its node in shared memory. Long messages go in segments, so that both
 // happen at once.
 //
-// Cost: ⌈log₂ N⌉ (α + nβ) for N nodes instead of p ranks, and two copies in memory; each network link carries
-// the message once. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective
-// Operation Performance. IPDPS 2000.
+// Cost: ⌈log₂ N⌉ (α + nβ) for N nodes instead of p ranks (⌈log_k N⌉ α and more nβ with a radix k, best where
+// latency is long), and two copies in memory; each network link carries the message once. Karonis et al.:
+// Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance. IPDPS
+// 2000.
 #include "coll/bcast/pipeline.hpp"
 #include "coll/suits.hpp"
 
@@ -31,10 +32,14 @@ template <class Between> int levels(const Call& call, Between between) {
     });
 }
 
-int run(const Call& call) {
+template <int (*tree)(const Message&, const Group&, int) noexcept> int run(const Call& call) {
     return levels(call, [&](const Group& group, int root, char* data, uint64_t bytes) {
-        return binomial({call.team, data, MPI_Count(bytes), world::handles.byte}, group, root);
+        return tree({call.team, data, MPI_Count(bytes), world::handles.byte}, group, root);
     });
+}
+
+template <int more_nodes_than> bool on_more_nodes(const Shape& shape) {
+    return has_levels(shape) && shape.layout.nodes > more_nodes_than;
 }
 
 int run_long(const Call& call) {
@@ -70,8 +75,16 @@ int run_chain(const Call& call) {
     });
 }
 
-constinit const Algorithm algorithm{
-    Collective::bcast, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, packed_bytes, run};
+constinit const Algorithm algorithm{Collective::bcast, "hierarchical", "Karonis et al. 2000", Order::none,
+                                    has_levels,        packed_bytes,   run<binomial>};
+constinit const Algorithm four{
+    Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023",
+    Order::none,       on_more_nodes<2>,         packed_bytes,
+    run<knomial<4>>};
+constinit const Algorithm eight{
+    Collective::bcast, "hierarchical_knomial_8", "Karonis et al. 2000; Chilkuri et al. 2023",
+    Order::none,       on_more_nodes<4>,         packed_bytes,
+    run<knomial<8>>};
 constinit const Algorithm longer{Collective::bcast,
                                  "hierarchical_scatter_allgather",
                                  "Karonis et al. 2000; Barnett et al. 1994",
@@ -90,6 +103,8 @@ constinit const Algorithm chain{Collective::bcast,
                                 packed_bytes,
                                 run_chain};
 MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(four)
+MPIRIC_ALGORITHM(eight)
 MPIRIC_ALGORITHM(longer)
 MPIRIC_ALGORITHM(chain)
 

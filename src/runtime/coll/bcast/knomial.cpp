@@ -7,9 +7,8 @@
 #include "coll/bcast/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
 
-template <int radix> int knomial(const Message& message, const Group& group, int root) {
+template <int radix> int knomial(const Message& message, const Group& group, int root) noexcept {
     const int here = (group.rank - root + group.size) % group.size;
     auto member = [&](int relative) { return group[(relative + root) % group.size]; };
     int reach = 1;  // my subtree holds the ranks here … here + reach − 1
@@ -24,6 +23,11 @@ template <int radix> int knomial(const Message& message, const Group& group, int
                                      member(here + child * step)));
     return children.wait();
 }
+
+template int knomial<4>(const Message&, const Group&, int) noexcept;
+template int knomial<8>(const Message&, const Group&, int) noexcept;
+
+namespace {
 
 template <int radix> int run(const Call& call) {
     return knomial<radix>({call.team, call.receive, call.receive_count, call.receive_type},

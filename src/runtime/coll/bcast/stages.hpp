@@ -19,6 +19,8 @@ struct Message {
 
 /// From member `root` to all others. See the files of the same names.
 int binomial(const Message& message, const Group& group, int root) noexcept;
+/// For radix 4 and 8.
+template <int radix> int knomial(const Message& message, const Group& group, int root) noexcept;
 int scatter_allgather(const Team& team, const Group& group, int root, char* data, uint64_t bytes) noexcept;
 
 /// From local rank `root` to the ranks of its node, through the board.

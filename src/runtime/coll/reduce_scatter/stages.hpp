@@ -5,6 +5,8 @@
 #include "coll/reduction.hpp"
 #include "coll/suits.hpp"
 
+#include <bit>
+
 namespace mpiric::coll {
 
 /// Over the ranks of this node, through the board: slice r of `result` becomes the reduction of everybody's
@@ -18,6 +20,9 @@ int ring_reduce_scatter(const Reduction& reduction, const Group& group, char* da
                         const Blocks& blocks) noexcept;
 int swing_reduce_scatter(const Reduction& reduction, const Group& group, char* data,
                          const Blocks& blocks) noexcept;
+/// Any operation.
+int linear_reduce_scatter(const Reduction& reduction, const Group& group, char* data,
+                          const Blocks& blocks) noexcept;
 /// For powers of two.
 int recursive_halving(const Reduction& reduction, const Group& group, char* data,
                       const Blocks& blocks) noexcept;
@@ -47,5 +52,14 @@ inline uint64_t copy_and_more(const Shape& shape) noexcept {
     return shape.span *
            (shape.collective == Collective::reduce_scatter_block ? uint64_t(shape.layout.size) : 1) * 2;
 }
+
+/// The same for a stage that takes all members' blocks at once; they may all be this rank's.
+inline uint64_t copy_and_all_blocks(const Shape& shape) noexcept {
+    return shape.collective == Collective::reduce_scatter_block
+               ? copy_and_more(shape)
+               : shape.span * uint64_t(shape.layout.size + 1);
+}
+
+inline bool is_power(int members) noexcept { return std::has_single_bit(unsigned(members)); }
 
 }  // namespace mpiric::coll

@@ -1,0 +1,78 @@
+// Nodes first. The ranks of a node reduce their vectors in shared memory to their leader; leaders reduce and
+// scatter whole nodes' blocks among themselves; each shows its node what it ends with.
+//
+// Cost for N nodes: log₂ N α by recursive halving, (N − 1) α around a ring, α when all is sent at once; and
+// (N − 1)/N n (β + γ) per node, where flat algorithms carry up to L times as much for L ranks a node. Best
+// for short and middling vectors. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to
+// Optimize Collective Operation Performance. IPDPS 2000.
+#include "coll/bcast/stages.hpp"
+#include "coll/reduce/stages.hpp"
+#include "coll/reduce_scatter/stages.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+using Between = int (*)(const Reduction&, const Group&, char*, const Blocks&) noexcept;
+
+template <Between between> int run(const Call& call) {
+    const Team& team = call.team;
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    const Blocks blocks = blocks_of(call);
+    const bool leads = team.local().rank == 0;
+    // Ranks of a node follow one another, so its blocks are one row.
+    std::vector<MPI_Count> of_node(size_t(team.leaders().size));
+    for (int rank = 0; rank < team.size(); ++rank)
+        of_node[size_t(team.node_of(rank))] += MPI_Count(blocks.size(rank));
+    const uint64_t row = blocks.begin(team.local()[0]);
+    const MPI_Count whole = MPI_Count(blocks.begin(team.size())), here = of_node[size_t(team.node())];
+    const Elements work{reduction, leads ? whole : here};
+    MPIRIC_TRY(work.error());
+    MPIRIC_TRY(shared_reduce(reduction, 0, input_of(call), work.data(), whole));
+    if (leads)
+        MPIRIC_TRY(between(reduction, team.leaders(), work.data(),
+                           Blocks::of(Counts{of_node.data()}, team.leaders().size, 1)));
+    char* mine = leads ? reduction.at(work.data(), MPI_Count(row)) : work.data();
+    if (team.local().size > 1)
+        MPIRIC_TRY(shared_bcast(team, 0, mine, reduction.bytes(here)));
+    const uint64_t own = blocks.begin(team.rank()) - row;
+    return reduction.copy(reduction.at(mine, MPI_Count(own)), call.receive,
+                          MPI_Count(blocks.size(team.rank())));
+}
+
+bool suits(const Shape& shape) {
+    return has_levels(shape) && shape.layout.consecutive && shape.dense && elements_fit(shape);
+}
+bool suits_around(const Shape& shape) { return suits(shape) && shape.commutative; }
+bool suits_halving(const Shape& shape) { return suits_around(shape) && is_power(shape.layout.nodes); }
+
+/// The whole vector, and a node's row from every node; all elements may be in one row.
+uint64_t scratch(const Shape& shape) {
+    const auto nodes = uint64_t(shape.layout.nodes);
+    return shape.collective == Collective::reduce_scatter_block
+               ? shape.span * (uint64_t(shape.layout.size) + uint64_t(shape.layout.most_per_node) * nodes)
+               : shape.span * (nodes + 1);
+}
+
+template <Collective collective, Between between>
+consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) {
+    return {collective, name, "Karonis et al. 2000", Order::placement, suited, scratch, run<between>};
+}
+
+constexpr auto blocks = Collective::reduce_scatter_block, uneven = Collective::reduce_scatter;
+constinit const Algorithm block_halving = algorithm<blocks, recursive_halving>("hierarchical", suits_halving),
+                          block_ring =
+                              algorithm<blocks, ring_reduce_scatter>("hierarchical_ring", suits_around),
+                          block_linear =
+                              algorithm<blocks, linear_reduce_scatter>("hierarchical_linear", suits),
+                          halving = algorithm<uneven, recursive_halving>("hierarchical", suits_halving),
+                          around = algorithm<uneven, ring_reduce_scatter>("hierarchical_ring", suits_around),
+                          linear = algorithm<uneven, linear_reduce_scatter>("hierarchical_linear", suits);
+MPIRIC_ALGORITHM(block_halving)
+MPIRIC_ALGORITHM(block_ring)
+MPIRIC_ALGORITHM(block_linear)
+MPIRIC_ALGORITHM(halving)
+MPIRIC_ALGORITHM(around)
+MPIRIC_ALGORITHM(linear)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -12,8 +12,9 @@ constexpr uint32_t trial_rounds =
     2;  // the first calls set up connections and memory: nothing is judged by them alone
 constexpr double hopeless = 3;        // times the library's own in each of them
 constexpr uint32_t first_judged = 4;  // rounds
-constexpr uint32_t most_race_rounds = 14;
-constexpr uint32_t duel_look = 4, least_duel_rounds = 8, most_duel_rounds = 32;
+constexpr uint32_t most_race_rounds = 24;
+constexpr uint32_t duel_look = 4, least_duel_rounds = 8, most_duel_rounds = 96;
+constexpr std::ptrdiff_t most_contenders = 3;
 constexpr double race_sigmas = 2.5, duel_sigmas = 2.8;
 constexpr double smallest_spread = 0.004;  // of a logarithm; clocks and agreement are no finer
 constexpr double block_seconds = 400e-6;   // short calls are timed several in a row
@@ -163,8 +164,24 @@ void Race::finish_race() {
         variants.insert(variants.begin(), {0, best});
         begin(Phase::variants, std::move(variants));
     } else {
-        begin(Phase::duel, {0, best});
+        contenders_ = runners_;
+        std::erase(contenders_, 0u);
+        std::sort(contenders_.begin(), contenders_.end(),
+                  [&](uint32_t one, uint32_t other) { return median(logs_[one]) > median(logs_[other]); });
+        const auto beyond = std::ptrdiff_t(contenders_.size()) - most_contenders;
+        if (beyond > 0)
+            contenders_.erase(contenders_.begin(), contenders_.begin() + beyond);
+        std::erase_if(contenders_, [&](uint32_t one) {
+            return one != best && median(logs_[one]) > median(logs_[0]) + logarithm(1 - least_gain);
+        });
+        challenge();
     }
+}
+
+void Race::challenge() {
+    const uint32_t challenger = contenders_.back();
+    contenders_.pop_back();
+    begin(Phase::duel, {0, challenger});
 }
 
 void Race::end_duel_round() {
@@ -185,9 +202,19 @@ void Race::end_duel_round() {
         line_up();
         return;
     }
+    if (!faster && !contenders_.empty()) {
+        challenge();
+        return;
+    }
     choice_ = faster ? challenger : 0;
     confidence_ = faster ? normal_below(sigmas) : 1;
     phase_ = Phase::settled;
+}
+
+double Race::first_ratio(uint32_t candidate) const noexcept {
+    return phase_ == Phase::trial || !std::isfinite(best_of_trial_[candidate])
+               ? 0
+               : best_of_trial_[candidate] / best_of_trial_[0];
 }
 
 double Race::baseline() const {

@@ -5,8 +5,8 @@
 // others in the same round: what slows a whole round down falls out. Centres are medians, spreads are median
 // deviations, so that a few calls hit by the scheduler decide nothing. The winner then meets the library's
 // own in fresh rounds, because the best of many is flattered by having been picked; it is chosen only when
-// those show it faster by more than `least_gain`. What is fed in must be equal on all ranks, then so is
-// everything here.
+// those show it faster by more than `least_gain`, and else the next best gets the same chance. What is fed in
+// must be equal on all ranks, then so is everything here.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,8 @@ class Race {
     double baseline() const;
     const Tries& tries(uint32_t candidate) const noexcept { return tries_[candidate]; }
     uint32_t size() const noexcept { return uint32_t(tries_.size()); }
+    /// Its best time of the first rounds over that of the library's own; 0 before these are over.
+    double first_ratio(uint32_t candidate) const noexcept;
 
   private:
     enum class Phase : uint8_t { trial, race, variants, duel, settled };
@@ -59,14 +61,16 @@ class Race {
     void end_duel_round();
     void eliminate(uint32_t candidate);
     void finish_race();
+    void challenge();
     uint32_t leader() const;
 
     Phase phase_ = Phase::trial;
     std::vector<int32_t> parents_;
     std::vector<Tries> tries_;
-    std::vector<uint32_t> runners_;  ///< still in, the library's own first
-    std::vector<uint32_t> order_;    ///< of this round
-    std::vector<double> now_;        ///< times of this round, by candidate
+    std::vector<uint32_t> runners_;     ///< still in, the library's own first
+    std::vector<uint32_t> order_;       ///< of this round
+    std::vector<uint32_t> contenders_;  ///< that have not met the library's own yet, the best last
+    std::vector<double> now_;           ///< times of this round, by candidate
     std::vector<std::vector<double>>
         logs_;  ///< by candidate: logarithms of times, one for each round of this phase
     std::vector<double> best_of_trial_;

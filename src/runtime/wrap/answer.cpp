@@ -4,6 +4,8 @@
 #include "wrap/tuner.hpp"
 #include "wrap/tuning.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <ctime>
 
 namespace mpiric::wrap {
@@ -35,25 +37,27 @@ class Answering {
 
 /// Communicator of our own beside the program's; null when there can be none, then on all ranks.
 const world::Circle* circle_of(Space& space, MPI_Comm comm) noexcept {
-    if (space.circle.size == 0 && !space.refused)
-        space.refused = !world::make_circle(comm, space.circle);
-    return space.circle.size > 0 ? &space.circle : nullptr;
+    Beside& beside = space.knowledge->beside;
+    if (beside.circle.size == 0 && !beside.refused)
+        beside.refused = !world::make_circle(comm, beside.circle);
+    return beside.circle.size > 0 ? &beside.circle : nullptr;
 }
 
 coll::Team* team_of(Space& space, MPI_Comm comm) noexcept {
-    if (!space.asked_for_team) {
-        space.asked_for_team = true;
+    Beside& beside = space.knowledge->beside;
+    if (!beside.asked_for_team) {
+        beside.asked_for_team = true;
         if (const world::Circle* circle = circle_of(space, comm)) {
-            space.team = coll::Team::make(circle->comm);
-            space.team_number = ++tuning().serial;
+            beside.team = coll::Team::make(circle->comm);
+            beside.team_number = ++tuning().serial;
         }
     }
-    return space.team;
+    return beside.team;
 }
 
 /// One communicator for each algorithm of a library that looks at its variables when a communicator is made.
 const world::Circle* alternative(Space& space, MPI_Comm comm, uint32_t candidate) {
-    const auto [known, fresh] = space.alternatives.try_emplace(candidate);
+    const auto [known, fresh] = space.knowledge->beside.alternatives.try_emplace(candidate);
     world::Circle& circle = known->second;
     if (fresh) {
         world::Settings& settings = tuning().settings[candidate];
@@ -96,7 +100,7 @@ coll::Shape shape_of(const Ask& ask, coll::Team& team, const coll::Algorithm& al
     shape.count = ask.count;
     shape.span = coll::span_of(geometry, MPI_Count(ask.count));
     shape.dense = geometry.dense();
-    shape.commutative = commutes(ask);
+    shape.commutative = ask.commutes;
     return shape;
 }
 
@@ -109,7 +113,7 @@ bool serves(Space& space, const Ask& ask, uint32_t candidate) noexcept {
     case Kind::library:
         return true;
     case Kind::switched:
-        return commutes(ask);
+        return ask.commutes;
     case Kind::own:
         break;
     }
@@ -119,7 +123,8 @@ bool serves(Space& space, const Ask& ask, uint32_t candidate) noexcept {
 }
 
 int run_own(Space& space, const Ask& ask, uint32_t candidate) {
-    coll::Call call{*space.team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, ask.root};
+    coll::Call call{
+        *space.knowledge->beside.team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, ask.root};
     ask.fill(ask.arguments, call);
     return raised(ask.comm, tuning().algorithms[candidate]->run(call));
 }
@@ -187,6 +192,27 @@ Lesson begin_lesson(Tuning& all, const Knowledge& known, tune::Collective collec
     return lesson;
 }
 
+/// Whether the next size classes have shown a candidate so slow that this one need not ask again.
+bool hopeless_nearby(const Knowledge& known, const Ask& ask, uint32_t candidate) {
+    constexpr double hopeless =
+        4;  // times the library's own, in the class next door; twice that in the one behind
+    const int here = int(tune::class_of(ask.bytes));
+    for (const int away : {-1, 1, -2, 2}) {
+        const int there = here + away;
+        if (there < 0 || there >= int(tune::class_count))
+            continue;
+        const auto found = known.lessons.find(lesson_key(ask.collective, uint32_t(there)));
+        if (found == known.lessons.end() || !found->second.learner)
+            continue;
+        const std::vector<uint32_t>& tried = found->second.candidates;
+        const auto at = std::find(tried.begin(), tried.end(), candidate);
+        if (at != tried.end() && found->second.learner->race().first_ratio(uint32_t(at - tried.begin())) >
+                                     hopeless * std::abs(away))
+            return true;
+    }
+    return false;
+}
+
 void begin_learning(Space& space, Lesson& lesson, const Ask& ask) {
     Tuning& all = tuning();
     std::vector<int32_t> parents;
@@ -194,7 +220,8 @@ void begin_learning(Space& space, Lesson& lesson, const Ask& ask) {
     for (const uint32_t candidate : all.catalogue.of(ask.collective)) {
         const int32_t parent = all.catalogue[candidate].parent;
         const auto with = number.find(parent);
-        if ((parent >= 0 && with == number.end()) || !serves(space, ask, candidate))
+        if ((parent >= 0 && with == number.end()) || !serves(space, ask, candidate) ||
+            hopeless_nearby(*space.knowledge, ask, candidate))
             continue;
         number[int32_t(candidate)] = int32_t(lesson.candidates.size());
         lesson.candidates.push_back(candidate);
@@ -231,7 +258,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
         return run(space, ask, candidate);
     lesson.composed = lesson.composed || is_composed(ask);
     if (step.alone)
-        world::agree_on_largest(space.circle, {});
+        world::agree_on_largest(space.knowledge->beside.circle, {});
     const uint64_t begin = now_ns();
     const int code = run(space, ask, candidate);
     const uint64_t end = now_ns();
@@ -243,7 +270,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
         return code;
     std::array<uint64_t, 4> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns,
                                       lesson.composed};
-    world::agree_on_largest(space.circle, agreed);
+    world::agree_on_largest(space.knowledge->beside.circle, agreed);
     learner.took({agreed[0], agreed[1], agreed[2]});
     lesson.inside_ns = lesson.between_ns = lesson.last_end_ns = 0;
     lesson.agreeing_ns = now_ns() - end;
@@ -259,7 +286,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
 /// Another candidate for every call, the same on every rank.
 uint32_t restless_choice(const Tuning& all, const Space& space, tune::Collective collective) {
     const std::vector<uint32_t> candidates = all.catalogue.of(collective);
-    uint64_t mixed = space.calls * 0x9E3779B97F4A7C15ull;
+    uint64_t mixed = space.knowledge->calls * 0x9E3779B97F4A7C15ull;
     mixed ^= mixed >> 29;
     return candidates[mixed % candidates.size()];
 }
@@ -283,10 +310,11 @@ int32_t choice_for(Tuning& all, Space& space, Entry& entry, Lesson*& lesson, con
 
 }  // namespace
 
-int answer(Space& space, Entry& entry, const Ask& ask) noexcept {
+int answer(Space& space, Entry& entry, Ask& ask) noexcept {
     Tuning& all = tuning();
     const Answering answering(thread);
-    ++space.calls;
+    ++space.knowledge->calls;
+    ask.commutes = commutes(ask);
     if (all.rules.mode == Collectives::restless)
         return run(space, ask, restless_choice(all, space, ask.collective));
     Lesson* lesson = nullptr;
@@ -298,7 +326,7 @@ int answer(Space& space, Entry& entry, const Ask& ask) noexcept {
     // A call that no candidate may serve teaches nothing about the others.
     const bool beside = choice >= 0 && all.scope == tune::Scope::process &&
                         all.catalogue[uint32_t(choice)].kind == Kind::switched;
-    if ((space.calls <= settled_in && !beside) || !commutes(ask))
+    if ((space.knowledge->calls <= settled_in && !beside) || !ask.commutes)
         return ask.onward(ask.arguments, false, ask.comm);
     if (choice >= 0)
         return run(space, ask, uint32_t(choice));

@@ -74,20 +74,20 @@ template <Function function, Name name, Collective collective, class Pointer, cl
         decltype(next)& onward;
         Fill& fill;
     } both{next, fill};
-    const Ask ask{
-        collective,
-        comm,
-        extent.bytes,
-        extent.all_bytes,
-        extent.count,
-        extent.type,
-        extent.op,
-        root,
-        &both,
-        [](const void* arguments, bool to_library, MPI_Comm on) {
-            return static_cast<const Both*>(arguments)->onward(to_library, on);
-        },
-        [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
+    Ask ask{collective,
+            comm,
+            extent.bytes,
+            extent.all_bytes,
+            extent.count,
+            extent.type,
+            extent.op,
+            root,
+            true,
+            &both,
+            [](const void* arguments, bool to_library, MPI_Comm on) {
+                return static_cast<const Both*>(arguments)->onward(to_library, on);
+            },
+            [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
     return answer(*space, entry, ask);
 }
 

@@ -12,6 +12,7 @@
 #include <new>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 namespace mpiric::wrap {
 
@@ -29,6 +30,7 @@ using world::handles;
 using world::library;
 
 constexpr uint64_t most_policy_bytes = uint64_t(64) << 20;
+constexpr uint32_t most_staying = 8;
 
 uint32_t bits_of(std::string_view names) noexcept {
     uint32_t bits = 0;
@@ -176,6 +178,7 @@ std::unique_ptr<Space> make_space(MPI_Comm comm, Tuning& all) {
         known->shape = tune::shape_of(members, all.nodes);
         known->rank = rank;
     }
+    ++known->spaces;
     space->keeps = known;
     space->knowledge = known.get();
     return space;
@@ -224,15 +227,36 @@ bool gather(const Tuning& all, std::string& text) {
 
 /// In the order in which they were made, which no two ranks have the other way round. That needs one thread.
 void free_teams(Tuning& all) {
-    std::vector<Space*> with_team;
-    for (const auto& [handle, space] : all.spaces)
-        if (space && space->team)
-            with_team.push_back(space.get());
+    std::vector<Beside*> with_team;
+    for (const auto& [identity, known] : all.known)
+        if (known->beside.team)
+            with_team.push_back(&known->beside);
     std::sort(with_team.begin(), with_team.end(),
-              [](const Space* one, const Space* other) { return one->team_number < other->team_number; });
+              [](const Beside* one, const Beside* other) { return one->team_number < other->team_number; });
     if (!all.many_threads)
-        for (Space* space : with_team)
-            coll::Team::free(space->team);
+        for (Beside* beside : with_team)
+            coll::Team::free(std::exchange(beside->team, nullptr));
+}
+
+/// Programs make communicators of all ranks again and again, of other ranks mostly once: what lies beside the
+/// former stays for the next. All ranks count these alike.
+bool stays(Tuning& all, Knowledge& known) noexcept {
+    if (all.many_threads || known.shape.ranks != uint32_t(all.world.size))
+        return false;
+    if (!known.stays && all.staying < most_staying) {
+        known.stays = true;
+        ++all.staying;
+    }
+    return known.stays;
+}
+
+void free_beside(Knowledge& known) noexcept {
+    coll::Team::free(known.beside.team);
+    for (auto& [candidate, circle] : known.beside.alternatives)
+        world::free_circle(circle);
+    world::free_circle(known.beside.circle);
+    known.beside = {};
+    known.calls = 0;
 }
 
 }  // namespace
@@ -318,12 +342,8 @@ void forget_space(MPI_Comm comm) noexcept {
         all.spaces.erase(known);
     }
     world::forget_remembered();
-    if (!space)
-        return;
-    coll::Team::free(space->team);
-    for (auto& [candidate, circle] : space->alternatives)
-        world::free_circle(circle);
-    world::free_circle(space->circle);
+    if (space && --space->knowledge->spaces == 0 && !stays(all, *space->knowledge))
+        free_beside(*space->knowledge);
 }
 
 }  // namespace mpiric::wrap

@@ -34,6 +34,7 @@ struct Ask {
     MPI_Datatype type;   ///< reductions
     MPI_Op op;           ///< reductions
     int root;            ///< 0 where there is none
+    bool commutes;       ///< set by answer(); true where nothing is reduced
     const void* arguments;
     int (*onward)(const void* arguments, bool to_library,
                   MPI_Comm comm);  ///< what lies behind, on a communicator
@@ -64,10 +65,26 @@ struct Lesson {
     bool composed = false;  ///< a type was seen that other ranks may describe otherwise
 };
 
+/// What we made beside the program's communicators of the same ranks in the same order. Blocking collectives
+/// on them come in one order on all ranks, or the program could wait for ever with the library alone; so one
+/// set serves them all. Nothing that starts an operation and completes it later may use it.
+struct Beside {
+    bool refused = false;  ///< there is no communicator for our own use
+    world::Circle circle;
+    coll::Team* team = nullptr;
+    bool asked_for_team = false;
+    uint64_t team_number = 0;                                  ///< in the order of making
+    std::unordered_map<uint32_t, world::Circle> alternatives;  ///< made under a candidate's settings
+};
+
 /// What is known about the communicators with the same ranks in the same order.
 struct Knowledge {
     tune::Shape shape;
     int rank = 0;
+    uint32_t spaces = 0;  ///< of live communicators
+    bool stays = false;   ///< what lies beside outlives them
+    uint64_t calls = 0;   ///< that were not answered at a glance
+    Beside beside;
     std::array<std::array<Entry, tune::class_count>, tune::collective_count> entries;
     std::unordered_map<uint32_t, Lesson> lessons;  ///< by collective and class
 };
@@ -77,13 +94,6 @@ struct Space {
     Knowledge* knowledge = nullptr;
     std::shared_ptr<Knowledge> keeps;
     int rank = 0, size = 0;
-    uint64_t calls = 0;    ///< that were not answered at a glance
-    bool refused = false;  ///< there is no communicator for our own use
-    world::Circle circle;
-    coll::Team* team = nullptr;
-    bool asked_for_team = false;
-    uint64_t team_number = 0;                                  ///< in the order of making
-    std::unordered_map<uint32_t, world::Circle> alternatives;  ///< made under a candidate's settings
 };
 
 /// Begins in MPI_Init, collectively over the world; before that and without it nothing is tuned.
@@ -114,7 +124,7 @@ inline Space* space_of(MPI_Comm comm) noexcept {
 }
 
 /// The call's entry did not say `library`.
-int answer(Space& space, Entry& entry, const Ask& ask) noexcept;
+int answer(Space& space, Entry& entry, Ask& ask) noexcept;
 
 /// The learned policy as spec/formats/policy.md describes it; the keys of the communicators whose rank 0 this
 /// is.

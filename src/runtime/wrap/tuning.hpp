@@ -40,6 +40,7 @@ struct Tuning {
     std::unordered_map<uint64_t, std::unique_ptr<Space>> spaces;     ///< by handle; null: left alone
     std::unordered_map<uint64_t, std::shared_ptr<Knowledge>> known;  ///< by who is in it
     uint64_t serial = 0;
+    uint32_t staying = 0;  ///< knowledge of which what lies beside stays
 };
 
 /// Made once, never taken apart: ranks may be inside it while the process ends.

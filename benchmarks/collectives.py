@@ -1,8 +1,9 @@
 """How much faster are IMB's collectives tuned: by mpiric online, replayed, exported; by Intel's Autotuner.
 
-Every round runs each way once, in random order, on 2 ranks in shared memory or on 4 hosts × 2 ranks of the
-virtual cluster (tests/lab). Untuned is the library's default with the settings that make more ranks than
-cores bearable. IMB-MPI1 comes with Intel MPI and runs under MPICH too; for Open MPI build it from its source:
+Each collective is run each way once in every round, in random order, on 2 ranks in shared memory or on 4
+hosts × 2 ranks of the virtual cluster (tests/lab). Untuned is the library's default with the settings that
+make more ranks than cores bearable. IMB-MPI1 comes with Intel MPI and runs under MPICH too; for Open MPI
+build it from source:
 git clone https://github.com/intel/mpi-benchmarks
 make -C mpi-benchmarks/src_cpp TARGET=MPI1 CC=mpicc CXX=mpicxx
 """
@@ -11,9 +12,11 @@ import json
 import os
 import re
 import sys
+import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import exp, log
 from pathlib import Path
 from random import Random
@@ -25,13 +28,16 @@ from benchmarks._places import Place, place
 from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.local import LocalHost
+from mpiric.model.duration import parse_duration
 from mpiric.model.errors import NotFoundError
 from mpiric.tuning.policy import condense, read_learned
 from mpiric.workflows.policies import export_policy, lay_out, tuner_for
 
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
+_WAYS = ("online", "replayed", "exported", "Autotuner online", "Autotuner replayed")
 _PINGPONG = ("-msglog", "0:17", "-iter", "50", "-time", "5")
-_PATIENCE_S = 10  # of IMB with one size; it leaves out what takes longer, and the number of sizes says so
+_PATIENCE_S = 2  # of IMB with one size: fewer calls where they take long
+_MOST_VOLUME_MB = 2000  # that IMB takes; it counts bytes in an int
 _ODD = (12, 1000, 3000, 24_000, 100_000)  # sizes that are no powers of two
 COLUMNS = {
     "where": "where",
@@ -40,38 +46,78 @@ COLUMNS = {
     "way": "way",
     "gain": "untuned ÷ way",
     "sizes": "sizes",
-    "worst": "worst size",
+    "worst": "worst",
+    "worst_bytes": "at, B",
     "odd": "odd sizes",
     "bound": "way ÷ bound",
+    "rounds": "rounds",
 }
+
+Times = dict[int, float]  # bytes of the message → seconds of the slowest rank
 
 
 @dataclass(frozen=True)
 class Bench:
-    """IMB under one library in one place."""
+    """IMB under one library in one place. What was measured and learnt is kept in its directory."""
 
     bed: Bed
     place: Place
     program: str
     directory: Path
     given: Namespace
-    ways: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def times(self, way: str) -> dict[tuple[str, int], float]:
-        """One run: (collective, bytes) → seconds of the slowest rank."""
-        environment = {**self.bed.environment, **self.place.environment(self.bed), **self.ways[way]}
-        said = self.place.execute([*self.place.line(self.bed), self.program, *self._options()], environment)
-        return parse_imb(said)
+    def times(self, collective: str, variables: Mapping[str, str], calls: int) -> Times:
+        """One run; calls as many as IMB makes at most for each size, and as many before to warm up."""
+        environment = {**self.bed.environment, **self.place.environment(self.bed), **variables}
+        words = [*self.place.line(self.bed), self.program, *self._options(calls), collective]
+        found = parse_imb(self.place.execute(words, environment))
+        return {size: seconds for (name, size), seconds in found.items() if name == collective and size}
 
-    def _options(self) -> list[str]:
+    def _options(self, calls: int) -> list[str]:
         lengths = self.directory / "lengths"
-        powers = [2**power for power in range(2, 23) if 2**power <= self.place.most_bytes]
+        most = self.place.most_bytes
+        powers = [2**power for power in range(2, 23) if 2**power <= most]
         if self.given.quick:
             powers = powers[::4]
-        odd = [size for size in _ODD if size <= self.place.most_bytes]
-        lengths.write_text("".join(f"{size}\n" for size in sorted({*powers, *odd})))
+        sizes = sorted({*powers, *(size for size in _ODD if size <= most)})
+        lengths.write_text("".join(f"{size}\n" for size in sizes))
+        volume = min(_MOST_VOLUME_MB, calls * most // 10**6 + 1)
         words = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(_PATIENCE_S)]
-        return [*words, "-iter", str(self.given.calls), "-root_shift", "on", *self.given.collective]
+        return [*words, "-iter", f"{calls},{volume}", "-root_shift", "on"]
+
+    def ways(self, collective: str) -> dict[str, dict[str, str]]:
+        """Everything that is compared, each with its variables; learns first what has to be learnt."""
+        ways: dict[str, dict[str, str]] = {"untuned": {}}
+        wanted = self.given.way or _WAYS
+        tuner = tuner_for(self.bed.mpi)
+        if tuner.library:
+            preload = {"LD_PRELOAD": tuner.library}
+            # Whoever runs a benchmark for tuning wants it over soonest, as Intel's Autotuner does.
+            online = {**preload, "MPIRIC_COLLECTIVES": "online", "MPIRIC_LEARN_AT_MOST": "0"}
+            if "online" in wanted:
+                ways["online"] = online
+            if "replayed" in wanted:
+                learned = self.directory / f"{collective}.policy.json"
+                self._learn(collective, learned, {**online, "MPIRIC_POLICY_OUT": str(learned)})
+                policy = lay_out(condense(read_learned(learned)), self.directory)
+                ways["replayed"] = {**preload, "MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": policy}
+        if "exported" in wanted:
+            ways["exported"] = _swept(self, collective)
+        if self.bed.mpi.implementation == "intelmpi":
+            auto = {"I_MPI_TUNING_MODE": "auto"}
+            if "Autotuner online" in wanted:
+                ways["Autotuner online"] = auto
+            if "Autotuner replayed" in wanted:
+                dump = self.directory / f"{collective}.autotuner.dat"
+                self._learn(collective, dump, {**auto, "I_MPI_TUNING_BIN_DUMP": str(dump)})
+                ways["Autotuner replayed"] = {"I_MPI_TUNING_BIN": str(dump)}
+        return ways
+
+    def _learn(self, collective: str, into: Path, variables: Mapping[str, str]) -> None:
+        if self.given.resume and into.is_file():
+            return
+        tell(f"  {collective}: learning {into.name}")
+        self.times(collective, variables, self.given.learning_calls)
 
 
 def main() -> int:
@@ -80,28 +126,39 @@ def main() -> int:
     parser.add_argument("--where", action="append", choices=("shared", "slow", "fast"), help="default all")
     parser.add_argument("--mpi", action="append", help="only under these implementations")
     parser.add_argument("--collective", action="append", help=f"of IMB; default {', '.join(_GOALS)}")
+    parser.add_argument("--way", action="append", choices=_WAYS, help="beside untuned; default all")
     parser.add_argument("--imb-openmpi", help="IMB-MPI1 built for Open MPI")
     parser.add_argument("--rounds", type=int, help="of all ways (default 5, quick 2)")
     parser.add_argument("--calls", type=int, default=200, help="of IMB, for one size of one collective")
+    parser.add_argument("--learning-calls", type=int, default=4000, help="the same where a file is learnt")
     parser.add_argument("--seconds", type=float, default=0.05, help="of the sweep, for one point")
     parser.add_argument("--most-bytes", type=int, help="largest message; default 4 MiB, 256 KiB, 16 KiB")
+    parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
+    parser.add_argument("--resume", action="store_true", help="keep what was measured and learnt before")
     return run("collectives", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
     """All ways in turns, for each library in each place."""
     given.collective = given.collective or list(_GOALS)
+    given.until = time.monotonic() + parse_duration(given.time_limit)
     rows: list[dict[str, Any]] = []
     times: list[dict[str, Any]] = []
     for somewhere in _places(given):
         with somewhere as here:
             for bed, program in _programs(given):
                 tell(f"{here.name}: {bed.mpi.label} …")
-                found, raw = _compare(here, bed, program, given)
-                rows += found
-                times += raw
+                bench = Bench(bed, here, program, _directory(bed, here), given)
+                done = measured(bench)
+                bound = _bound(bench)
+                about = {"where": here.name, "mpi": bed.mpi.label}
+                rows += [{**about, **row} for row in rows_of(done, given.collective, bound)]
+                times += [{**about, **one} for one in done]
     if not rows:
-        raise NotFoundError("no IMB-MPI1 was found", hint="mpiric mpi install intelmpi brings it")
+        raise NotFoundError(
+            "nothing was measured",
+            hint="mpiric mpi install intelmpi brings IMB-MPI1; give it more --time-limit",
+        )
     return Result(COLUMNS, rows, summary_of(rows), {"times": times})
 
 
@@ -130,126 +187,106 @@ def _programs(given: Namespace) -> Iterator[tuple[Bed, str]]:
             tell(f"{implementation} is left out: IMB-MPI1 for it is not there (--imb-openmpi FILE)")
 
 
-def _compare(
-    place: Place, bed: Bed, program: str, given: Namespace
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    directory = RESULTS / "collectives" / f"{bed.mpi.label}-{place.name}"
+def _directory(bed: Bed, here: Place) -> Path:
+    directory = RESULTS / "collectives" / f"{bed.mpi.label}-{here.name}"
     directory.mkdir(parents=True, exist_ok=True)
-    bench = Bench(bed, place, program, directory, given)
-    bench.ways["untuned"] = {}
-    bench.ways.update(_ways(bench))
+    return directory
+
+
+def measured(bench: Bench) -> list[dict[str, Any]]:
+    """Runs of all rounds: collective, way, round, times. Each is in a file before the next begins."""
+    given, log = bench.given, bench.directory / "times.jsonl"
+    if not given.resume:
+        log.unlink(missing_ok=True)
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
+    done = [json.loads(line) for line in lines if line.endswith("}\n")]
+    have = {(one["collective"], one["way"], one["round"]) for one in done}
     random = Random(f"collectives {given.seed}")
-    series: dict[str, list[dict[tuple[str, int], float]]] = {way: [] for way in bench.ways}
-    for count in range(given.rounds or (2 if given.quick else 5)):
-        order = list(bench.ways)
-        random.shuffle(order)
-        for way in order:
-            tell(f"  round {count + 1}: {way}")
-            series[way].append(bench.times(way))
-    bound = _bound(bench)
-    rows = [
-        {"where": place.name, "mpi": bed.mpi.label, "collective": collective, "way": way, **numbers}
-        for way in bench.ways
-        if way != "untuned"
-        for collective in given.collective
-        if (numbers := gains(series["untuned"], series[way], collective, bound)) is not None
-    ]
-    raw = [
-        {
-            "where": place.name,
-            "mpi": bed.mpi.label,
-            "way": way,
-            "collective": c,
-            "bytes": size,
-            "seconds": each[c, size],
-        }
-        for way, rounds in series.items()
-        for each in rounds
-        for c, size in each
-    ]
-    return rows, raw
+    ways: dict[str, dict[str, dict[str, str]]] = {}
+    for number in range(given.rounds or (2 if given.quick else 5)):
+        for collective in random.sample(given.collective, len(given.collective)):
+            if time.monotonic() > given.until:
+                return done
+            if collective not in ways:
+                ways[collective] = bench.ways(collective)
+            for way in random.sample(list(ways[collective]), len(ways[collective])):
+                if (collective, way, number) in have:
+                    continue
+                tell(f"  round {number + 1}: {collective} {way}")
+                found = bench.times(collective, ways[collective][way], given.calls)
+                one = {"collective": collective, "way": way, "round": number, "seconds": found}
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(one) + "\n")
+                done.append(one)
+    return done
 
 
-def _ways(bench: Bench) -> dict[str, dict[str, str]]:
-    """Everything to be compared with untuned; each learns before the rounds begin, where it has to."""
-    ways: dict[str, dict[str, str]] = {}
-    policy = _swept(bench)
-    learned = read_learned(policy)
-    shell = export_policy(learned, bench.directory / "export", LocalHost())
-    tell("\n".join(f"  {sentence}" for sentence in shell))
-    ways["exported"] = _sourced(bench.directory / "export" / "collectives.sh")
-    tuner = tuner_for(bench.bed.mpi)
-    if tuner.library:
-        preload = {"LD_PRELOAD": tuner.library}
-        out = bench.directory / "online.policy.json"
-        ways["online"] = {**preload, "MPIRIC_COLLECTIVES": "online"}
-        bench.ways["learning"] = {**ways["online"], "MPIRIC_POLICY_OUT": str(out)}
-        bench.times("learning")
-        del bench.ways["learning"]
-        replayed = lay_out(condense(read_learned(out)), bench.directory)
-        ways["replayed"] = {**preload, "MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": replayed}
-    if bench.bed.mpi.implementation == "intelmpi":
-        dump = bench.directory / "autotuner.dat"
-        ways["Autotuner online"] = {"I_MPI_TUNING_MODE": "auto"}
-        bench.ways["dumping"] = {"I_MPI_TUNING_MODE": "auto", "I_MPI_TUNING_BIN_DUMP": str(dump)}
-        bench.times("dumping")
-        del bench.ways["dumping"]
-        if dump.is_file():
-            ways["Autotuner replayed"] = {"I_MPI_TUNING_BIN": str(dump)}
-    return ways
+def rows_of(
+    done: Sequence[Mapping[str, Any]], collectives: Iterable[str], bound: Callable[[str, int], float]
+) -> Iterator[dict[str, Any]]:
+    """The table, from the rounds in which a way and untuned were both run."""
+    series: dict[tuple[str, str], dict[int, Times]] = {}
+    for one in done:
+        times = {int(size): float(seconds) for size, seconds in one["seconds"].items()}
+        series.setdefault((one["collective"], one["way"]), {})[one["round"]] = times
+    for collective in collectives:
+        untuned = series.get((collective, "untuned"), {})
+        for way in _WAYS:
+            tuned = series.get((collective, way), {})
+            both = sorted(untuned.keys() & tuned.keys())
+            pairs = [(untuned[number], tuned[number]) for number in both]
+            if found := gains(pairs, partial(bound, collective)):
+                yield {"collective": collective, "way": way, **found}
 
 
-def _swept(bench: Bench) -> Path:
+def _swept(bench: Bench, collective: str) -> dict[str, str]:
     """What `mpiric sweep` finds there, in a run of its own: IMB is never looked at."""
-    environment = {**bench.bed.environment, **bench.place.environment(bench.bed)}
-    words = [
-        str(Path(sys.executable).with_name("mpiric")),
-        "sweep",
-        "--json",
-        "-o",
-        str(bench.directory / "sweep"),
-    ]
-    words += ["--collectives", ",".join(name.lower() for name in bench.given.collective)]
-    words += ["--sizes", f"4:{bench.place.most_bytes}", "--ranks", str(bench.place.ranks)]
-    words += ["--per-node", str(bench.place.ranks // bench.place.nodes)]
-    words += ["--seconds", str(bench.given.seconds), "--", *bench.place.line(bench.bed)]
-    said = json.loads(bench.place.execute(words, environment))
-    tell(f"  swept {said['points']} of {said['grid_points']} points")
-    return next((bench.directory / "sweep").glob("*.policy.json"))
-
-
-def _sourced(path: Path) -> dict[str, str]:
-    """The variables of a file of ``export NAME='VALUE'``."""
-    if not path.is_file():
+    directory = bench.directory / f"{collective}.export"
+    shell = directory / "collectives.sh"
+    if not (bench.given.resume and shell.is_file()):
+        tell(f"  {collective}: sweeping")
+        environment = {**bench.bed.environment, **bench.place.environment(bench.bed)}
+        sweep = directory / "sweep"
+        words = [str(Path(sys.executable).with_name("mpiric")), "sweep", "--json", "-o", str(sweep)]
+        words += ["--collectives", collective.lower()]
+        words += ["--sizes", f"4:{bench.place.most_bytes}", "--ranks", str(bench.place.ranks)]
+        words += ["--per-node", str(bench.place.ranks // bench.place.nodes)]
+        words += ["--seconds", str(bench.given.seconds), "--", *bench.place.line(bench.bed)]
+        said = json.loads(bench.place.execute(words, environment))
+        tell(f"  swept {said['points']} of {said['grid_points']} points")
+        learned = read_learned(next(sweep.glob("*.policy.json")))
+        for sentence in export_policy(learned, directory, LocalHost()):
+            tell(f"  {sentence}")
+    if not shell.is_file():
         return {}
-    rows = re.findall(r"^export (\w+)='?(.*?)'?$", path.read_text(), re.MULTILINE)
-    return dict(rows)
+    return dict(re.findall(r"^export (\w+)='?(.*?)'?$", shell.read_text(), re.MULTILINE))
 
 
 def gains(
-    untuned: Sequence[Mapping[tuple[str, int], float]],
-    tuned: Sequence[Mapping[tuple[str, int], float]],
-    collective: str,
-    bound: Callable[[str, int], float],
-) -> dict[str, float | None] | None:
-    """Geometric mean over sizes of the median paired ratio; the worst; odd sizes apart; above the bound."""
-    sizes = sorted({size for name, size in untuned[0] if name == collective and size})
+    pairs: Sequence[tuple[Times, Times]], bound: Callable[[int], float]
+) -> dict[str, float | int | None] | None:
+    """Geometric mean over sizes of the median ratio of pairs; the worst; odd sizes apart; above the bound.
+
+    ``pairs`` are the rounds: the times untuned and tuned.
+    """
+    sizes = set.intersection(*({*untuned} & {*tuned} for untuned, tuned in pairs)) if pairs else set()
     by_size = {
-        size: median(a[collective, size] / b[collective, size] for a, b in zip(untuned, tuned, strict=True))
-        for size in sizes
-        if all((collective, size) in each for each in (*untuned, *tuned))
+        size: median(untuned[size] / tuned[size] for untuned, tuned in pairs) for size in sorted(sizes)
     }
     powers = [ratio for size, ratio in by_size.items() if size & (size - 1) == 0]
     if not powers:
         return None
     odd = [ratio for size, ratio in by_size.items() if size & (size - 1)]
-    above = [median(each[collective, size] for each in tuned) / bound(collective, size) for size in by_size]
+    above = [median(tuned[size] for _, tuned in pairs) / bound(size) for size in by_size]
+    worst = min(by_size, key=lambda size: by_size[size])
     return {
         "gain": geometric_mean(powers),
         "sizes": len(powers),
-        "worst": min(by_size.values()),
+        "worst": by_size[worst],
+        "worst_bytes": worst,
         "odd": geometric_mean(odd) if odd else None,
         "bound": geometric_mean(above),
+        "rounds": len(pairs),
     }
 
 
@@ -260,17 +297,10 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def _bound(bench: Bench) -> Callable[[str, int], float]:
     """The latency–bandwidth lower bound, from a ping-pong between the first and the last rank's places."""
-    environment = {**bench.bed.environment, **bench.place.environment(bench.bed)}
-    line = bench.place.line(bench.bed)
-    program = [bench.program, *_PINGPONG, "-map", f"{bench.place.ranks // 2}x2", "PingPong"]
-    if bench.place.nodes == 1:
-        program = [bench.program, *_PINGPONG, "PingPong"]
-    rows = [row.split() for row in bench.place.execute([*line, *program], environment).splitlines()]
-    times = {
-        int(row[0]): float(row[2]) * 1e-6
-        for row in rows
-        if len(row) == 4 and all(re.fullmatch(r"[0-9.]+", word) for word in row)
-    }
+    kept = bench.directory / "pingpong.json"
+    if not (bench.given.resume and kept.is_file()):
+        kept.write_text(json.dumps(_ping_pong(bench)))
+    times = {int(size): float(seconds) for size, seconds in json.loads(kept.read_text()).items()}
     latency, largest = times[1], max(times)
     per_byte = max(times[largest] - latency, 0.0) / largest
     parts = bench.place.nodes if bench.place.nodes > 1 else bench.place.ranks
@@ -280,6 +310,20 @@ def _bound(bench: Bench) -> Callable[[str, int], float]:
         return lower_bound(collective, parts, size, latency, per_byte, share)
 
     return bound
+
+
+def _ping_pong(bench: Bench) -> Times:
+    environment = {**bench.bed.environment, **bench.place.environment(bench.bed)}
+    line = bench.place.line(bench.bed)
+    program = [bench.program, *_PINGPONG, "-map", f"{bench.place.ranks // 2}x2", "PingPong"]
+    if bench.place.nodes == 1:
+        program = [bench.program, *_PINGPONG, "PingPong"]
+    rows = [row.split() for row in bench.place.execute([*line, *program], environment).splitlines()]
+    return {
+        int(row[0]): float(row[2]) * 1e-6
+        for row in rows
+        if len(row) == 4 and all(re.fullmatch(r"[0-9.]+", word) for word in row)
+    }
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,7 +1,7 @@
 from math import isclose
 
 from benchmarks._imb import lower_bound, parse_imb
-from benchmarks.collectives import gains, geometric_mean, summary_of
+from benchmarks.collectives import gains, geometric_mean, rows_of, summary_of
 
 IMB = """
 #----------------------------------------------------------------
@@ -28,14 +28,24 @@ def test_imbs_tables_give_the_slowest_ranks_time() -> None:
 
 
 def test_gains_are_of_pairs_with_odd_sizes_apart() -> None:
-    untuned = [{("Bcast", 4): 2.0, ("Bcast", 8): 8.0, ("Bcast", 12): 3.0, ("Bcast", 0): 9.0}] * 3
-    tuned = [{("Bcast", 4): 1.0, ("Bcast", 8): 1.0, ("Bcast", 12): 6.0, ("Bcast", 0): 1.0}] * 3
-    found = gains(untuned, tuned, "Bcast", lambda _, __: 1.0)
+    found = gains([({4: 2.0, 8: 8.0, 12: 3.0}, {4: 1.0, 8: 1.0, 12: 6.0})] * 3, lambda _: 1.0)
     assert found is not None
     assert isclose(found["gain"] or 0, 4.0)
     assert found["worst"] == found["odd"] == 0.5
+    assert found["worst_bytes"] == 12
     assert isclose(found["bound"] or 0, geometric_mean([1.0, 1.0, 6.0]))
-    assert gains(untuned, tuned, "Scatter", lambda _, __: 1.0) is None
+    assert gains([], lambda _: 1.0) is None
+
+
+def test_rows_come_from_rounds_that_both_ways_had() -> None:
+    done = [
+        {"collective": "Bcast", "way": "untuned", "round": 0, "seconds": {"4": 3.0}},
+        {"collective": "Bcast", "way": "online", "round": 0, "seconds": {"4": 1.0}},
+        {"collective": "Bcast", "way": "online", "round": 1, "seconds": {"4": 9.0}},
+    ]
+    (row,) = rows_of(done, ["Bcast", "Scatter"], lambda _, __: 1.0)
+    assert (row["collective"], row["way"], row["rounds"]) == ("Bcast", "online", 1)
+    assert isclose(row["gain"], 3.0)
 
 
 def test_lower_bounds_are_those_of_the_table() -> None:

@@ -130,7 +130,7 @@ def _learn_collectives(
         return
     narrator.phase("Learning its collectives")
     learned = learned_file(record.path)
-    settings = (("MPIRIC_POLICY_OUT", str(learned)),)
+    settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
     learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
     trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH).trial
     budget.spend(1)

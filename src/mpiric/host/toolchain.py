@@ -7,6 +7,7 @@ and `shutil` together take longer than a compiler takes to start.
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple, NoReturn, TypeVar
 
 _T = TypeVar("_T")
@@ -128,10 +129,12 @@ class _Running:
 
     def end(self) -> None:
         """Stop it; a compiler then takes its temporary files away."""
-        if self._pid:
-            os.kill(self._pid, signal.SIGTERM)
-            os.waitpid(self._pid, 0)
-            self._pid = 0
+        pid, self._pid = self._pid, 0
+        if not pid:
+            return
+        with suppress(ProcessLookupError, ChildProcessError):  # its end and ours may coincide
+            os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
 
 
 def _nameless_file(contents: bytes = b"") -> int:

@@ -1,12 +1,9 @@
 #include "coll/board.hpp"
 
-#include "world/agreement.hpp"
 #include "world/patience.hpp"
 
-#include <cstring>
 #include <memory>
 #include <new>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -22,14 +19,6 @@ uint32_t plan_slot_bytes(int ranks) noexcept {
     if (ranks <= 16)
         return 32 << 10;
     return ranks <= 64 ? 16 << 10 : 8 << 10;
-}
-
-/// A full /dev/shm would end the program by SIGBUS at the first touch.
-bool room_for(uint64_t bytes) noexcept {
-    struct statvfs known{};
-    if (statvfs("/dev/shm", &known) != 0)
-        return false;
-    return uint64_t(known.f_bavail) * known.f_frsize >= 4 * bytes;
 }
 
 }  // namespace
@@ -57,29 +46,15 @@ Board* Board::make(MPI_Comm node) noexcept {
     library.Comm_size(node, &size);
     const uint32_t slot_bytes = plan_slot_bytes(size);
     const size_t stride = sizeof(Head) + depth * (sizeof(Slot) + slot_bytes);
-    // One rank's look at the room counts for all: they see the same file system.
-    uint64_t refused = !board || !board->remember(size) || (rank == 0 && !room_for(stride * size_t(size)));
-    if (!world::agree_on_largest({node, rank, size}, {&refused, 1}) || refused)
+    SharedMemory memory;
+    if (!memory.map(node, stride, board && board->remember(size)))
         return nullptr;
-    void* own = nullptr;
-    const MPI_Aint bytes = rank == 0 ? MPI_Aint(stride) * size + MPI_Aint(line) : 0;
-    if (library.Win_allocate_shared(bytes, 1, world::handles.info_null, node, static_cast<void*>(&own),
-                                    &board->window_) != MPI_SUCCESS)
-        return nullptr;
-    MPI_Aint found = 0;
-    int unit = 0;
-    void* base = nullptr;
-    library.Win_shared_query(board->window_, 0, &found, &unit, static_cast<void*>(&base));
-    const auto address = reinterpret_cast<uintptr_t>(base);
-    // Processes map at addresses of their own, but pages keep the offset.
-    board->base_ = static_cast<char*>(base) + (line - address % line) % line;
+    board->memory_.swap(memory);
     board->rank_ = rank;
     board->size_ = size;
     board->slot_bytes_ = slot_bytes;
     board->stride_ = stride;
     board->comm_ = node;
-    // The first to touch a page has it near.
-    std::memset(static_cast<void*>(&board->head(rank)), 0, stride);
     board->head(rank).pid = getpid();
     board->head(rank).secret = word_to_read ^ uint64_t(rank);
     board->head(rank).secret_address = reinterpret_cast<uint64_t>(&board->head(rank).secret);
@@ -99,17 +74,12 @@ bool Board::remember(int size) noexcept {
     }
 }
 
-Board::~Board() {
-    if (base_)
-        library.Win_free(&window_);
-}
-
 Board::Head& Board::head(int rank) const noexcept {
-    return *reinterpret_cast<Head*>(base_ + stride_ * size_t(rank));
+    return *reinterpret_cast<Head*>(memory_.data() + stride_ * size_t(rank));
 }
 
 Board::Slot& Board::slot(int rank) const noexcept {
-    return *reinterpret_cast<Slot*>(base_ + stride_ * size_t(rank) + sizeof(Head) +
+    return *reinterpret_cast<Slot*>(memory_.data() + stride_ * size_t(rank) + sizeof(Head) +
                                     (sizeof(Slot) + slot_bytes_) * (step_ % depth));
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "coll/group.hpp"
+#include "coll/shared_memory.hpp"
 #include "world/library.hpp"
 
 #include <atomic>
@@ -20,11 +21,9 @@ namespace mpiric::coll {
 
 class Board {
   public:
-    /// Collective over `node`, a communicator of the ranks that share memory. Null when this rank has no
-    /// board; whether all have one is for the caller to agree.
+    /// Collective over `node`, a communicator of the ranks that share memory. All of them have a
+    /// board, or none.
     static Board* make(MPI_Comm node) noexcept;
-    /// Collective over the ranks that made it.
-    ~Board();
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
 
@@ -72,9 +71,8 @@ class Board {
     void wait_finished(int rank, uint64_t step) noexcept;
     bool try_direct_reads() noexcept;
 
-    MPI_Win window_{};
+    SharedMemory memory_;
     MPI_Comm comm_{};
-    char* base_ = nullptr;
     size_t stride_ = 0;  ///< bytes of one rank's part
     int rank_ = 0, size_ = 0;
     uint32_t slot_bytes_ = 0;

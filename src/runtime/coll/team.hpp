@@ -23,7 +23,7 @@ class Team {
     /// team. Null on every rank when any rank could not: then the library's own algorithms remain.
     static Team* make(MPI_Comm comm, NodeSplit split = split_by_memory) noexcept;
 
-    /// Collective over the team; leaves `comm` to its owner. Before MPI_Finalize.
+    /// Of this rank alone; leaves `comm` to its owner.
     static void free(Team* team) noexcept;
 
     MPI_Comm comm() const noexcept { return comm_; }

@@ -17,6 +17,7 @@
 
 namespace grid {
 
+using namespace mpiric;
 using namespace mpiric::coll;
 
 inline int me, size;
@@ -174,7 +175,7 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
         arguments(call, got.data());
         ++compared;
         if (std::getenv("GRID_TRACE"))
-            std::fprintf(stderr, "[%d] %s/%s %s %s\n", me, name_of(one.collective), algorithm->name, layout,
+            std::fprintf(stderr, "[%d] %s/%s %s %s\n", me, name_of(one.collective).data(), algorithm->name, layout,
                          one.words.c_str());
         const int code = algorithm->run(call);
         // Pairs have padding, which nobody has to keep.
@@ -186,7 +187,7 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
             ++failed;
             if (failed < 20)
                 std::printf("rank %d of %d: %s/%s on %s, %s: code %d, %s\n", me, size,
-                            name_of(one.collective), algorithm->name, layout, one.words.c_str(), code,
+                            name_of(one.collective).data(), algorithm->name, layout, one.words.c_str(), code,
                             same ? "same" : "differs");
         }
     }

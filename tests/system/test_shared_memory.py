@@ -1,0 +1,48 @@
+"""Memory between the ranks of a node, as algorithms have it: all ranks or none, and nothing is left."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.local import LocalHost
+from mpiric.mpis import find_mpis
+
+PROGRAM = Path(__file__).parents[2] / "build/native/tests/shared_memory_mpich"
+# More ranks than cores must not spin; UCX meets nobody in another process namespace.
+SETTINGS = {
+    "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM": "mpir",
+    "MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM": "mpir",
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+}
+pytestmark = pytest.mark.requires("mpi:mpich")
+
+
+@pytest.fixture
+def said(mpi_run):
+    """`said(ranks, *program)` is what rank 0 printed."""
+    found = find_mpis(LocalHost())
+    mpich = next(mpi for mpi in found if (mpi.implementation, mpi.found_by) == ("mpich", "mpiric"))
+
+    def run(ranks: int, *program: object) -> str:
+        done = mpi_run(mpich, ranks, *program, env=SETTINGS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_ranks_of_a_node_share_memory(said, ranks):
+    assert said(ranks, PROGRAM) == "shared\n"
+
+
+def test_ranks_with_process_numbers_of_their_own_do_not(said):
+    isolated = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*isolated, "true"], capture_output=True, timeout=60).returncode != 0:
+        pytest.skip("this machine lets nobody make namespaces")
+    assert said(2, PROGRAM, ":", "-n", 1, *isolated, PROGRAM) == "apart\n"
+
+
+def test_a_limit_of_file_sizes_is_no_signal(said):
+    assert said(3, PROGRAM, "files") == "apart\n"

@@ -80,6 +80,13 @@ int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, in
     return complete({&request, 1});
 }
 
+int swap(const Team& team, void* there, MPI_Count count, MPI_Datatype type, int with) noexcept {
+    const Sized both{count, type};
+    MPIRIC_TRY(both.error());
+    return library.Sendrecv_replace(there, both.count(), both.type(), with, tag, with, tag, team.comm(),
+                                    MPI_STATUS_IGNORE);
+}
+
 int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, void* in,
              MPI_Count in_count, MPI_Datatype in_type, int from) noexcept {
     if (to == nobody)

@@ -29,6 +29,9 @@ inline int receive(const Team& team, char* into, uint64_t bytes, int from) noexc
 int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, void* in,
              MPI_Count in_count, MPI_Datatype in_type, int from) noexcept;
 
+/// Each gets what the other has there.
+int swap(const Team& team, void* there, MPI_Count count, MPI_Datatype type, int with) noexcept;
+
 inline int exchange(const Team& team, const char* out, uint64_t out_bytes, int to, char* in,
                     uint64_t in_bytes, int from) noexcept {
     return exchange(team, out, MPI_Count(out_bytes), world::handles.byte, to, in, MPI_Count(in_bytes),

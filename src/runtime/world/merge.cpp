@@ -74,13 +74,12 @@ bool completes(MPI_Request& request) noexcept {
     }
 }
 
-bool send(const void* from, size_t bytes, int to) noexcept {
-    auto* at = static_cast<const std::byte*>(from);
+/// Moves bytes in pieces that an int can count. `begin` begins one piece.
+template <class Byte, class Begin> bool move(Byte* at, size_t bytes, Begin&& begin) noexcept {
     do {
         const size_t part = std::min(bytes, chunk_bytes);
         MPI_Request request{};
-        if (library.Isend(at, int(part), handles.byte, to, tag, shadow, &request) != MPI_SUCCESS ||
-            !completes(request))
+        if (begin(at, int(part), &request) != MPI_SUCCESS || !completes(request))
             return false;
         at += part;
         bytes -= part;
@@ -88,18 +87,16 @@ bool send(const void* from, size_t bytes, int to) noexcept {
     return true;
 }
 
+bool send(const void* from, size_t bytes, int to) noexcept {
+    return move(static_cast<const std::byte*>(from), bytes, [to](auto* at, int part, MPI_Request* request) {
+        return library.Isend(at, part, handles.byte, to, tag, shadow, request);
+    });
+}
+
 bool receive(void* to, size_t bytes, int from) noexcept {
-    auto* at = static_cast<std::byte*>(to);
-    do {
-        const size_t part = std::min(bytes, chunk_bytes);
-        MPI_Request request{};
-        if (library.Irecv(at, int(part), handles.byte, from, tag, shadow, &request) != MPI_SUCCESS ||
-            !completes(request))
-            return false;
-        at += part;
-        bytes -= part;
-    } while (bytes > 0);
-    return true;
+    return move(static_cast<std::byte*>(to), bytes, [from](auto* at, int part, MPI_Request* request) {
+        return library.Irecv(at, part, handles.byte, from, tag, shadow, request);
+    });
 }
 
 /// This rank's image; an empty bundle when it has none.

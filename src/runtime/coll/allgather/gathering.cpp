@@ -17,16 +17,11 @@ bool is_row(const Call& call, const Geometry& type, const Blocks& blocks) noexce
 }  // namespace
 
 Gathering::Gathering(const Call& call)
-    : call_(call), varied_(bool(call.receive_counts)), type_(geometry_of(call.receive_type)),
-      blocks_(varied_ ? Blocks::of(call.receive_counts, call.team.size(), type_.size)
-                      : Blocks::equal(uint64_t(call.receive_count) * type_.size)),
+    : call_(call), type_(geometry_of(call.receive_type)), places_(received_by(call)),
+      blocks_(call.receive_counts ? Blocks::of(call.receive_counts, call.team.size(), type_.size)
+                                  : Blocks::equal(uint64_t(call.receive_count) * type_.size)),
       direct_(is_row(call, type_, blocks_)), whole_(direct_ ? 0 : blocks_.begin(call.team.size())),
       data_(direct_ ? static_cast<char*>(call.receive) : whole_.data()) {}
-
-char* Gathering::place(int rank) const noexcept {
-    const MPI_Count elements = varied_ ? call_.receive_places[rank] : call_.receive_count * rank;
-    return static_cast<char*>(call_.receive) + type_.extent * MPI_Aint(elements);
-}
 
 int Gathering::begin() noexcept {
     const int me = call_.team.rank();
@@ -35,15 +30,15 @@ int Gathering::begin() noexcept {
     char* own = data_ + blocks_.begin(me);
     if (call_.send != MPI_IN_PLACE)
         return pack(call_.team, call_.send, call_.send_count, call_.send_type, own);
-    return direct_ ? MPI_SUCCESS : pack(call_.team, place(me), count(me), call_.receive_type, own);
+    return direct_ ? MPI_SUCCESS : pack(call_.team, places_.at(me), places_.count(me), places_.type(), own);
 }
 
 int Gathering::end() noexcept {
     if (direct_)
         return MPI_SUCCESS;
     for (int rank = 0; rank < call_.team.size(); ++rank)
-        MPIRIC_TRY(
-            unpack(call_.team, data_ + blocks_.begin(rank), place(rank), count(rank), call_.receive_type));
+        MPIRIC_TRY(unpack(call_.team, data_ + blocks_.begin(rank), places_.at(rank), places_.count(rank),
+                          places_.type()));
     return MPI_SUCCESS;
 }
 

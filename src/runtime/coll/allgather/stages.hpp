@@ -3,6 +3,7 @@
 
 #include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
+#include "coll/places.hpp"
 
 namespace mpiric::coll {
 
@@ -24,14 +25,9 @@ class Gathering {
     int end() noexcept;
 
   private:
-    MPI_Count count(int rank) const noexcept {
-        return varied_ ? call_.receive_counts[rank] : call_.receive_count;
-    }
-    char* place(int rank) const noexcept;
-
     const Call& call_;
-    bool varied_;  ///< allgatherv
     Geometry type_;
+    Places<char> places_;
     Blocks blocks_;
     bool direct_;  ///< the program's buffer is that row
     Scratch whole_;

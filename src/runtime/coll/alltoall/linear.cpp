@@ -14,11 +14,12 @@ int run(const Call& call) {
     Requests under_way{size_t(2 * size)};
     for (int step = 1; step < size; ++step) {
         const int from = (me + size - step) % size;
-        MPIRIC_TRY(under_way.receive(call.team, cells.in(from), cells.in_count(from), cells.in_type(), from));
+        MPIRIC_TRY(
+            under_way.receive(call.team, cells.in.at(from), cells.in.count(from), cells.in.type(), from));
     }
     for (int step = 1; step < size; ++step) {
         const int to = (me + step) % size;
-        MPIRIC_TRY(under_way.send(call.team, cells.out(to), cells.out_count(to), cells.out_type(), to));
+        MPIRIC_TRY(under_way.send(call.team, cells.out.at(to), cells.out.count(to), cells.out.type(), to));
     }
     MPIRIC_TRY(cells.keep_own());
     return under_way.wait();

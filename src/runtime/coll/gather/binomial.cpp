@@ -5,6 +5,7 @@
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
 #include "coll/gather/stages.hpp"
+#include "coll/places.hpp"
 
 #include <bit>
 #include <cstring>
@@ -30,8 +31,8 @@ int climb(const Call& call, char* row, uint64_t block) {
 int run(const Call& call) {
     const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
     const bool root = here == 0;
-    const Geometry type = geometry_of(root ? call.receive_type : call.send_type);
-    const uint64_t block = type.size * uint64_t(root ? call.receive_count : call.send_count);
+    const uint64_t block = world::size_of(root ? call.receive_type : call.send_type) *
+                           uint64_t(root ? call.receive_count : call.send_count);
     const int subtree = root ? size : std::min(1 << std::countr_zero(unsigned(here)), size - here);
     const Scratch row{block * uint64_t(subtree)};
     if (!row.data())
@@ -42,9 +43,8 @@ int run(const Call& call) {
     MPIRIC_TRY(climb(call, row.data(), block));
     for (int relative = in_place; root && relative < size; ++relative) {
         const int rank = (relative + call.root) % size;
-        char* place = static_cast<char*>(call.receive) + type.extent * MPI_Aint(call.receive_count * rank);
-        MPIRIC_TRY(unpack(call.team, row.data() + block * uint64_t(relative), place, call.receive_count,
-                          call.receive_type));
+        MPIRIC_TRY(unpack(call.team, row.data() + block * uint64_t(relative), received_by(call).at(rank),
+                          call.receive_count, call.receive_type));
     }
     return MPI_SUCCESS;
 }

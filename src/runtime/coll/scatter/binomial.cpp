@@ -4,6 +4,7 @@
 // Cost: ⌈log₂ p⌉ α + (p − 1)/p · pmβ for blocks of m bytes. Best for short blocks on many ranks.
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
+#include "coll/places.hpp"
 #include "coll/scatter/stages.hpp"
 
 #include <bit>
@@ -28,18 +29,16 @@ int descend(const Call& call, char* row, uint64_t block, int reach) {
 int run(const Call& call) {
     const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
     const bool root = here == 0;
-    const Geometry type = geometry_of(root ? call.send_type : call.receive_type);
-    const uint64_t block = type.size * uint64_t(root ? call.send_count : call.receive_count);
+    const uint64_t block = world::size_of(root ? call.send_type : call.receive_type) *
+                           uint64_t(root ? call.send_count : call.receive_count);
     const int reach = root ? int(std::bit_ceil(unsigned(size))) : 1 << std::countr_zero(unsigned(here));
     const Scratch row{block * uint64_t(std::min(reach, size - here))};
     if (!row.data())
         return MPI_ERR_NO_MEM;
     for (int relative = 0; root && relative < size; ++relative) {
         const int rank = (relative + call.root) % size;
-        const char* place =
-            static_cast<const char*>(call.send) + type.extent * MPI_Aint(call.send_count * rank);
-        MPIRIC_TRY(
-            pack(call.team, place, call.send_count, call.send_type, row.data() + block * uint64_t(relative)));
+        MPIRIC_TRY(pack(call.team, sent_by(call).at(rank), call.send_count, call.send_type,
+                        row.data() + block * uint64_t(relative)));
     }
     MPIRIC_TRY(descend(call, row.data(), block, reach));
     if (call.receive == MPI_IN_PLACE)

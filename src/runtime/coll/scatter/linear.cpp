@@ -3,6 +3,7 @@
 // Cost: α + (p − 1) mβ at the root. Best for long blocks and few ranks; the form for uneven blocks.
 // Thakur, Gropp: Improving the Performance of Collective Operations in MPICH. EuroPVM/MPI 2003.
 #include "coll/buffers.hpp"
+#include "coll/places.hpp"
 
 namespace mpiric::coll {
 namespace {
@@ -11,19 +12,14 @@ int run(const Call& call) {
     const Team& team = call.team;
     if (team.rank() != call.root)
         return receive(team, call.receive, call.receive_count, call.receive_type, call.root);
-    const MPI_Aint extent = geometry_of(call.send_type).extent;
-    auto count = [&](int rank) { return call.send_counts ? call.send_counts[rank] : call.send_count; };
-    auto block = [&](int rank) {
-        const MPI_Count at = call.send_counts ? call.send_places[rank] : call.send_count * rank;
-        return static_cast<const char*>(call.send) + extent * MPI_Aint(at);
-    };
+    const Places<const char> blocks = sent_by(call);
     Requests sent{size_t(team.size())};
     for (int step = 1; step < team.size(); ++step) {
         const int rank = (call.root + step) % team.size();
-        MPIRIC_TRY(sent.send(team, block(rank), count(rank), call.send_type, rank));
+        MPIRIC_TRY(sent.send(team, blocks.at(rank), blocks.count(rank), blocks.type(), rank));
     }
     if (call.receive != MPI_IN_PLACE)
-        MPIRIC_TRY(copy(team, block(call.root), count(call.root), call.send_type, call.receive,
+        MPIRIC_TRY(copy(team, blocks.at(call.root), blocks.count(call.root), blocks.type(), call.receive,
                         call.receive_count, call.receive_type));
     return sent.wait();
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = Path(__file__).parent / "runtime_programs/collectives.c"
+PROGRAMS = Path(__file__).parent / "runtime_programs"
 NATIVE = ROOT / "src/mpiric/_native"
 # Another device's collectives in shared memory spin, which ranks without a core of their own do not survive.
 BEARABLE = {
@@ -25,12 +25,12 @@ FAMILIES = [
 
 @pytest.fixture
 def run(environment, tmp_path):
-    """`run(family, ranks, rounds, …)` runs the program with the runtime; settings go to the ranks only."""
+    """`run(family, ranks, rounds, …)` runs a program with the runtime; settings go to the ranks only."""
 
-    def launch(family: str, ranks: int, *arguments: str, **settings: str):
-        program = tmp_path / f"collectives-{family}"
+    def launch(family: str, ranks: int, *arguments: str, source: str = "collectives.c", **settings: str):
+        program = tmp_path / f"{Path(source).stem}-{family}"
         if not program.exists():
-            command = [f"mpicc.{family}", "-O1", str(PROGRAM), "-o", str(program)]
+            command = [f"mpicc.{family}", "-O1", "-pthread", str(PROGRAMS / source), "-o", str(program)]
             subprocess.run(command, check=True, timeout=120)
         given = {
             **BEARABLE[family],
@@ -95,3 +95,45 @@ def test_a_policy_is_obeyed_and_a_broken_one_is_named(run, family, tmp_path):
     done = run(family, 2, "1", MPIRIC_COLLECTIVES="policy", MPIRIC_POLICY=str(policy))
     assert done.stdout == "right\n"
     assert "line 3" in done.stderr
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_calls_that_do_not_block_are_right_whatever_carries_them_out(run, family):
+    done = run(family, 3, "6", source="started.c", MPIRIC_COLLECTIVES="restless")
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_calls_that_do_not_block_are_learnt(run, family, tmp_path):
+    learned = tmp_path / "learned.json"
+    done = run(
+        family,
+        2,
+        "200",
+        source="started.c",
+        MPIRIC_COLLECTIVES="online",
+        MPIRIC_LEARN_ONLY="iallreduce,ibcast",
+        MPIRIC_POLICY_OUT=str(learned),
+    )
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    keys = json.loads(learned.read_text(encoding="utf-8"))["keys"]
+    assert {key["collective"] for key in keys if key["learning_calls"]} == {"iallreduce", "ibcast"}
+    tried = [one for key in keys if len(key["candidates"]) > 1 for one in key["candidates"]]
+    assert {"library"} < {one["name"] for one in tried}
+    assert all(one["median_s"] > 0 for one in tried)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_threads_call_collectives_at_once(run, family):
+    done = run(family, 3, "6", source="thread_collectives.c", MPIRIC_COLLECTIVES="restless")
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    done = run(family, 2, "20", source="thread_collectives.c", MPIRIC_COLLECTIVES="online")
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("mode", ["restless", "online"])
+def test_thousands_of_communicators_come_and_go(run, family, mode):
+    done = run(family, 2, "1", "errors", "3000", MPIRIC_COLLECTIVES=mode)
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Render spec/candidates/*.toml for both languages; ``--check`` only compares."""
+"""Render spec/candidates/*.toml for both languages, and our own algorithms for Python; ``--check`` checks."""
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ else:
 from tools.generate._target import ROOT, deliver
 
 SOURCES = ROOT / "spec" / "candidates"
+ALGORITHMS = ROOT / "src" / "runtime" / "coll"
 TARGET = ROOT / "src" / "mpiric" / "model" / "_candidates_table.py"
 NATIVE_TARGET = ROOT / "src" / "runtime" / "tune" / "generated" / "candidates.inc"
 _TOP = ("implementation", "scope", "environment_prefix")
@@ -29,6 +31,11 @@ Row = tuple[str, str, str, str, str, tuple[tuple[str, str], ...], Version, Versi
 # ruff: noqa: E501
 ROWS: tuple[Row, ...] = (
 '''
+OWN_HEADER = """)
+
+# of src/runtime/coll: collective, name
+OWN: tuple[tuple[str, str], ...] = (
+"""
 
 
 def version(text: str) -> tuple[int, ...]:
@@ -75,10 +82,31 @@ def specs() -> Iterator[dict[str, Any]]:
         yield spec
 
 
+# An algorithm names its collective, or is made by a function that does or that is given an alias of it.
+_DESCRIBED = re.compile(r"Algorithm \w+\s*\{\s*Collective::(\w+),\s*\"(\w+)\"")
+_MADE = re.compile(r"=\s*(\w+)<(\w+)[^;=]*?>\(\s*\"(\w+)\"")
+_ALIAS = re.compile(r"(\w+) = Collective::(\w+)")
+_MAKER = re.compile(r"consteval Algorithm (\w+)\([^{]*\{\s*return \{Collective::(\w+)")
+
+
+def own_algorithms() -> Iterator[tuple[str, str]]:
+    """Collective and name of each algorithm that src/runtime/coll enters into its registry."""
+    for path in sorted(ALGORITHMS.glob("*/*.cpp")):
+        text = path.read_text(encoding="utf-8")
+        found = _DESCRIBED.findall(text)
+        collective = dict(_ALIAS.findall(text)) | dict(_MAKER.findall(text))
+        for maker, argument, name in _MADE.findall(text):
+            found.append((collective.get(argument) or collective.get(maker, ""), name))
+        if len(found) != text.count("MPIRIC_ALGORITHM(") or not all(of for of, _ in found):
+            raise SystemExit(f"{path}: an algorithm is described in another way than the others")
+        yield from found
+
+
 def render() -> str:
     """The whole Python module."""
     lines = [f"    {literal(row)},\n" for spec in specs() for row in rows(spec)]
-    return HEADER + "".join(lines) + ")\n# fmt: on\n"
+    own = [f"    {literal(row)},\n" for row in sorted(own_algorithms())]
+    return HEADER + "".join(lines) + OWN_HEADER + "".join(own) + ")\n# fmt: on\n"
 
 
 def native_rows(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -94,6 +122,7 @@ def native_rows(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
             yield (
                 spec["implementation"],
                 collective,
+                table.get("scope", spec["scope"]),
                 algorithm["name"],
                 algorithm.get("since", ""),
                 algorithm.get("until", ""),

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from mpiric.model._candidates_table import ROWS
+from mpiric.model._candidates_table import OWN, ROWS
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ def candidates_of(implementation: str, collective: str, version: tuple[int, ...]
     )
 
 
+def own_algorithms(collective: str) -> tuple[str, ...]:
+    """The names of mpiric's own algorithms for a collective, in alphabetical order."""
+    return tuple(name for of, name in OWN if of == collective)
+
+
 def collectives() -> tuple[str, ...]:
-    """Every collective with a candidate in some implementation, in alphabetical order."""
-    return tuple(sorted({candidate.collective for candidate in CANDIDATES}))
+    """Every collective with a candidate worth a trial for a whole program, in alphabetical order."""
+    return tuple(sorted({candidate.collective for candidate in CANDIDATES if candidate.coarse}))

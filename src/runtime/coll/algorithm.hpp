@@ -4,6 +4,7 @@
 // MPIRIC_ALGORITHM; nothing else names it.
 #pragma once
 
+#include "base/collective.hpp"
 #include "coll/counts.hpp"
 #include "world/library.hpp"
 
@@ -13,28 +14,6 @@
 namespace mpiric::coll {
 
 class Team;
-
-enum class Collective : uint8_t {
-    allreduce,
-    bcast,
-    reduce,
-    barrier,
-    allgather,
-    allgatherv,
-    alltoall,
-    alltoallv,
-    gather,
-    gatherv,
-    scatter,
-    scatterv,
-    reduce_scatter,
-    reduce_scatter_block,
-    scan,
-    exscan,
-};
-
-/// Lower-case name without `MPI_`, as in the folders and in policies: "reduce_scatter_block".
-const char* name_of(Collective collective) noexcept;
 
 /// Where the ranks of a team sit, as far as it is equal on all of them.
 struct Layout {

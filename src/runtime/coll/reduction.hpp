@@ -9,6 +9,11 @@
 
 namespace mpiric::coll {
 
+/// Whether the library reduces this datatype by this operation at all. Asked before an algorithm of ours is
+/// chosen: an error in the middle of one would leave other ranks waiting, and not reach the program's
+/// handler.
+bool can_reduce(MPI_Op op, MPI_Datatype type) noexcept;
+
 class Reduction {
   public:
     Reduction(const Team& team, MPI_Datatype type, MPI_Op op) noexcept;

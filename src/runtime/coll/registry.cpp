@@ -41,14 +41,6 @@ std::span<const Algorithm*> sorted() noexcept {
 
 }  // namespace
 
-const char* name_of(Collective collective) noexcept {
-    constexpr const char* names[] = {
-        "allreduce", "bcast",  "reduce",  "barrier", "allgather", "allgatherv",     "alltoall",
-        "alltoallv", "gather", "gatherv", "scatter", "scatterv",  "reduce_scatter", "reduce_scatter_block",
-        "scan",      "exscan"};
-    return names[size_t(collective)];
-}
-
 std::span<const Algorithm* const> algorithms() noexcept {
     static const std::span<const Algorithm* const> all = sorted();
     return all;

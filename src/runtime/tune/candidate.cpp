@@ -7,7 +7,7 @@ namespace mpiric::tune {
 namespace {
 
 struct Algorithm {
-    std::string_view implementation, collective, name, since, until;
+    std::string_view implementation, collective, scope, name, since, until;
     std::string_view writes;      ///< `variable=value` with a space between two
     std::string_view parameters;  ///< `key=variable=value,value` with a space between two
 };
@@ -74,6 +74,24 @@ bool is_number(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
+Scope scope_of(std::string_view word) noexcept {
+    return word.starts_with("communicator") ? Scope::communicator : Scope::process;
+}
+
+/// Persistent forms obey the variables of the nonblocking ones.
+bool is_for(const Algorithm& algorithm, Collective collective) {
+    const Form form = form_of(collective);
+    return algorithm.collective ==
+           name_of(form == Form::persistent ? in_form(collective, Form::nonblocking) : collective);
+}
+
+/// Persistent collectives of MPICH before 4.2 fail in their second use with some schedules: they are left
+/// alone.
+bool is_sound(Form form, const Library& library) {
+    return form != Form::persistent || library.implementation != "mpich" ||
+           library.version >= std::vector<uint32_t>{4, 2};
+}
+
 constexpr std::string_view switched = "library:";
 constexpr std::string_view ours = "own:";
 
@@ -107,33 +125,33 @@ Library library_of(std::string_view text) {
     return {};
 }
 
-Scope scope_of(std::string_view implementation) noexcept {
-    return implementation == "openmpi" ? Scope::communicator : Scope::process;
-}
-
 Catalogue::Catalogue(const Library& library)
     : implementation_(library.implementation), version_(library.version) {
-    for (uint32_t at = 0; at < collective_count; ++at)
+    for (uint32_t at = 0; at < collective_count; ++at) {
         candidates_.push_back({Collective(at), Kind::library, "library", {}});
-    for (const Algorithm& algorithm : algorithms) {
-        const Collective collective = collective_of(algorithm.collective);
-        if (collective == Collective::count || !has(algorithm, implementation_, version_))
-            continue;
-        const auto parent = int32_t(size());
-        const std::string name = std::string(switched) + std::string(algorithm.name);
-        candidates_.push_back({collective, Kind::switched, name, writes_of(algorithm)});
-        for (std::string_view rest = algorithm.parameters; !rest.empty();) {
-            std::string_view values = take(rest, ' ');
-            const std::string key{take(values, '=')};
-            const std::string variable{take(values, '=')};
-            while (!values.empty()) {
-                const std::string value{take(values, ',')};
-                Candidate variant = candidates_[size_t(parent)];
-                variant.name.append(" ").append(key).append("=").append(value);
-                variant.writes.push_back({variable, value});
-                variant.parent = parent;
-                candidates_.push_back(std::move(variant));
-            }
+        for (const Algorithm& algorithm : algorithms)
+            if (is_for(algorithm, Collective(at)) && has(algorithm, implementation_, version_) &&
+                is_sound(form_of(Collective(at)), library))
+                add(Collective(at), std::string(switched) + std::string(algorithm.name), writes_of(algorithm),
+                    scope_of(algorithm.scope), algorithm.parameters);
+    }
+}
+
+void Catalogue::add(Collective collective, std::string name, std::vector<Write> writes, Scope scope,
+                    std::string_view parameters) {
+    const auto parent = int32_t(size());
+    candidates_.push_back({collective, Kind::switched, std::move(name), std::move(writes), scope});
+    while (!parameters.empty()) {
+        std::string_view values = take(parameters, ' ');
+        const std::string key{take(values, '=')};
+        const std::string variable{take(values, '=')};
+        while (!values.empty()) {
+            const std::string value{take(values, ',')};
+            Candidate variant = candidates_[size_t(parent)];
+            variant.name.append(" ").append(key).append("=").append(value);
+            variant.writes.push_back({variable, value});
+            variant.parent = parent;
+            candidates_.push_back(std::move(variant));
         }
     }
 }
@@ -153,7 +171,7 @@ int32_t Catalogue::find(Collective collective, std::string_view name) {
         return -1;
     const auto algorithm =
         std::find_if(std::begin(algorithms), std::end(algorithms), [&](const Algorithm& one) {
-            return one.collective == name_of(collective) && has(one, implementation_, version_) &&
+            return is_for(one, collective) && has(one, implementation_, version_) &&
                    one.name == base.substr(switched.size());
         });
     Candidate variant = candidates_[size_t(parent)];

@@ -1,7 +1,7 @@
 // The candidates that this library and this process have, by name.
 #pragma once
 
-#include "tune/collective.hpp"
+#include "base/collective.hpp"
 
 #include <cstdint>
 #include <span>
@@ -22,11 +22,15 @@ enum class Kind : uint8_t {
     own        ///< ours
 };
 
+/// Whether control variables are the process's, or act on communicators that are made after the write.
+enum class Scope : uint8_t { process, communicator };
+
 struct Candidate {
     Collective collective{};
     Kind kind = Kind::library;
     std::string name;  ///< as in policies
     std::vector<Write> writes;
+    Scope scope = Scope::process;  ///< of the writes
     int32_t parent = -1;       ///< index of the candidate of which this is a variant
     bool worth_trying = true;  ///< false: only a policy asks for it
 };
@@ -42,10 +46,6 @@ struct Library {
 
 /// From what MPI_Get_library_version says.
 Library library_of(std::string_view text);
-
-/// Whether control variables are the process's, or act on communicators that are made after the write.
-enum class Scope : uint8_t { process, communicator };
-Scope scope_of(std::string_view implementation) noexcept;
 
 class Catalogue {
   public:
@@ -68,6 +68,9 @@ class Catalogue {
     std::vector<uint32_t> of(Collective collective) const;
 
   private:
+    void add(Collective collective, std::string name, std::vector<Write> writes, Scope scope,
+             std::string_view parameters);
+
     std::string implementation_;
     std::vector<uint32_t> version_;
     std::vector<Candidate> candidates_;

@@ -1,7 +1,7 @@
 // The flat policy of spec/formats/policy.md: read once, looked up by a pure function.
 #pragma once
 
-#include "tune/collective.hpp"
+#include "base/collective.hpp"
 #include "tune/shape.hpp"
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace mpiric::world {
 namespace {
@@ -13,7 +14,7 @@ constexpr size_t most_values = 64;
 constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
 constexpr int most_circles = 512;  // MPICH has room for some 2000 communicators, and the program comes first
 
-constinit int circles = 0;
+constinit std::atomic<int> circles{0};
 
 }  // namespace
 

@@ -12,7 +12,6 @@ constinit Behind untuned[function_count];
 
 namespace {
 
-using tune::Collective;
 using world::handles;
 
 /// By which of its names a function was called.
@@ -47,11 +46,30 @@ template <class Count> Extent reduction(MPI_Datatype type, Count count, MPI_Op o
 }
 constexpr Extent unsized{};
 
-/// The body of all: a look at the table, and on to the library or to the tuner.
+/// Where a form that does not block puts its request.
+MPI_Request* request_of() noexcept { return nullptr; }
+MPI_Request* request_of(MPI_Request* request) noexcept { return request; }
+MPI_Request* request_of(MPI_Info, MPI_Request* request) noexcept { return request; }
+
+/// The entry of a call; null when it is the library's and nothing else is to be done.
+template <Collective collective>
+[[gnu::always_inline]] inline Entry* entry_of(Space& space, MPI_Comm comm, uint64_t bytes) {
+    const uint32_t size_class = tune::class_of(bytes);
+    if constexpr (form_of(collective) == Form::blocking) {
+        if (space.agrees_next) [[unlikely]]
+            agree_on_started(space, comm);
+        return &space.knowledge->entries[uint32_t(collective)][size_class];
+    } else {
+        return entry_of_started(space, collective, size_class);
+    }
+}
+
+/// The body of all: a look at the table, and on to the library or to the tuner. `rest` are the arguments
+/// after the communicator, which the forms that do not block have.
 template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward,
-          class Fill>
+          class Fill, class... Rest>
 [[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure&& measure, Onward&& onward,
-                                            Fill&& fill) {
+                                            Fill&& fill, Rest... rest) {
     const auto next = [&](bool to_library, MPI_Comm on) {
         const Behind& there = untuned[uint32_t(function)];
         return onward(
@@ -66,9 +84,11 @@ template <Function function, Name name, Collective collective, class Pointer, cl
     const Extent extent = measure(*space);
     if (extent.left || !is_root(*space, root))
         return next(false, comm);
-    Entry& entry = space->knowledge->entries[uint32_t(collective)][tune::class_of(extent.bytes)];
-    ++entry.calls;
-    if (entry.choice == Entry::library) [[likely]]
+    Entry* entry = entry_of<collective>(*space, comm, extent.bytes);
+    if (!entry)
+        return next(false, comm);
+    ++entry->calls;
+    if (entry->choice == Entry::library) [[likely]]
         return next(false, comm);
     struct Both {
         decltype(next)& onward;
@@ -82,260 +102,270 @@ template <Function function, Name name, Collective collective, class Pointer, cl
             extent.type,
             extent.op,
             root,
+            request_of(rest...),
             true,
             &both,
             [](const void* arguments, bool to_library, MPI_Comm on) {
                 return static_cast<const Both*>(arguments)->onward(to_library, on);
             },
             [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
-    return answer(*space, entry, ask);
+    return form_of(collective) == Form::blocking ? answer(*space, *entry, ask) : start(*space, *entry, ask);
 }
 
-template <Function function, Name name, class Count>
-int allreduce(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    return tune_call<function, name, Collective::allreduce, decltype(&allreduce<function, name, Count>)>(
-        comm, 0, [&](const Space&) { return reduction(type, count, op); },
-        [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on); },
-        [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type,
-            call.op = op;
-        });
-}
+// One body for each list of arguments. `Count` and `Place` are those of the small or of the large-count
+// functions, `Rest` what follows the communicator.
 
-template <Function function, Name name, Collective collective, class Count>
-int scan(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    return tune_call<function, name, collective, decltype(&scan<function, name, collective, Count>)>(
-        comm, 0, [&](const Space&) { return reduction(type, count, op); },
-        [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on); },
-        [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type,
-            call.op = op;
-        });
-}
+/// Allreduce, reduce_scatter_block, scan, exscan.
+template <Function function, Name name, Collective collective, class Count, class... Rest> struct Reduction {
+    static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, 0, [&](const Space&) { return reduction(type, count, op); },
+            [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
+            [&](coll::Call& call) {
+                call.send = send, call.receive = receive;
+                call.receive_count = count, call.receive_type = type, call.op = op;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name, class Count>
-int reduce(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
-           MPI_Comm comm) {
-    return tune_call<function, name, Collective::reduce, decltype(&reduce<function, name, Count>)>(
-        comm, root, [&](const Space&) { return reduction(type, count, op); },
-        [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on); },
-        [&](coll::Call& call) {
-            call.send = send, call.receive_count = count, call.receive_type = type, call.op = op;
-            call.receive = receive;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class... Rest>
+struct RootedReduction {
+    static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
+                   MPI_Comm comm, Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, root, [&](const Space&) { return reduction(type, count, op); },
+            [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
+            [&](coll::Call& call) {
+                call.send = send, call.receive = receive;
+                call.receive_count = count, call.receive_type = type, call.op = op;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name, class Count>
-int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-    return tune_call<function, name, Collective::bcast, decltype(&bcast<function, name, Count>)>(
-        comm, root, [&](const Space&) { return block(type, count); },
-        [&](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on); },
-        [&](coll::Call& call) {
-            call.receive = buffer, call.receive_count = count, call.receive_type = type;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class... Rest>
+struct ScatteredReduction {
+    static int run(const void* send, void* receive, const Count counts[], MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, 0,
+            [&](const Space& space) {
+                Extent extent = reduction(type, sum_of(counts, space), op);
+                extent.bytes /= uint64_t(space.size);
+                return extent;
+            },
+            [&](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
+            [&](coll::Call& call) {
+                call.send = send, call.receive = receive;
+                call.receive_counts = counts, call.receive_type = type, call.op = op;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name> int barrier(MPI_Comm comm) {
-    return tune_call<function, name, Collective::barrier, decltype(&barrier<function, name>)>(
-        comm, 0, [](const Space&) { return unsized; }, [](auto* next, MPI_Comm on) { return next(on); },
-        [](coll::Call&) {});
-}
+template <Function function, Name name, Collective collective, class Count, class... Rest> struct Broadcast {
+    static int run(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, root, [&](const Space&) { return block(type, count); },
+            [&](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
+            [&](coll::Call& call) {
+                call.receive = buffer, call.receive_count = count, call.receive_type = type;
+            },
+            rest...);
+    }
+};
+
+template <Function function, Name name, Collective collective, class... Rest> struct Synchronisation {
+    static int run(MPI_Comm comm, Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, 0, [](const Space&) { return unsized; },
+            [&](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Call&) {}, rest...);
+    }
+};
 
 /// Allgather and alltoall: every rank gives all of it.
-template <Function function, Name name, Collective collective, class Count>
-int exchange(const void* send, Count send_count, MPI_Datatype send_type, void* receive, Count receive_count,
-             MPI_Datatype receive_type, MPI_Comm comm) {
-    return tune_call<function, name, collective, decltype(&exchange<function, name, collective, Count>)>(
-        comm, 0, [&](const Space&) { return block(receive_type, receive_count); },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, send_count, send_type, receive, receive_count, receive_type, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.receive = receive;
-            call.send_count = send_count, call.receive_count = receive_count;
-            call.send_type = send_type, call.receive_type = receive_type;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class... Rest> struct Exchange {
+    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                   Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, 0, [&](const Space&) { return block(receive_type, receive_count); },
+            [&](auto* next, MPI_Comm on) {
+                return next(send, send_count, send_type, receive, receive_count, receive_type, on, rest...);
+            },
+            [&](coll::Call& call) {
+                call.send = send, call.send_count = send_count, call.send_type = send_type;
+                call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name, class Count, class Place>
-int allgatherv(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-               const Count counts[], const Place places[], MPI_Datatype type, MPI_Comm comm) {
-    return tune_call<function, name, Collective::allgatherv,
-                     decltype(&allgatherv<function, name, Count, Place>)>(
-        comm, 0,
-        [&](const Space& space) {
-            const uint64_t all = payload(type, sum_of(counts, space));
-            return Extent{all / uint64_t(space.size), all, 0, type, {}, all == 0};
-        },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, send_count, send_type, receive, counts, places, type, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.send_count = send_count, call.send_type = send_type;
-            call.receive = receive, call.receive_counts = counts, call.receive_places = places;
-            call.receive_type = type;
-        });
-}
+/// Gather and scatter. Of the two sides only one counts on a rank that is not the root: all ranks know the
+/// size of a block of the side that the root has whole.
+template <Function function, Name name, Collective collective, class Count, class... Rest> struct Rooted {
+    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                   Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Rest... rest) {
+        constexpr bool gathers = in_form(collective, Form::blocking) == Collective::gather;
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, root,
+            [&](const Space& space) {
+                const bool receives = (space.rank == root) == gathers;
+                return receives ? block(receive_type, receive_count) : block(send_type, send_count);
+            },
+            [&](auto* next, MPI_Comm on) {
+                return next(send, send_count, send_type, receive, receive_count, receive_type, root, on,
+                            rest...);
+            },
+            [&](coll::Call& call) {
+                call.send = send, call.send_count = send_count, call.send_type = send_type;
+                call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name, class Count, class Place>
-int alltoallv(const void* send, const Count send_counts[], const Place send_places[], MPI_Datatype send_type,
-              void* receive, const Count counts[], const Place places[], MPI_Datatype type, MPI_Comm comm) {
-    return tune_call<function, name, Collective::alltoallv,
-                     decltype(&alltoallv<function, name, Count, Place>)>(
-        comm, 0, [](const Space&) { return unsized; },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, send_counts, send_places, send_type, receive, counts, places, type, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.send_counts = send_counts, call.send_places = send_places;
-            call.send_type = send_type;
-            call.receive = receive, call.receive_counts = counts, call.receive_places = places;
-            call.receive_type = type;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+struct UnevenGathering {
+    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                   const Count counts[], const Place places[], MPI_Datatype type, MPI_Comm comm,
+                   Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, 0,
+            [&](const Space& space) {
+                const uint64_t all = payload(type, sum_of(counts, space));
+                return Extent{all / uint64_t(space.size), all, 0, type, {}, all == 0};
+            },
+            [&](auto* next, MPI_Comm on) {
+                return next(send, send_count, send_type, receive, counts, places, type, on, rest...);
+            },
+            [&](coll::Call& call) {
+                call.send = send, call.send_count = send_count, call.send_type = send_type;
+                call.receive = receive, call.receive_counts = counts, call.receive_places = places;
+                call.receive_type = type;
+            },
+            rest...);
+    }
+};
 
-/// Gather and scatter: of the two sides only one counts on a rank that is not the root.
-template <Function function, Name name, class Count>
-int gather(const void* send, Count send_count, MPI_Datatype send_type, void* receive, Count receive_count,
-           MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    const auto at_root = [&](const Space& space) { return space.rank == root; };
-    return tune_call<function, name, Collective::gather, decltype(&gather<function, name, Count>)>(
-        comm, root,
-        [&](const Space& space) {
-            return at_root(space) ? block(receive_type, receive_count) : block(send_type, send_count);
-        },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, send_count, send_type, receive, receive_count, receive_type, root, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.send_count = send_count, call.send_type = send_type;
-            call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+struct UnevenExchange {
+    static int run(const void* send, const Count send_counts[], const Place send_places[],
+                   MPI_Datatype send_type, void* receive, const Count counts[], const Place places[],
+                   MPI_Datatype type, MPI_Comm comm, Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, 0, [](const Space&) { return unsized; },
+            [&](auto* next, MPI_Comm on) {
+                return next(send, send_counts, send_places, send_type, receive, counts, places, type, on,
+                            rest...);
+            },
+            [&](coll::Call& call) {
+                call.send = send, call.send_counts = send_counts, call.send_places = send_places;
+                call.send_type = send_type;
+                call.receive = receive, call.receive_counts = counts, call.receive_places = places;
+                call.receive_type = type;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name, class Count>
-int scatter(const void* send, Count send_count, MPI_Datatype send_type, void* receive, Count receive_count,
-            MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    const auto at_root = [&](const Space& space) { return space.rank == root; };
-    return tune_call<function, name, Collective::scatter, decltype(&scatter<function, name, Count>)>(
-        comm, root,
-        [&](const Space& space) {
-            return at_root(space) ? block(send_type, send_count) : block(receive_type, receive_count);
-        },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, send_count, send_type, receive, receive_count, receive_type, root, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.send_count = send_count, call.send_type = send_type;
-            call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+struct UnevenRootedGathering {
+    static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                   const Count counts[], const Place places[], MPI_Datatype type, int root, MPI_Comm comm,
+                   Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, root, [](const Space&) { return unsized; },
+            [&](auto* next, MPI_Comm on) {
+                return next(send, send_count, send_type, receive, counts, places, type, root, on, rest...);
+            },
+            [&](coll::Call& call) {
+                call.send = send, call.send_count = send_count, call.send_type = send_type;
+                call.receive = receive, call.receive_counts = counts, call.receive_places = places;
+                call.receive_type = type;
+            },
+            rest...);
+    }
+};
 
-template <Function function, Name name, class Count, class Place>
-int gatherv(const void* send, Count send_count, MPI_Datatype send_type, void* receive, const Count counts[],
-            const Place places[], MPI_Datatype type, int root, MPI_Comm comm) {
-    return tune_call<function, name, Collective::gatherv, decltype(&gatherv<function, name, Count, Place>)>(
-        comm, root, [](const Space&) { return unsized; },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, send_count, send_type, receive, counts, places, type, root, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.send_count = send_count, call.send_type = send_type;
-            call.receive = receive, call.receive_counts = counts, call.receive_places = places;
-            call.receive_type = type;
-        });
-}
-
-template <Function function, Name name, class Count, class Place>
-int scatterv(const void* send, const Count counts[], const Place places[], MPI_Datatype send_type,
-             void* receive, Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
-    return tune_call<function, name, Collective::scatterv, decltype(&scatterv<function, name, Count, Place>)>(
-        comm, root, [](const Space&) { return unsized; },
-        [&](auto* next, MPI_Comm on) {
-            return next(send, counts, places, send_type, receive, receive_count, receive_type, root, on);
-        },
-        [&](coll::Call& call) {
-            call.send = send, call.send_counts = counts, call.send_places = places,
-            call.send_type = send_type;
-            call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
-        });
-}
-
-template <Function function, Name name, class Count>
-int reduce_scatter(const void* send, void* receive, const Count counts[], MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm) {
-    return tune_call<function, name, Collective::reduce_scatter,
-                     decltype(&reduce_scatter<function, name, Count>)>(
-        comm, 0,
-        [&](const Space& space) {
-            Extent extent = reduction(type, sum_of(counts, space), op);
-            extent.bytes /= uint64_t(space.size);
-            return extent;
-        },
-        [&](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on); },
-        [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_counts = counts, call.receive_type = type;
-            call.op = op;
-        });
-}
-
-template <Function function, Name name, class Count>
-int reduce_scatter_block(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,
-                         MPI_Comm comm) {
-    return tune_call<function, name, Collective::reduce_scatter_block,
-                     decltype(&reduce_scatter_block<function, name, Count>)>(
-        comm, 0, [&](const Space&) { return reduction(type, count, op); },
-        [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on); },
-        [&](coll::Call& call) {
-            call.send = send, call.receive = receive, call.receive_count = count, call.receive_type = type,
-            call.op = op;
-        });
-}
+template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+struct UnevenScattering {
+    static int run(const void* send, const Count counts[], const Place places[], MPI_Datatype send_type,
+                   void* receive, Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+                   Rest... rest) {
+        return tune_call<function, name, collective, decltype(&run)>(
+            comm, root, [](const Space&) { return unsized; },
+            [&](auto* next, MPI_Comm on) {
+                return next(send, counts, places, send_type, receive, receive_count, receive_type, root, on,
+                            rest...);
+            },
+            [&](coll::Call& call) {
+                call.send = send, call.send_counts = counts, call.send_places = places;
+                call.send_type = send_type;
+                call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
+            },
+            rest...);
+    }
+};
 
 template <class Code> void* address(Code* code) noexcept { return reinterpret_cast<void*>(code); }
 
-// The two names of one function. The rest of the list are the arguments of the template.
-#define MPIRIC_TUNED(MPI_NAME, body, ...)                                                                    \
+// The two names of one function. The rest of the list are the arguments of the body after the collective.
+#define MPIRIC_TUNED(MPI_NAME, Body, ...)                                                                    \
     case Function::MPI_NAME:                                                                                 \
-        return {address(&body<Function::MPI_NAME, Name::plain __VA_OPT__(, ) __VA_ARGS__>),                  \
-                address(&body<Function::MPI_NAME, Name::profiling __VA_OPT__(, ) __VA_ARGS__>)};
+        return {address(&Body<Function::MPI_NAME, Name::plain, __VA_ARGS__>::run),                           \
+                address(&Body<Function::MPI_NAME, Name::profiling, __VA_ARGS__>::run)};
+
+// The three forms of a collective.
+#define MPIRIC_TUNED_FORMS(Blocking, Nonblocking, one, Body, ...)                                            \
+    MPIRIC_TUNED(MPI_##Blocking, Body, Collective::one __VA_OPT__(, ) __VA_ARGS__)                           \
+    MPIRIC_TUNED(MPI_##Nonblocking, Body, Collective::i##one __VA_OPT__(, ) __VA_ARGS__, MPI_Request*)       \
+    MPIRIC_TUNED(MPI_##Blocking##_init, Body, Collective::one##_init __VA_OPT__(, ) __VA_ARGS__, MPI_Info,   \
+                 MPI_Request*)
+#define MPIRIC_TUNED_LARGE_FORMS(Blocking, Nonblocking, one, Body, ...)                                      \
+    MPIRIC_TUNED(MPI_##Blocking##_c, Body, Collective::one, __VA_ARGS__)                                     \
+    MPIRIC_TUNED(MPI_##Nonblocking##_c, Body, Collective::i##one, __VA_ARGS__, MPI_Request*)                 \
+    MPIRIC_TUNED(MPI_##Blocking##_init_c, Body, Collective::one##_init, __VA_ARGS__, MPI_Info, MPI_Request*)
 
 }  // namespace
 
 Behind tuned(Function function) noexcept {
     switch (function) {
-        MPIRIC_TUNED(MPI_Allreduce, allreduce, int)
-        MPIRIC_TUNED(MPI_Reduce, reduce, int)
-        MPIRIC_TUNED(MPI_Bcast, bcast, int)
-        MPIRIC_TUNED(MPI_Barrier, barrier)
-        MPIRIC_TUNED(MPI_Allgather, exchange, Collective::allgather, int)
-        MPIRIC_TUNED(MPI_Alltoall, exchange, Collective::alltoall, int)
-        MPIRIC_TUNED(MPI_Allgatherv, allgatherv, int, int)
-        MPIRIC_TUNED(MPI_Alltoallv, alltoallv, int, int)
-        MPIRIC_TUNED(MPI_Gather, gather, int)
-        MPIRIC_TUNED(MPI_Scatter, scatter, int)
-        MPIRIC_TUNED(MPI_Gatherv, gatherv, int, int)
-        MPIRIC_TUNED(MPI_Scatterv, scatterv, int, int)
-        MPIRIC_TUNED(MPI_Reduce_scatter, reduce_scatter, int)
-        MPIRIC_TUNED(MPI_Reduce_scatter_block, reduce_scatter_block, int)
-        MPIRIC_TUNED(MPI_Scan, scan, Collective::scan, int)
-        MPIRIC_TUNED(MPI_Exscan, scan, Collective::exscan, int)
+        MPIRIC_TUNED_FORMS(Barrier, Ibarrier, barrier, Synchronisation)
+        MPIRIC_TUNED_FORMS(Allreduce, Iallreduce, allreduce, Reduction, int)
+        MPIRIC_TUNED_FORMS(Reduce, Ireduce, reduce, RootedReduction, int)
+        MPIRIC_TUNED_FORMS(Bcast, Ibcast, bcast, Broadcast, int)
+        MPIRIC_TUNED_FORMS(Allgather, Iallgather, allgather, Exchange, int)
+        MPIRIC_TUNED_FORMS(Alltoall, Ialltoall, alltoall, Exchange, int)
+        MPIRIC_TUNED_FORMS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering, int, int)
+        MPIRIC_TUNED_FORMS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange, int, int)
+        MPIRIC_TUNED_FORMS(Gather, Igather, gather, Rooted, int)
+        MPIRIC_TUNED_FORMS(Scatter, Iscatter, scatter, Rooted, int)
+        MPIRIC_TUNED_FORMS(Gatherv, Igatherv, gatherv, UnevenRootedGathering, int, int)
+        MPIRIC_TUNED_FORMS(Scatterv, Iscatterv, scatterv, UnevenScattering, int, int)
+        MPIRIC_TUNED_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction, int)
+        MPIRIC_TUNED_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction, int)
+        MPIRIC_TUNED_FORMS(Scan, Iscan, scan, Reduction, int)
+        MPIRIC_TUNED_FORMS(Exscan, Iexscan, exscan, Reduction, int)
 #if MPIRIC_HAS_MPI_Allreduce_c
-        MPIRIC_TUNED(MPI_Allreduce_c, allreduce, MPI_Count)
-        MPIRIC_TUNED(MPI_Reduce_c, reduce, MPI_Count)
-        MPIRIC_TUNED(MPI_Bcast_c, bcast, MPI_Count)
-        MPIRIC_TUNED(MPI_Allgather_c, exchange, Collective::allgather, MPI_Count)
-        MPIRIC_TUNED(MPI_Alltoall_c, exchange, Collective::alltoall, MPI_Count)
-        MPIRIC_TUNED(MPI_Allgatherv_c, allgatherv, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED(MPI_Alltoallv_c, alltoallv, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED(MPI_Gather_c, gather, MPI_Count)
-        MPIRIC_TUNED(MPI_Scatter_c, scatter, MPI_Count)
-        MPIRIC_TUNED(MPI_Gatherv_c, gatherv, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED(MPI_Scatterv_c, scatterv, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED(MPI_Reduce_scatter_c, reduce_scatter, MPI_Count)
-        MPIRIC_TUNED(MPI_Reduce_scatter_block_c, reduce_scatter_block, MPI_Count)
-        MPIRIC_TUNED(MPI_Scan_c, scan, Collective::scan, MPI_Count)
-        MPIRIC_TUNED(MPI_Exscan_c, scan, Collective::exscan, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Allreduce, Iallreduce, allreduce, Reduction, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Reduce, Ireduce, reduce, RootedReduction, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Bcast, Ibcast, bcast, Broadcast, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Allgather, Iallgather, allgather, Exchange, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Alltoall, Ialltoall, alltoall, Exchange, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering, MPI_Count, MPI_Aint)
+        MPIRIC_TUNED_LARGE_FORMS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange, MPI_Count, MPI_Aint)
+        MPIRIC_TUNED_LARGE_FORMS(Gather, Igather, gather, Rooted, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Scatter, Iscatter, scatter, Rooted, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Gatherv, Igatherv, gatherv, UnevenRootedGathering, MPI_Count, MPI_Aint)
+        MPIRIC_TUNED_LARGE_FORMS(Scatterv, Iscatterv, scatterv, UnevenScattering, MPI_Count, MPI_Aint)
+        MPIRIC_TUNED_LARGE_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction,
+                                 MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction,
+                                 MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Scan, Iscan, scan, Reduction, MPI_Count)
+        MPIRIC_TUNED_LARGE_FORMS(Exscan, Iexscan, exscan, Reduction, MPI_Count)
 #endif
     default:
         return {};

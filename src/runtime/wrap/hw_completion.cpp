@@ -1,6 +1,6 @@
-// Completions: how many bytes a receive got stands in its status, and its handle is gone afterwards. Done at
-// any depth and also while recording pauses: a handle that is left behind would be taken for the next one of
-// its value.
+// Completions: how many bytes a receive got stands in its status, when a collective ended shows here, and a
+// handle is gone afterwards. Done at any depth and also while recording pauses: a handle that is left behind
+// would be taken for the next one of its value.
 #include "wrap/intercept.hpp"
 #include "wrap/receives.hpp"
 
@@ -9,17 +9,36 @@ namespace {
 
 constexpr int few = 64;  // requests whose handles and statuses fit on the stack
 
+/// The body of all: the call, which fills in `done.statuses()`, and then what has completed by it.
+template <Function function, Policy policy, class Pointer, class Done, class Do, class Tell>
+[[gnu::always_inline]] inline int completes(Done& done, Do&& call_next, Tell&& tell) {
+    const int result = intercept<function, policy, Pointer>(call_next, [](Call&) {});
+    if (result != MPI_SUCCESS)
+        done.failed();
+    else
+        tell();
+    return result;
+}
+
+/// Waitsome and Testsome.
+template <Function function, Policy policy, class Pointer>
+[[gnu::always_inline]] inline int completes_some(int count, MPI_Request requests[], int* completed,
+                                                 int indices[], MPI_Status statuses[]) {
+    Completion<few> done(count, requests, count, statuses);
+    return completes<function, policy, Pointer>(
+        done, [&](auto* next) { return next(count, requests, completed, indices, done.statuses()); },
+        [&] {
+            for (int at = 0; at < *completed; ++at)
+                done.done(indices[at], at);
+        });
+}
+
 }  // namespace
 
 extern "C" int w_MPI_Wait(MPI_Request* request, MPI_Status* status) {
     CompletionOfOne done(request, status);
-    const int result = intercept<Function::MPI_Wait, Policy::always, decltype(&w_MPI_Wait)>(
-        [&](auto* next) { return next(request, done.status()); }, [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else
-        done.done();
-    return result;
+    return completes<Function::MPI_Wait, Policy::always, decltype(&w_MPI_Wait)>(
+        done, [&](auto* next) { return next(request, done.status()); }, [&] { done.done(); });
 }
 extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Wait>(&w_MPI_Wait, request, status);
@@ -27,14 +46,9 @@ extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 extern "C" int w_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
     Completion<few> done(count, array_of_requests, count, array_of_statuses);
-    const int result = intercept<Function::MPI_Waitall, Policy::always, decltype(&w_MPI_Waitall)>(
-        [&](auto* next) { return next(count, array_of_requests, done.statuses()); }, [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else {
-        done.all_done();
-    }
-    return result;
+    return completes<Function::MPI_Waitall, Policy::always, decltype(&w_MPI_Waitall)>(
+        done, [&](auto* next) { return next(count, array_of_requests, done.statuses()); },
+        [&] { done.all_done(); });
 }
 extern "C" int p_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
     return by_profiling_name<Function::MPI_Waitall>(&w_MPI_Waitall, count, array_of_requests,
@@ -43,14 +57,9 @@ extern "C" int p_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Sta
 
 extern "C" int w_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
     Completion<few> done(count, array_of_requests, 1, status);
-    const int result = intercept<Function::MPI_Waitany, Policy::always, decltype(&w_MPI_Waitany)>(
-        [&](auto* next) { return next(count, array_of_requests, index, done.statuses()); }, [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else {
-        done.done(*index, 0);
-    }
-    return result;
+    return completes<Function::MPI_Waitany, Policy::always, decltype(&w_MPI_Waitany)>(
+        done, [&](auto* next) { return next(count, array_of_requests, index, done.statuses()); },
+        [&] { done.done(*index, 0); });
 }
 extern "C" int p_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Waitany>(&w_MPI_Waitany, count, array_of_requests, index, status);
@@ -58,19 +67,8 @@ extern "C" int p_MPI_Waitany(int count, MPI_Request array_of_requests[], int* in
 
 extern "C" int w_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
-    Completion<few> done(incount, array_of_requests, incount, array_of_statuses);
-    const int result = intercept<Function::MPI_Waitsome, Policy::always, decltype(&w_MPI_Waitsome)>(
-        [&](auto* next) {
-            return next(incount, array_of_requests, outcount, array_of_indices, done.statuses());
-        },
-        [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else {
-        for (int at = 0; at < *outcount; ++at)
-            done.done(array_of_indices[at], at);
-    }
-    return result;
+    return completes_some<Function::MPI_Waitsome, Policy::always, decltype(&w_MPI_Waitsome)>(
+        incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
@@ -80,13 +78,12 @@ extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int*
 
 extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     CompletionOfOne done(request, status);
-    const int result = intercept<Function::MPI_Test, Policy::polled, decltype(&w_MPI_Test)>(
-        [&](auto* next) { return next(request, flag, done.status()); }, [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else if (*flag)
-        done.done();
-    return result;
+    return completes<Function::MPI_Test, Policy::polled, decltype(&w_MPI_Test)>(
+        done, [&](auto* next) { return next(request, flag, done.status()); },
+        [&] {
+            if (*flag)
+                done.done();
+        });
 }
 extern "C" int p_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Test>(&w_MPI_Test, request, flag, status);
@@ -95,15 +92,12 @@ extern "C" int p_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 extern "C" int w_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
                              MPI_Status array_of_statuses[]) {
     Completion<few> done(count, array_of_requests, count, array_of_statuses);
-    const int result = intercept<Function::MPI_Testall, Policy::polled, decltype(&w_MPI_Testall)>(
-        [&](auto* next) { return next(count, array_of_requests, flag, done.statuses()); }, [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else {
-        if (*flag)
-            done.all_done();
-    }
-    return result;
+    return completes<Function::MPI_Testall, Policy::polled, decltype(&w_MPI_Testall)>(
+        done, [&](auto* next) { return next(count, array_of_requests, flag, done.statuses()); },
+        [&] {
+            if (*flag)
+                done.all_done();
+        });
 }
 extern "C" int p_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
                              MPI_Status array_of_statuses[]) {
@@ -114,16 +108,12 @@ extern "C" int p_MPI_Testall(int count, MPI_Request array_of_requests[], int* fl
 extern "C" int w_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
                              MPI_Status* status) {
     Completion<few> done(count, array_of_requests, 1, status);
-    const int result = intercept<Function::MPI_Testany, Policy::polled, decltype(&w_MPI_Testany)>(
-        [&](auto* next) { return next(count, array_of_requests, index, flag, done.statuses()); },
-        [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else {
-        if (*flag)
-            done.done(*index, 0);
-    }
-    return result;
+    return completes<Function::MPI_Testany, Policy::polled, decltype(&w_MPI_Testany)>(
+        done, [&](auto* next) { return next(count, array_of_requests, index, flag, done.statuses()); },
+        [&] {
+            if (*flag)
+                done.done(*index, 0);
+        });
 }
 extern "C" int p_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
                              MPI_Status* status) {
@@ -133,19 +123,8 @@ extern "C" int p_MPI_Testany(int count, MPI_Request array_of_requests[], int* in
 
 extern "C" int w_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
-    Completion<few> done(incount, array_of_requests, incount, array_of_statuses);
-    const int result = intercept<Function::MPI_Testsome, Policy::polled, decltype(&w_MPI_Testsome)>(
-        [&](auto* next) {
-            return next(incount, array_of_requests, outcount, array_of_indices, done.statuses());
-        },
-        [](Call&) {});
-    if (result != MPI_SUCCESS)
-        done.failed();
-    else {
-        for (int at = 0; at < *outcount; ++at)
-            done.done(array_of_indices[at], at);
-    }
-    return result;
+    return completes_some<Function::MPI_Testsome, Policy::polled, decltype(&w_MPI_Testsome)>(
+        incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 extern "C" int p_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {

@@ -25,7 +25,10 @@ void forget_window(MPI_Win* window) noexcept {
 void forget_type(MPI_Datatype*) noexcept { world::forget_remembered(); }
 
 void forget_started(MPI_Request* request) noexcept {
-    if (runtime.begun && request) {
+    if (!request)
+        return;
+    timed_forgotten(*request);
+    if (runtime.begun) {
         forget_request(*request);
         receive_forgotten(*request);
     }

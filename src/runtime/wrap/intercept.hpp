@@ -7,6 +7,7 @@
 #include "wrap/runtime.hpp"
 #include "wrap/slots.hpp"
 #include "wrap/thread.hpp"
+#include "wrap/timed.hpp"
 
 #include <ticks.hpp>
 #include <type_traits>
@@ -115,6 +116,12 @@ inline void posts(int source, int tag, MPI_Comm comm) noexcept {
         return;
     const Outermost inside(self);
     look(source, tag, comm);
+}
+
+/// Before persistent requests are started, at any depth, recorded or not.
+inline void starting(int count, const MPI_Request requests[]) noexcept {
+    for (int at = 0; requests_timed() && at < count; ++at)
+        timed_started(requests[at]);
 }
 
 /// The entrance of the PMPI_ name: a tool above us, or a Fortran layer that calls PMPI_ for the program.

@@ -39,12 +39,14 @@ std::string size_text(uint64_t to) { return to == UINT64_MAX ? "null" : std::to_
 
 std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch, const Lesson& lesson,
                     const tune::Catalogue& catalogue) {
-    const auto collective = tune::Collective(key / tune::class_count);
+    const auto collective = Collective(key / tune::class_count);
     const tune::Learner& learner = *lesson.learner;
     const tune::Race& race = learner.race();
-    const uint64_t calls = known.entries[uint32_t(collective)][key % tune::class_count].calls;
+    const uint64_t calls = form_of(collective) == Form::blocking
+                               ? known.entries[uint32_t(collective)][key % tune::class_count].calls
+                               : lesson.calls;
     std::string text = formatted("\n  {\"collective\": \"%s\", \"communicator\": ",
-                                 std::string(tune::name_of(collective)).c_str());
+                                 std::string(name_of(collective)).c_str());
     text += shape_text(known.shape);
     text += formatted(",\n   \"from\": %llu, \"to\": ", static_cast<unsigned long long>(stretch.from));
     text += size_text(stretch.to);

@@ -5,6 +5,7 @@
 #include "profile/format.hpp"
 #include "world/library.hpp"
 #include "wrap/handle_bag.hpp"
+#include "wrap/timed.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -55,8 +56,9 @@ template <int Few> class Completion {
   public:
     /// `statuses`: how many the call fills in.
     Completion(int requests, const MPI_Request handles[], int statuses, MPI_Status* given) noexcept
-        : watched_(requests > 0 && receives_under_way()), requests_(requests), handles_now_(handles),
-          given_(given), before_(watched_ ? requests : 0), own_(watched_ && ignored() ? statuses : 0) {
+        : watched_(requests > 0 && (receives_under_way() || requests_timed())), requests_(requests),
+          handles_now_(handles), given_(given), before_(watched_ ? requests : 0),
+          own_(watched_ && ignored() ? statuses : 0) {
         watched_ = watched_ && before_.data() && own_.data();
         if (watched_)
             for (int at = 0; at < requests; ++at)
@@ -68,8 +70,10 @@ template <int Few> class Completion {
 
     /// The request at a position is done, and this status of the call is its own.
     void done(int position, int status) noexcept {
-        if (watched_ && position >= 0 && position < requests_)
-            receive_completed(before_.data()[position], statuses()[status]);
+        if (!watched_ || position < 0 || position >= requests_)
+            return;
+        receive_completed(before_.data()[position], statuses()[status]);
+        timed_completed(before_.data()[position]);
     }
     void all_done() noexcept {
         for (int at = 0; watched_ && at < requests_; ++at)
@@ -78,8 +82,10 @@ template <int Few> class Completion {
     /// The call failed: what it has taken away will not come again.
     void failed() noexcept {
         for (int at = 0; watched_ && at < requests_; ++at)
-            if (handles_now_[at] != before_.data()[at])
+            if (handles_now_[at] != before_.data()[at]) {
                 receive_forgotten(before_.data()[at]);
+                timed_completed(before_.data()[at]);
+            }
     }
 
   private:
@@ -97,7 +103,7 @@ template <int Few> class Completion {
 class CompletionOfOne {
   public:
     CompletionOfOne(const MPI_Request* request, MPI_Status* given) noexcept
-        : watched_(request && receives_under_way()), given_(given), request_(request) {
+        : watched_(request && (receives_under_way() || requests_timed())), given_(given), request_(request) {
         if (watched_)
             before_ = *request;
     }
@@ -105,12 +111,16 @@ class CompletionOfOne {
     MPI_Status* status() noexcept { return watched_ && given_ == MPI_STATUS_IGNORE ? &own_ : given_; }
 
     void done() noexcept {
-        if (watched_)
-            receive_completed(before_, *status());
+        if (!watched_)
+            return;
+        receive_completed(before_, *status());
+        timed_completed(before_);
     }
     void failed() noexcept {
-        if (watched_ && *request_ != before_)
-            receive_forgotten(before_);
+        if (!watched_ || *request_ == before_)
+            return;
+        receive_forgotten(before_);
+        timed_completed(before_);
     }
 
   private:

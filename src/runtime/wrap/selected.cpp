@@ -63,8 +63,10 @@ void tell_selected(system::Tell tell) noexcept try {
     constexpr std::string_view own_of_library = "library:";
     for (uint32_t at = 0; at < catalogue.size(); ++at) {
         const tune::Candidate& one = catalogue[at];
-        if (one.kind == tune::Kind::switched && one.parent < 0 && is_selected(one))
-            tell(("library." + std::string(tune::name_of(one.collective))).c_str(),
+        // Persistent forms obey the variables of the nonblocking ones.
+        if (one.kind == tune::Kind::switched && one.parent < 0 &&
+            form_of(one.collective) != Form::persistent && is_selected(one))
+            tell(("library." + std::string(name_of(one.collective))).c_str(),
                  one.name.c_str() + own_of_library.size());
     }
 } catch (...) {

@@ -63,6 +63,7 @@ constexpr const char* profiling_names[function_count] = {
 enum class Mode : uint8_t { undecided, aside, tuning, recording };
 constinit std::atomic<Mode> mode{Mode::undecided};
 constinit SpinLock deciding, resolving;
+constinit std::atomic<bool> completions_watched{false};
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
@@ -96,6 +97,26 @@ bool matters_to_tuning(Function function) noexcept {
     }
 }
 
+/// The rest of what the tuner must know of, while it takes the times of requests.
+bool handles_requests(Function function) noexcept {
+    switch (function) {
+    case Function::MPI_Start:
+    case Function::MPI_Startall:
+    case Function::MPI_Wait:
+    case Function::MPI_Waitall:
+    case Function::MPI_Waitany:
+    case Function::MPI_Waitsome:
+    case Function::MPI_Test:
+    case Function::MPI_Testall:
+    case Function::MPI_Testany:
+    case Function::MPI_Testsome:
+    case Function::MPI_Request_free:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /// Puts the tuner behind a collective.
 void stand_behind(uint32_t function) noexcept {
     const Behind tuner = tuned(Function(function));
@@ -107,7 +128,10 @@ void stand_behind(uint32_t function) noexcept {
 
 /// What a slot leads to; null: straight on.
 void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
-    if (now == Mode::aside || (now == Mode::tuning && !matters_to_tuning(Function(function))))
+    const auto wanted = [&](Function one) {
+        return matters_to_tuning(one) || (completions_watched && handles_requests(one));
+    };
+    if (now == Mode::aside || (now == Mode::tuning && !wanted(Function(function))))
         return nullptr;
     const Code wrapper = profiling ? wrappers[function].by_profiling_name : wrappers[function].by_name;
     return reinterpret_cast<void*>(wrapper);
@@ -152,6 +176,18 @@ void step_aside() noexcept {
     }
     for (uint32_t at = 0; at < posix_count; ++at)
         store(2 * function_count + at, posix_behind(at));
+}
+
+void watch_completions() noexcept {
+    const Mode now = mode.load(std::memory_order_acquire);
+    if (completions_watched.exchange(true) || now == Mode::aside)
+        return;
+    // A function that has not been called yet finds its wrapper when it is.
+    for (uint32_t function = 0; function < function_count; ++function)
+        if (handles_requests(Function(function)) && behind[function].next) {
+            store(2 * function, leads_to(now, function, false));
+            store(2 * function + 1, leads_to(now, function, true));
+        }
 }
 
 void watch_posix() noexcept {

@@ -32,12 +32,12 @@ using world::library;
 constexpr uint64_t most_policy_bytes = uint64_t(64) << 20;
 constexpr uint32_t most_staying = 8;
 
-uint32_t bits_of(std::string_view names) noexcept {
-    uint32_t bits = 0;
+uint64_t bits_of(std::string_view names) noexcept {
+    uint64_t bits = 0;
     while (!names.empty()) {
         const size_t end = std::min(names.find_first_of(", "), names.size());
-        if (const auto one = tune::collective_of(names.substr(0, end)); one != tune::Collective::count)
-            bits |= 1u << uint32_t(one);
+        if (const auto one = collective_of(names.substr(0, end)); one != Collective::count)
+            bits |= uint64_t(1) << uint32_t(one);
         names.remove_prefix(std::min(end + 1, names.size()));
     }
     return bits;
@@ -113,7 +113,7 @@ bool may_switch(const Tuning& all) noexcept { return !all.many_threads; }
 bool learn_candidates(Tuning& all) {
     all.catalogue = tune::Catalogue(may_switch(all) ? all.library : tune::Library{});
     for (const coll::Algorithm* one : coll::algorithms())
-        all.catalogue.add_own(tune::collective_of(coll::name_of(one->collective)), one->name);
+        all.catalogue.add_own(one->collective, one->name);
     if (all.policy)
         for (const tune::Rule& rule : all.policy->rules)
             all.catalogue.find(rule.collective, rule.candidate);
@@ -129,7 +129,7 @@ bool learn_candidates(Tuning& all) {
             here = here && all.settings[at].open(write.variable, write.value);
         for (const coll::Algorithm* own : coll::algorithms())
             if (one.kind == tune::Kind::own && one.name.substr(4) == own->name &&
-                tune::name_of(one.collective) == coll::name_of(own->collective))
+                one.collective == own->collective)
                 all.algorithms[at] = own;
         lacking[at] = !here;
     }
@@ -225,19 +225,6 @@ bool gather(const Tuning& all, std::string& text) {
     return true;
 }
 
-/// In the order in which they were made, which no two ranks have the other way round. That needs one thread.
-void free_teams(Tuning& all) {
-    std::vector<Beside*> with_team;
-    for (const auto& [identity, known] : all.known)
-        if (known->beside.team)
-            with_team.push_back(&known->beside);
-    std::sort(with_team.begin(), with_team.end(),
-              [](const Beside* one, const Beside* other) { return one->team_number < other->team_number; });
-    if (!all.many_threads)
-        for (Beside* beside : with_team)
-            coll::Team::free(std::exchange(beside->team, nullptr));
-}
-
 /// Programs make communicators of all ranks again and again, of other ranks mostly once: what lies beside the
 /// former stays for the next. All ranks count these alike.
 bool stays(Tuning& all, Knowledge& known) noexcept {
@@ -259,6 +246,20 @@ void free_beside(Knowledge& known) noexcept {
     known.calls = 0;
 }
 
+/// What a communicator has learnt about the forms that do not block goes to what is known of its ranks. A
+/// lesson stays where it is in memory: requests under way point to it.
+void keep_lessons(Tuning& all, Space& space) {
+    if (!space.started)
+        return;
+    for (auto& [key, lesson] : space.started->lessons)
+        lesson.calls =
+            space.started->entries[key / tune::class_count - blocking_count][key % tune::class_count].calls;
+    space.knowledge->lessons.merge(space.started->lessons);
+    std::erase_if(space.started->lessons, [](const auto& one) { return one.second.under_way == 0; });
+    if (!space.started->lessons.empty())
+        all.left.push_back(std::move(space.started->lessons));
+}
+
 }  // namespace
 
 void begin_tuning(const Options& options, int thread_level, bool was_spawned) noexcept try {
@@ -271,7 +272,6 @@ void begin_tuning(const Options& options, int thread_level, bool was_spawned) no
     std::string policy;
     std::array<uint64_t, 1> level = {uint64_t(thread_level == MPI_THREAD_MULTIPLE)};
     all.library = tune::library_of(world::version_text());
-    all.scope = tune::scope_of(all.library.implementation);
     library.Comm_group(all.world.comm, &all.world_group);
     if (!share_rules(options, all, policy) || !world::agree_on_largest(all.world, level) || !learn_nodes(all))
         return;
@@ -288,7 +288,9 @@ void end_tuning() noexcept try {
         return;
     all.active = false;
     world::forget_remembered();
-    free_teams(all);
+    for (const auto& [handle, space] : all.spaces)
+        if (space)
+            keep_lessons(all, *space);
     uint64_t wanted = all.world.rank == 0 && *all.policy_out;
     if (!world::hand_out(all.world, &wanted, sizeof wanted) || !wanted)
         return;
@@ -340,6 +342,8 @@ void forget_space(MPI_Comm comm) noexcept {
             return;
         space = std::move(known->second);
         all.spaces.erase(known);
+        if (space)
+            keep_lessons(all, *space);
     }
     world::forget_remembered();
     if (space && --space->knowledge->spaces == 0 && !stays(all, *space->knowledge))

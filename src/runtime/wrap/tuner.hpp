@@ -4,13 +4,14 @@
 // MPI makes equal on all of them (docs/concepts/collectives.md).
 #pragma once
 
+#include "base/collective.hpp"
 #include "base/options.hpp"
 #include "coll/algorithm.hpp"
 #include "tune/candidate.hpp"
-#include "tune/collective.hpp"
 #include "tune/learner.hpp"
 #include "tune/policy.hpp"
 #include "tune/shape.hpp"
+#include "tune/size_class.hpp"
 #include "world/agreement.hpp"
 #include "world/control.hpp"
 #include "world/datatypes.hpp"
@@ -20,21 +21,23 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mpiric::wrap {
 
 /// One call of the program, with its arguments behind it.
 struct Ask {
-    tune::Collective collective;
+    Collective collective;
     MPI_Comm comm;
-    uint64_t bytes;      ///< the size that policies speak of
-    uint64_t all_bytes;  ///< the size that our algorithms speak of
-    uint64_t count;      ///< reductions: elements
-    MPI_Datatype type;   ///< reductions
-    MPI_Op op;           ///< reductions
-    int root;            ///< 0 where there is none
-    bool commutes;       ///< set by answer(); true where nothing is reduced
+    uint64_t bytes;        ///< the size that policies speak of
+    uint64_t all_bytes;    ///< the size that our algorithms speak of
+    uint64_t count;        ///< reductions: elements
+    MPI_Datatype type;     ///< reductions
+    MPI_Op op;             ///< reductions
+    int root;              ///< 0 where there is none
+    MPI_Request* request;  ///< forms that do not block
+    bool commutes;         ///< set by answer() and start(); true where nothing is reduced
     const void* arguments;
     int (*onward)(const void* arguments, bool to_library,
                   MPI_Comm comm);  ///< what lies behind, on a communicator
@@ -62,7 +65,11 @@ struct Lesson {
     std::vector<uint32_t> candidates;  ///< of the learner, by its numbers
     std::unique_ptr<tune::Learner> learner;
     uint64_t inside_ns = 0, between_ns = 0, agreeing_ns = 0, last_end_ns = 0;  ///< of the block under way
-    bool composed = false;  ///< a type was seen that other ranks may describe otherwise
+    bool composed = false;    ///< a type was seen that other ranks may describe otherwise
+    bool block_full = false;  ///< what is measured has all been started
+    uint32_t under_way = 0;   ///< measured calls that have not completed
+    uint32_t put_off = 0;     ///< agreements that came too early for some rank
+    uint64_t calls = 0;       ///< of a form that does not block, when its communicator is gone
 };
 
 /// What we made beside the program's communicators of the same ranks in the same order. Blocking collectives
@@ -73,9 +80,11 @@ struct Beside {
     world::Circle circle;
     coll::Team* team = nullptr;
     bool asked_for_team = false;
-    uint64_t team_number = 0;                                  ///< in the order of making
     std::unordered_map<uint32_t, world::Circle> alternatives;  ///< made under a candidate's settings
 };
+
+/// By collective and class.
+using Lessons = std::unordered_map<uint32_t, Lesson>;
 
 /// What is known about the communicators with the same ranks in the same order.
 struct Knowledge {
@@ -85,8 +94,17 @@ struct Knowledge {
     bool stays = false;   ///< what lies beside outlives them
     uint64_t calls = 0;   ///< that were not answered at a glance
     Beside beside;
-    std::array<std::array<Entry, tune::class_count>, tune::collective_count> entries;
-    std::unordered_map<uint32_t, Lesson> lessons;  ///< by collective and class
+    std::array<std::array<Entry, tune::class_count>, blocking_count> entries;
+    Lessons lessons;
+};
+
+/// What is known about the forms that do not block, on one communicator: their calls have an order only
+/// there.
+struct Started {
+    uint64_t calls = 0;
+    std::array<std::array<Entry, tune::class_count>, collective_count - blocking_count> entries;
+    Lessons lessons;
+    std::vector<std::pair<Entry*, Lesson*>> full;  ///< whose block has ended, and the ranks have not agreed
 };
 
 /// One communicator of the program.
@@ -94,6 +112,8 @@ struct Space {
     Knowledge* knowledge = nullptr;
     std::shared_ptr<Knowledge> keeps;
     int rank = 0, size = 0;
+    std::unique_ptr<Started> started;  ///< once a form that does not block was called
+    bool agrees_next = false;          ///< there is something to agree on in the next call that blocks
 };
 
 /// Begins in MPI_Init, collectively over the world; before that and without it nothing is tuned.
@@ -123,8 +143,18 @@ inline Space* space_of(MPI_Comm comm) noexcept {
     return find_space(comm);
 }
 
-/// The call's entry did not say `library`.
+/// A blocking call whose entry did not say `library`.
 int answer(Space& space, Entry& entry, Ask& ask) noexcept;
+
+/// The entry of a form that does not block; null when memory is short.
+Entry* entry_of_started(Space& space, Collective collective, uint32_t size_class) noexcept;
+
+/// The same as answer() for the forms that do not block.
+int start(Space& space, Entry& entry, Ask& ask) noexcept;
+
+/// In a blocking collective of the program on the communicator: the ranks agree on how long the calls took
+/// that have completed since.
+void agree_on_started(Space& space, MPI_Comm comm) noexcept;
 
 /// The learned policy as spec/formats/policy.md describes it; the keys of the communicators whose rank 0 this
 /// is.

@@ -14,7 +14,7 @@ struct Rules {
     double learn_at_most = 0;
     bool reproducible = false;
     uint32_t learn_ranks = 2;
-    uint32_t learn_only = 0;  ///< a bit for each collective; 0: all
+    uint64_t learn_only = 0;  ///< a bit for each collective; 0: all
     uint64_t policy_bytes = 0;
     uint64_t thread_level = 0;
 };
@@ -24,7 +24,6 @@ struct Tuning {
     Rules rules;
     bool many_threads = false;
     tune::Library library;
-    tune::Scope scope = tune::Scope::process;
     tune::Catalogue catalogue;
     std::vector<world::Settings> settings;           ///< by candidate
     std::vector<const coll::Algorithm*> algorithms;  ///< by candidate; null for those of the library
@@ -39,6 +38,7 @@ struct Tuning {
     std::mutex lock;                                                 ///< of the two maps
     std::unordered_map<uint64_t, std::unique_ptr<Space>> spaces;     ///< by handle; null: left alone
     std::unordered_map<uint64_t, std::shared_ptr<Knowledge>> known;  ///< by who is in it
+    std::vector<Lessons> left;  ///< by freed communicators, with calls under way
     uint64_t serial = 0;
     uint32_t staying = 0;  ///< knowledge of which what lies beside stays
 };
@@ -46,7 +46,7 @@ struct Tuning {
 /// Made once, never taken apart: ranks may be inside it while the process ends.
 Tuning& tuning() noexcept;
 
-constexpr uint32_t lesson_key(tune::Collective collective, uint32_t size_class) noexcept {
+constexpr uint32_t lesson_key(Collective collective, uint32_t size_class) noexcept {
     return uint32_t(collective) * tune::class_count + size_class;
 }
 

@@ -2,10 +2,12 @@
 #include "check.hpp"
 #include "tune/candidate.hpp"
 #include "tune/policy.hpp"
+#include "tune/size_class.hpp"
 
 #include <array>
 #include <string>
 
+using namespace mpiric;
 using namespace mpiric::tune;
 
 namespace {
@@ -18,6 +20,7 @@ constexpr std::string_view example =
     "choose allreduce 8 4 2 block 9f3ab2c4d5e6f708 2048 * own:hierarchical leaders=2\n"
     "choose allreduce 8 4 2 * * 2048 * library:ring\n"
     "choose iallreduce 8 4 2 * * 2048 * library:ring\n"
+    "choose neighbor_allgather 8 4 2 * * 2048 * library\n"
     "choose bcast 5-12 2-* * * * 65536 * library:pipeline segment=65536\n";
 
 constexpr Shape eight{8, 4, 2, Order::block, 1};
@@ -25,7 +28,7 @@ constexpr Shape eight{8, 4, 2, Order::block, 1};
 void the_first_line_that_matches_decides() {
     uint32_t line = 0;
     const auto policy = read_policy(example, line);
-    CHECK(policy && policy->implementation == "openmpi" && policy->major == 5 && policy->rules.size() == 4);
+    CHECK(policy && policy->implementation == "openmpi" && policy->major == 5 && policy->rules.size() == 5);
     if (!policy)
         return;
     const auto low = look_up(*policy, Collective::allreduce, eight, 0, 1);
@@ -89,6 +92,30 @@ void a_policy_may_combine_parameters_that_are_known() {
     CHECK(catalogue.find(Collective::bcast, "library:chain fanout=many") < 0);
 }
 
+void forms_that_do_not_block_have_candidates_of_their_own() {
+    Catalogue catalogue(Library{"openmpi", {5, 0, 11}});
+    const int32_t started = catalogue.find(Collective::iallreduce, "library:ring"),
+                  kept = catalogue.find(Collective::allreduce_init, "library:ring"),
+                  blocking = catalogue.find(Collective::allreduce, "library:ring");
+    CHECK(started > 0 && kept > 0 && blocking > 0);
+    if (started < 0 || kept < 0 || blocking < 0)
+        return;
+    CHECK(catalogue[uint32_t(started)].writes[0].variable == "coll_libnbc_iallreduce_algorithm");
+    CHECK(catalogue[uint32_t(kept)].writes[0].variable == "coll_libnbc_iallreduce_algorithm");
+    CHECK(catalogue[uint32_t(started)].scope == Scope::process);
+    CHECK(catalogue[uint32_t(blocking)].scope == Scope::communicator);
+    CHECK(catalogue.of(Collective::alltoall_init).size() == 1);
+}
+
+void collectives_are_named_in_all_forms() {
+    CHECK(collective_of("ireduce_scatter_block") == Collective::ireduce_scatter_block);
+    CHECK(collective_of("bcast_init") == Collective::bcast_init);
+    CHECK(collective_of("bcast_final") == Collective::count);
+    CHECK(form_of(Collective::barrier) == Form::blocking && form_of(Collective::iscan) == Form::nonblocking);
+    CHECK(in_form(Collective::iscan, Form::persistent) == Collective::scan_init);
+    CHECK(reduces(Collective::exscan_init) && !reduces(Collective::ibcast));
+}
+
 void shapes_are_as_the_format_says() {
     std::array<uint32_t, 8> labels = {70, 70, 10, 10, 30, 30, 20, 20};
     CHECK(number_nodes(labels) == 4 && labels[2] == 1 && labels[7] == 3);
@@ -121,6 +148,8 @@ int main() {
     libraries_are_recognised_by_what_they_say();
     candidates_are_those_of_the_version();
     a_policy_may_combine_parameters_that_are_known();
+    forms_that_do_not_block_have_candidates_of_their_own();
+    collectives_are_named_in_all_forms();
     shapes_are_as_the_format_says();
     size_classes_cover_all_sizes();
     return failures != 0;

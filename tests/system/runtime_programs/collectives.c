@@ -1,5 +1,5 @@
-/* collectives ROUNDS [errors]: every blocking collective against results worked out by hand, on communicators
-   of several kinds: whoever answers the calls must answer right. Prints "right" once, or what is wrong.
+/* collectives ROUNDS [errors [COMMUNICATORS]]: every blocking collective against results worked out by hand, on
+   communicators of several kinds: whoever answers the calls must answer right. Prints "right" once, or what is wrong.
    `errors`: also that errors reach the handler of the communicator; some libraries are built without looking
    for them. */
 #include <mpi.h>
@@ -114,6 +114,26 @@ static void unusual_reductions(MPI_Comm comm, int count) {
     (void)count;
 }
 
+/* The same data by other types on other ranks. Open MPI's own waits for ever. */
+static void other_types(MPI_Comm comm, int count, int root) {
+#ifndef OPEN_MPI
+    MPI_Datatype half;
+    MPI_Type_contiguous(count / 2, MPI_LONG, &half);
+    MPI_Type_commit(&half);
+    for (int at = 0; at < count; ++at)
+        receive[at] = rank == root ? value(root, at) : -7;
+    if (rank % 2)
+        MPI_Bcast(receive, 2, half, root, comm);
+    else
+        MPI_Bcast(receive, count / 2 * 2, MPI_LONG, root, comm);
+    for (int at = 0; at < count / 2 * 2; ++at)
+        expect(receive[at] == value(root, at), "bcast of other types", count);
+    MPI_Type_free(&half);
+#else
+    (void)comm, (void)count, (void)root;
+#endif
+}
+
 static void spreading(MPI_Comm comm, int count, int root) {
     MPI_Datatype every_second;
     MPI_Type_vector(count, 1, 2, MPI_LONG, &every_second);
@@ -124,6 +144,7 @@ static void spreading(MPI_Comm comm, int count, int root) {
     for (int at = 0; rank != root && at < count; ++at)
         expect(send[2 * at] == value(root, 2 * at) && send[2 * at + 1] == -7, "bcast", count);
     MPI_Type_free(&every_second);
+    other_types(comm, count, root);
     int each = count / size;
     for (int at = 0; at < each * size; ++at)
         send[at] = value(rank, at);
@@ -171,6 +192,17 @@ static void uneven(MPI_Comm comm, int count, int root) {
     for (int of = 0; of < size; ++of)
         for (int at = 0; at < counts[rank]; ++at)
             expect(receive[at_each[of] + at] == value(of, places[rank] + at), "alltoallv", count);
+    /* In place, what two ranks have for each other is of one size. */
+    for (int of = 0, at = 0; of < size; at += from_each[of++])
+        from_each[of] = count / size / (1 + abs(of - rank)), at_each[of] = at;
+    fill(count);
+    for (int of = 0; of < size; ++of)
+        for (int at = 0; at < from_each[of]; ++at)
+            receive[at_each[of] + at] = value(rank, of * 7 + at);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, receive, from_each, at_each, MPI_LONG, comm);
+    for (int of = 0; of < size; ++of)
+        for (int at = 0; at < from_each[of]; ++at)
+            expect(receive[at_each[of] + at] == value(of, rank * 7 + at), "alltoallv in place", count);
 }
 
 static void all(MPI_Comm comm, int turn) {
@@ -201,6 +233,13 @@ static void errors(void) {
     expect(MPI_Bcast(send, 1, MPI_LONG, 12345, comm) != MPI_SUCCESS && raised == 2, "error of a root", 1);
     expect(MPI_Allreduce(send, receive, 1, MPI_LONG, MPI_OP_NULL, comm) != MPI_SUCCESS && raised == 3,
            "error of an op", 1);
+    MPI_Datatype pair;
+    MPI_Type_contiguous(2, MPI_LONG, &pair);
+    MPI_Type_commit(&pair);
+    for (int call = 0; call < 40; ++call)
+        expect(MPI_Allreduce(send, receive, 1, pair, MPI_SUM, comm) != MPI_SUCCESS && raised == 4 + call,
+               "error of an op on a type", 1);
+    MPI_Type_free(&pair);
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);
 }
@@ -239,7 +278,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2)
         errors();
-    many_short_lived(300);
+    many_short_lived(argc > 3 ? atoi(argv[3]) : 300);
     MPI_Comm_free(&half);
     MPI_Comm_free(&reversed);
     MPI_Comm_free(&copy);

@@ -105,6 +105,8 @@ def wrapper(one: Classified) -> str:
         for key, notes in one.rule.notes.items()
         if key == "posted_for"
     )
+    if "starts" in one.rule.notes:
+        before += f"    starting({', '.join(one.rule.notes['starts'].split())});\n"
     if policy(one) == "Policy::synchronising":
         before += f"    arrive({one.parameters('COMMUNICATOR', 'in')[0]});\n"
     body = (

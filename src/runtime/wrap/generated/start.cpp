@@ -6,6 +6,7 @@ namespace mpiric::wrap {
 
 #if MPIRIC_HAS_MPI_Start
 extern "C" int w_MPI_Start(MPI_Request* request) {
+    starting(1, request);
     return intercept<Function::MPI_Start, Policy::always, decltype(&w_MPI_Start)>(
         [&](auto* next) { return next(request); },
         [&](Call& call) { call.starts(1, request); });
@@ -17,6 +18,7 @@ extern "C" int p_MPI_Start(MPI_Request* request) {
 
 #if MPIRIC_HAS_MPI_Startall
 extern "C" int w_MPI_Startall(int count, MPI_Request array_of_requests[]) {
+    starting(count, array_of_requests);
     return intercept<Function::MPI_Startall, Policy::always, decltype(&w_MPI_Startall)>(
         [&](auto* next) { return next(count, array_of_requests); },
         [&](Call& call) { call.starts(count, array_of_requests); });

@@ -58,6 +58,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     metavar="DIR",
     help="Only calls and sizes that this record of `mpiric profile` has.",
 )
+@click.option("--own/--no-own", default=True, show_default=True, help="Also mpiric's own algorithms.")
 @click.option("--thorough", is_flag=True, help="Every algorithm and parameter, not only the usual ones.")
 @click.option("--seconds", type=click.FloatRange(min=1e-4), default=0.05, show_default=True, help="A point.")
 @click.option("--budget", metavar="TIME", help="Stop measuring after this: 90s, 10m, 1h30m.")
@@ -164,6 +165,7 @@ def _request(launch_line: tuple[str, ...], given: dict[str, Any]) -> SweepReques
         seconds=given["seconds"],
         budget_s=parse_duration(given["budget"]) if given["budget"] else None,
         thorough=given["thorough"],
+        own=given["own"],
         resume=given["resume"],
     )
 

@@ -12,10 +12,11 @@ from mpiric.host.native import native_part
 from mpiric.model.candidates import candidates_of, version_numbers
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured, Named, Shape, order_of
+from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Named, Policy, Shape, order_of
+from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys, next_points, winners
-from mpiric.workflows.policies import export_policy
+from mpiric.workflows.policies import SWITCH, export_policy, lay_out, tuner_for
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import LIMIT_S, PROBE, Prepared, run_launch
 
@@ -148,16 +149,14 @@ def _launches(
 def _measure(
     prepared: Prepared, host: Host, assignment: Iterable[tuple[str, str]], points: Sequence[Point]
 ) -> list[tuple[Point, Measured]]:
-    environment: dict[str, str] = {}
-    for collective, name in assignment:
-        environment.update(_environment(prepared.mpi, collective, name))
     request, mpi = prepared.request, prepared.mpi
     words = [
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}"
         for p in points
     ]
     program = [native_part(PROBE, mpi.abi_families[0]), str(request.seconds), *words]
-    rows = run_launch(request, host, mpi, program, environment, LIMIT_S + len(points) * LIMIT_S)
+    setting = _setting(prepared, tuple(assignment))
+    rows = run_launch(request, host, mpi, program, setting, LIMIT_S + len(points) * LIMIT_S)
     by_word = dict(zip(words, points, strict=True))
     found = []
     for row in rows:
@@ -166,6 +165,20 @@ def _measure(
             times = (float(row["median_s"]), float(row["low_s"]), float(row["high_s"]))
             found.append((point, Measured(point.candidate, int(row["calls"]), *times)))
     return found
+
+
+def _setting(prepared: Prepared, assignment: tuple[tuple[str, str], ...]) -> Spelling:
+    """The library's variables, and for our own algorithms the runtime with a policy that names them."""
+    mpi, tuner = prepared.mpi, tuner_for(prepared.mpi)
+    environment: dict[str, str] = {}
+    for collective, name in assignment:
+        environment.update(_environment(mpi, collective, name))
+    lines = tuple(Line(collective, name) for collective, name in assignment if name.startswith("own:"))
+    if not lines:
+        return Spelling(environment=environment)
+    policy = lay_out(Policy(mpi.implementation, mpi.version, lines), prepared.request.directory)
+    ours = {SWITCH: "policy", "MPIRIC_POLICY": policy}
+    return Spelling(environment={**environment, **ours}, preload=(tuner.library,))
 
 
 def _environment(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:

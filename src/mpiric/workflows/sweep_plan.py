@@ -3,13 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
-from mpiric.model.candidates import candidates_of, version_numbers
+from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.policy import LIBRARY, Shape, order_of
@@ -17,6 +17,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import Subject, grid_points
+from mpiric.workflows.policies import tuner_for
 from mpiric.workflows.understand import understand
 
 COLLECTIVES = (
@@ -53,6 +54,7 @@ class SweepRequest:
     seconds: float = 0.05  # of one point
     budget_s: float | None = None
     thorough: bool = False  # every algorithm, not only those worth a whole program's trial
+    own: bool = True  # mpiric's algorithms too, which need its runtime in the ranks
     resume: bool = False
 
 
@@ -126,12 +128,14 @@ def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str
                 for parameter in candidate.parameters
                 for value in parameter.values
             ]
+    if request.own and tuner_for(mpi).library:
+        names += [f"own:{name}" for name in own_algorithms(collective)]
     return tuple(names)
 
 
 def _nodes(request: SweepRequest, host: Host, mpi: MpiLibrary) -> tuple[int, ...]:
     program = native_part(_IDENTITY, mpi.abi_families[0])
-    rows = run_launch(request, host, mpi, [program, "identity"], {}, LIMIT_S)
+    rows = run_launch(request, host, mpi, [program, "identity"], Spelling(), LIMIT_S)
     hosts = [str(row.get("host", "")) for row in rows]
     numbering = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
     return tuple(numbering[name] for name in hosts)
@@ -183,13 +187,13 @@ def run_launch(
     host: Host,
     mpi: MpiLibrary,
     program: Sequence[str],
-    environment: Mapping[str, str],
+    setting: Spelling,
     limit_s: float,
 ) -> list[dict[str, str]]:
     """One launch; the JSON lines that it printed. Raises ProgramFailedError."""
     job = understand((*request.argv, *program), host, request.working_directory, request.environment).job
     path = (*_under_name(request.directory, mpi), *mpi.library_path)
-    spelling = Spelling(environment={**mpi.environment, **environment}, library_path=path)
+    spelling = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
     launch = launchers.render(job, [("sweep", "on", spelling)])
     whole: dict[str, str | None] = dict.fromkeys(launch.unset)
     done = host.run(

@@ -1,0 +1,284 @@
+"""What the tuner decides on 64, 512 and 4096 ranks, simulated by SimGrid's SMPI, beside the best there.
+
+The algorithms of src/runtime/coll run unchanged in simulated time, one rank a host on a network without
+contention in the middle, beside what MPICH's selector picks there; the tuner's learner is fed with those
+times, with noise. `--validate` compares simulated times on 4 hosts with measured ones on the slow network of
+the virtual cluster under MPICH. Needs Debian's libsimgrid-dev (`smpicxx`, `smpirun`).
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from platform import machine
+from statistics import median
+from typing import Any
+
+from benchmarks._places import Place, place
+from benchmarks._programs import Bed, bed
+from benchmarks._report import RESULTS, Result, options, run, tell
+from mpiric.host.native import native_part
+from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.model.policy import Line, Policy
+from mpiric.workflows.policies import SWITCH, lay_out, tuner_for
+
+ROOT = Path(__file__).parents[1]
+RUNTIME = ROOT / "src/runtime"
+_SOURCES = (
+    "coll/*.cpp",
+    "coll/*/*.cpp",
+    "tune/learner.cpp",
+    "tune/race.cpp",
+    "world/agreement.cpp",
+    "world/datatypes.cpp",
+    "world/library.cpp",
+    "world/predefined_constants.cpp",
+)
+_LIMIT_S = 900.0
+_SMALL = 8  # ranks at which somebody may have learnt a policy
+COLUMNS = {
+    "network": "network",
+    "ranks": "ranks",
+    "collective": "collective",
+    "sizes": "sizes",
+    "chosen": "chosen ÷ best",
+    "worst": "worst size",
+    "small": f"policy of {_SMALL} ranks ÷ best",
+    "library": "library ÷ best",
+    "calls": "calls to learn, median",
+}
+VALIDATION = {
+    "collective": "collective",
+    "bytes": "bytes",
+    "candidate": "candidate",
+    "measured_us": "measured µs",
+    "simulated_us": "simulated µs",
+    "ratio": "simulated ÷ measured",
+}
+
+
+@dataclass(frozen=True)
+class Network:
+    """Of a link from a host to the middle, and of a message's two ends."""
+
+    latency_us: float  # of the way between two hosts
+    rate_mbit: float
+    overhead_us: float  # of a send, and of a receive
+
+
+NETWORKS = {
+    "slow": Network(1010, 100, 5),  # eth0 of the virtual cluster
+    "fast": Network(8, 2000, 1),  # fast0
+    "fabric": Network(1.2, 100_000, 0.3),  # such as InfiniBand
+}
+_WORK = {
+    "allreduce": (8, 1024, 16_384, 262_144, 4_194_304),
+    "bcast": (8, 1024, 16_384, 262_144, 4_194_304),
+    "allgather": (8, 256, 4096),
+    "alltoall": (8, 256),
+    "reduce": (8, 16_384, 1_048_576),
+    "barrier": (0,),
+}
+_MOST_RANKS = {"alltoall": 64, "allgather": 512}  # memory, and messages that grow as p²
+
+
+def main() -> int:
+    """Every network and number of ranks asked for."""
+    parser = options("scale", (__doc__ or "").splitlines()[0])
+    parser.add_argument("--network", action="append", choices=tuple(NETWORKS), help="default fast and fabric")
+    parser.add_argument("--ranks", action="append", type=int, help="default 8, 64, 512 and 4096")
+    parser.add_argument(
+        "--validate", action="store_true", help="simulated against measured, on 4 hosts; as root"
+    )
+    return run("scale", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """Simulate, or validate."""
+    if not shutil.which("smpicxx") or not shutil.which("smpirun"):
+        raise NotFoundError("SimGrid's smpicxx is not here", hint="apt-get install libsimgrid-dev")
+    program = _build()
+    if given.validate:
+        return validate(program, quick=given.quick)
+    ranks = given.ranks or ([_SMALL, 64] if given.quick else [_SMALL, 64, 512, 4096])
+    found: list[dict[str, Any]] = []
+    for name in given.network or (["fast"] if given.quick else ["fast", "fabric"]):
+        for count in sorted({_SMALL, *ranks}):
+            words = list(words_for(count))
+            tell(f"{name}: {count} ranks, {len(words)} points")
+            found += [{"network": name, **row} for row in simulate(program, NETWORKS[name], count, words)]
+    return Result(COLUMNS, rows := rows_of(found), summary_of(rows), {"points": found})
+
+
+def words_for(ranks: int) -> Iterator[str]:
+    """The points that are simulated on so many ranks."""
+    for collective, sizes in _WORK.items():
+        if ranks <= _MOST_RANKS.get(collective, ranks):
+            yield from (f"{collective}:{size}" for size in sizes)
+
+
+def rows_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each network, number of ranks and collective; times are ratios to the best candidate's."""
+    small = {
+        (point["network"], point["collective"], point["bytes"]): point["chosen"]
+        for point in points
+        if point["ranks"] == _SMALL
+    }
+    grouped: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
+    for point in points:
+        if point["ranks"] != _SMALL:
+            grouped.setdefault((point["network"], point["ranks"], point["collective"]), []).append(point)
+    rows = []
+    for (network, ranks, collective), mine in grouped.items():
+        chosen = [point["chosen_s"] / point["best_s"] for point in mine]
+        by_small = [
+            point["times"].get(small[network, collective, point["bytes"]], point["times"]["library"])
+            / point["best_s"]
+            for point in mine
+        ]
+        rows.append(
+            {
+                "network": network,
+                "ranks": ranks,
+                "collective": collective,
+                "sizes": len(mine),
+                "chosen": mean(chosen),
+                "worst": max(chosen),
+                "small": mean(by_small),
+                "library": mean([point["times"]["library"] / point["best_s"] for point in mine]),
+                "calls": median(point["calls"] for point in mine),
+            }
+        )
+    return rows
+
+
+def mean(ratios: Sequence[float]) -> float:
+    """Geometric."""
+    return exp(sum(map(log, ratios)) / len(ratios))
+
+
+def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How far from the best, over all rows."""
+    if not rows:
+        return "Nothing beyond the small communicator was simulated."
+    chosen = mean([row["chosen"] for row in rows])
+    small, library = mean([row["small"] for row in rows]), mean([row["library"] for row in rows])
+    return (
+        f"Times over that of the best candidate, geometric mean: {chosen:.3f} as chosen there, "
+        f"{small:.3f} by the policy learnt on {_SMALL} ranks, {library:.3f} by the library's selector."
+    )
+
+
+def _build() -> Path:
+    """The program, compiled once for the sources as they are."""
+    sources = [path for pattern in _SOURCES for path in sorted(RUNTIME.glob(pattern))]
+    sources.append(Path(__file__).parent / "_scale.cpp")
+    target = RESULTS / "scale" / "scale"
+    newest = max(path.stat().st_mtime for path in RUNTIME.rglob("*.[ch]pp"))
+    if target.is_file() and target.stat().st_mtime > max(newest, sources[-1].stat().st_mtime):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flags = ["-std=c++20", "-O2", "-w", "-DMPIRIC_MPI_HEADER=<mpi.h>", '-DMPIRIC_FAMILY="smpi"']
+    shim = ["-include", str(Path(__file__).parent / "_scale_lacking.hpp")]
+    words = [
+        "smpicxx",
+        *flags,
+        *shim,
+        f"-I{RUNTIME}",
+        f"-I{RUNTIME}/base/arch/{machine()}",
+        *map(str, sources),
+    ]
+    done = subprocess.run([*words, "-o", str(target), "-ldl"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ProgramFailedError(f"smpicxx cannot build the program: {done.stderr.strip()[-500:]}")
+    return target
+
+
+def platform(network: Network, hosts: int) -> str:
+    """Hosts around a middle that carries everything: the way between two has two links."""
+    rate, latency = f"{network.rate_mbit / 8:g}MBps", f"{network.latency_us / 2:g}us"
+    return (
+        '<?xml version="1.0"?>\n'
+        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1">\n'
+        f' <cluster id="all" prefix="n" suffix="" radical="0-{hosts - 1}" speed="1Gf" '
+        f'bw="{rate}" lat="{latency}" sharing_policy="SPLITDUPLEX"/>\n'
+        "</platform>\n"
+    )
+
+
+def simulate(program: Path, network: Network, ranks: int, words: Sequence[str]) -> list[dict[str, Any]]:
+    """What the program prints for each point."""
+    with tempfile.TemporaryDirectory() as place_of_files:
+        files = Path(place_of_files)
+        (files / "platform.xml").write_text(platform(network, ranks))
+        (files / "hosts").write_text("".join(f"n{at}\n" for at in range(ranks)))
+        end = f"0:{network.overhead_us * 1e-6:g}:0"
+        settings = (
+            *("smpi/simulate-computation:no", "smpi/privatization:no", "surf/precision:1e-9"),
+            *("smpi/coll-selector:mpich", f"smpi/os:{end}", f"smpi/or:{end}", "contexts/stack-size:128"),
+        )
+        argv = [
+            *("smpirun", "-np", str(ranks), "-platform", str(files / "platform.xml")),
+            *("-hostfile", str(files / "hosts"), *(f"--cfg={one}" for one in settings)),
+            *("--log=root.thresh:error", str(program), *words),
+        ]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    if done.returncode:
+        raise ProgramFailedError(f"smpirun failed: {(done.stderr or done.stdout).strip()[-400:]}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def validate(program: Path, *, quick: bool) -> Result:
+    """Simulated against measured times of each candidate, one rank on each of 4 hosts."""
+    here = bed("mpich")
+    words = [f"{one}:{size}" for one in ("allreduce", "bcast", "allgather") for size in (8, 16_384, 262_144)]
+    points = simulate(program, NETWORKS["slow"], 4, words[:2] if quick else words)
+    rows: list[dict[str, Any]] = []
+    with place("slow", "eth0", 262_144) as where:
+        for point in points:
+            for candidate, simulated in point["times"].items():
+                if candidate == "library":
+                    continue  # SMPI's idea of MPICH is another version than the one here
+                tell(f"{point['collective']} {point['bytes']} {candidate}")
+                measured = _measured(here, where, point["collective"], point["bytes"], candidate)
+                rows.append(
+                    {
+                        "collective": point["collective"],
+                        "bytes": point["bytes"],
+                        "candidate": candidate,
+                        "measured_us": measured * 1e6,
+                        "simulated_us": simulated * 1e6,
+                        "ratio": simulated / measured,
+                    }
+                )
+    ratios = sorted(row["ratio"] for row in rows)
+    middle, low, high = median(ratios), ratios[len(ratios) // 10], ratios[-1 - len(ratios) // 10]
+    return Result(
+        VALIDATION, rows, f"Simulated ÷ measured: median {middle:.2f}, deciles {low:.2f} to {high:.2f}."
+    )
+
+
+def _measured(here: Bed, where: Place, collective: str, size: int, candidate: str) -> float:
+    """Seconds a call of the slowest rank, under MPICH on the virtual cluster."""
+    policy = Policy(here.mpi.implementation, here.mpi.version, (Line(collective, candidate),))
+    environment = {
+        **here.environment,
+        **where.environment(here),
+        SWITCH: "policy",
+        "MPIRIC_POLICY": lay_out(policy, RESULTS / "scale"),
+        "LD_PRELOAD": tuner_for(here.mpi).library,
+    }
+    probe = native_part("probe-collectives", here.mpi.abi_families[0])
+    said = where.execute([*where.line(here), probe, "0.3", f"{collective}:4:1:{size}"], environment)
+    return float(json.loads(said.splitlines()[-1])["median_s"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,6 @@ each link held to its rate in both directions by a token bucket (tbf), at the ke
 
 import os
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from tests.lab.switch import start
 
 _BURST_BYTES = 131072  # two of the largest segments that TCP hands down at once
 _QUEUE_MS = 20
-_LINK_S = 5.0
 
 
 def connect(
@@ -43,21 +41,6 @@ def _bridge(network: Network, plan: Plan, pids: Mapping[str, int]) -> None:
     _batch("tc", [_shaped(f"{network.name}p{position}", network) for position in range(len(pids))])
     for pid in pids.values():
         _batch("tc", [_shaped(network.name, network)], within=pid)
-    _await_links(network, pids)
-
-
-def _await_links(network: Network, pids: Mapping[str, int]) -> None:
-    """The kernel takes up to a second to call a new link running, and UCX looks at nothing else."""
-    until = time.monotonic() + _LINK_S
-    left = set(pids.values())
-    while left and time.monotonic() < until:
-        left = {pid for pid in left if "state UP" not in _link(network, pid)}
-        time.sleep(0.05 if left else 0)
-
-
-def _link(network: Network, pid: int) -> str:
-    words = ["nsenter", f"--net=/proc/{pid}/ns/net", "--", "ip", "-o", "link", "show", "dev", network.name]
-    return subprocess.run(words, text=True, capture_output=True, check=False).stdout
 
 
 def _shaped(interface: str, network: Network) -> str:

@@ -3,7 +3,10 @@
 # ruff: noqa: E501 — sources of other languages stand in it as they are
 
 import json
+import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +142,18 @@ def test_an_error_is_the_compilers_own(tmp_path: Path, run_mpiric: Run) -> None:
     theirs = subprocess.run(["gcc", "-c", "bad.c"], cwd=tmp_path, capture_output=True, text=True)
     assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
     assert not (tmp_path / "bad.o").exists()
+
+
+def test_a_compiler_that_is_not_there_is_named(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    done = run_mpiric("cc", "nosuchcc", "-c", "a.c")
+    assert (done.returncode, "nosuchcc" in done.stderr) == (121, True)
+
+
+def test_streams_that_are_closed_do_no_harm(fat: Path, run_mpiric: Run) -> None:
+    again = f"{shlex.join([sys.executable, '-m', 'mpiric'])} cc -O3 a.c -o again <&- >&- 2>&-"
+    done = subprocess.run(["sh", "-c", again], cwd=fat.parent, env=dict(os.environ), check=False)
+    assert (done.returncode, (fat.parent / "again").read_bytes() == fat.read_bytes()) == (0, True)
 
 
 def test_a_link_error_is_the_linkers_own(tmp_path: Path, run_mpiric: Run) -> None:

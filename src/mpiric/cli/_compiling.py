@@ -17,9 +17,10 @@ def run(verb: str, words: tuple[str, ...]) -> int:
         return machines_of(toolchain, machine)
 
     outcome = once(build(verb, words, toolchain, machines))
-    for sentence in outcome.sentences:
-        print(f"mpiric: {sentence}", file=sys.stderr)
-    sys.stderr.write(outcome.words)
+    if sys.stderr:  # there is none when it was closed
+        for sentence in outcome.sentences:
+            print(f"mpiric: {sentence}", file=sys.stderr)
+        sys.stderr.write(outcome.words)
     return outcome.status
 
 

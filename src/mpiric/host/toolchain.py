@@ -178,7 +178,8 @@ class Scratch:
     """A directory of one's own, gone with its ``with``."""
 
     def __init__(self) -> None:
-        parent = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108
+        offered = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108
+        parent = next((path for path in offered if path and os.access(path, os.W_OK)), os.getcwd())
         self.path = f"{parent}/mpiric-{os.getpid()}-{os.urandom(6).hex()}"
 
     def __enter__(self) -> str:

@@ -129,6 +129,9 @@ def _compiler(
             break
     if named:
         return named, words
+    first = words[0] if words else "-"
+    if not (first.startswith(("-", "@")) or is_input_name(first) or os.path.exists(first)):
+        raise NotFoundError(f"'{first}' is neither a compiler on PATH nor a file")
     if environ.get(variable, "").strip():
         return split_words(environ[variable]), words
     found = next((name for name in usual if which(name, environ.get("PATH"))), None)

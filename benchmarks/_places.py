@@ -88,6 +88,10 @@ def place(name: str, device: str, most: int) -> Iterator[Place]:
     directory.parent.mkdir(parents=True, exist_ok=True)
     cluster.up(directory, Plan(_HOSTS))
     try:
+        for host in _HOSTS[1:]:  # a bridge forwards a second after its ports are up
+            cluster.run(
+                directory, _HOSTS[0], ["ping", "-c", "1", "-w", "5", f"{host}-{device}"], timeout=_LIMIT_S
+            )
         yield Place(name, 8, 4, most, device, directory)
     finally:
         cluster.down(directory)

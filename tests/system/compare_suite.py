@@ -21,8 +21,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from zlib import crc32
 
-from tests.system.suite_bench import WAYS, Bench, asked
+from tests.system.suite_bench import TOO_LONG, WAYS, Bench, asked
 from tests.system.testlists import Listed, read_testlists
 
 from mpiric.host.execution import Runner
@@ -42,7 +43,11 @@ def before_program(words: list[str], added: Mapping[str, str]) -> list[str]:
 
 def unittest_results(words: list[str], added: Mapping[str, str], limit_s: float) -> dict[str, str]:
     """Test → status. Several ranks print the same test: the worst status counts."""
-    done = subprocess.run(before_program(words, added), capture_output=True, text=True, timeout=limit_s)
+    try:
+        done = subprocess.run(before_program(words, added), capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        side = "with the runtime" if added else "without the runtime"
+        raise MpiricError(f"the suite did not end within {limit_s:.0f} s {side}", hint="--limit") from None
     results: dict[str, str] = {}
     for name, status in STATUS.findall(done.stdout + done.stderr):
         results[name] = status if status in ("FAIL", "ERROR") else results.get(name, status)
@@ -80,13 +85,16 @@ class Results:
 
 
 def in_turn(tests: Iterable[Listed]) -> list[Listed]:
-    """Each run once, the first of every program before further ones of any."""
+    """Each run once: the first of every program before further ones of any, from all directories mixed.
+
+    What is done when time runs out is a fair sample then.
+    """
     seen: dict[tuple[str, str], int] = {}
     keyed = []
     for test in dict.fromkeys(tests):
         number = seen[test.directory, test.program] = seen.get((test.directory, test.program), -1) + 1
         keyed.append((number, test))
-    return [test for _, test in sorted(keyed, key=lambda pair: pair[0])]
+    return [test for _, test in sorted(keyed, key=lambda pair: (pair[0], crc32(pair[1].name.encode())))]
 
 
 def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
@@ -101,14 +109,19 @@ def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
         for test in read_testlists(built, source, directory, given.ranks)
     )
     tests = [test for test in listed if os.access(built / test.directory / test.program, os.X_OK)]
-    results, differing, unsteady, passed, done = Results(given.results), [], [], 0, 0
+    results, differing, unsteady = Results(given.results), [], []
+    passed = done = too_long = 0
     until = time.monotonic() + given.stop_after
     with Runner() as runner:
         bench = Bench(mpi, built, runner, given.limit)
         for test in tests:
             if time.monotonic() > until:
                 break
-            plain, mine = (results.of(test, way, 1, bench.outcome) for way in ("", given.way))
+            plain = results.of(test, "", 1, bench.outcome)
+            if plain[0] == TOO_LONG:
+                too_long += 1
+                continue
+            mine = results.of(test, given.way, 1, bench.outcome)
             if set(plain) != set(mine):
                 plain, mine = (results.of(test, way, 1 + REPEATS, bench.outcome) for way in ("", given.way))
                 verdict = unsteady if set(plain) & set(mine) else differing
@@ -117,7 +130,7 @@ def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
             done += 1
     return differing, (
         f"{done} of {len(tests)} runs of {len({(t.directory, t.program) for t in tests})} programs compared, "
-        f"{passed} pass, {len(listed) - len(tests)} not built, "
+        f"{passed} pass, {too_long} too long without, {len(listed) - len(tests)} not built, "
         f"{len(unsteady)} unsteady, {len(differing)} differ" + "".join(f"\n~ {line}" for line in unsteady)
     )
 

@@ -20,6 +20,8 @@ from mpiric.profile.read import read_record
 
 PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Skipped)\s*$", re.MULTILINE)
 
+TOO_LONG = "too long"
+
 # What the runtime is asked to do; the record is kept in all of them.
 WAYS: dict[str, dict[str, str]] = {
     "profile": {},
@@ -70,7 +72,7 @@ class Bench:
                 min(test.limit_s, self.most_s),
             )
             if ended.outcome is Outcome.TIMED_OUT:
-                return "too long"
+                return TOO_LONG
             text = out.read_text(errors="replace") + err.read_text(errors="replace")
             passed, rest = PASSED.search(text), PASSED.sub("", text, count=1).strip()
             said = [passed.group(1).lower() if passed else "", "other output" if rest else ""]

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -175,8 +176,8 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
         arguments(call, got.data());
         ++compared;
         if (std::getenv("GRID_TRACE"))
-            std::fprintf(stderr, "[%d] %s/%s %s %s\n", me, name_of(one.collective).data(), algorithm->name, layout,
-                         one.words.c_str());
+            std::fprintf(stderr, "[%d] %s/%s %s %s\n", me, name_of(one.collective).data(), algorithm->name,
+                         layout, one.words.c_str());
         const int code = algorithm->run(call);
         // Pairs have padding, which nobody has to keep.
         const bool same = what == Compare::whole && type != MPI_DOUBLE_INT
@@ -223,6 +224,20 @@ inline std::vector<int> spread(const std::vector<int>& counts, int gap) {
         at += count + gap;
     }
     return places;
+}
+
+/// What MPI_Reduce_scatter gives. For operations that do not commute MPICH 5.0 has an algorithm that takes
+/// too little memory for elements with gaps, and writes beyond it.
+inline int reduce_and_scatter(void* input, void* to, const std::vector<int>& parts, MPI_Datatype type,
+                              MPI_Op op) {
+    std::vector<int> places(parts.size());
+    std::partial_sum(parts.begin(), parts.end() - 1, places.begin() + 1);
+    const int count = places.back() + parts.back();
+    Buffer whole(count, type, 0);
+    if (const int code = MPI_Reduce(input, whole.data(), count, type, op, 0, MPI_COMM_WORLD))
+        return code;
+    return MPI_Scatterv(whole.data(), parts.data(), places.data(), type, to, parts[size_t(me)], type, 0,
+                        MPI_COMM_WORLD);
 }
 
 }  // namespace grid

@@ -7,25 +7,11 @@
 #include "comparison.hpp"
 
 #include <ctime>
-#include <numeric>
 
 using namespace grid;
 namespace world = mpiric::world;
 
 namespace {
-
-/// What MPI_Reduce_scatter gives. For operations that do not commute MPICH 5.0 has an algorithm that takes
-/// too little memory for elements with gaps, and writes beyond it.
-int reduce_and_scatter(void* input, void* to, const std::vector<int>& parts, MPI_Datatype type, MPI_Op op) {
-    std::vector<int> places(parts.size());
-    std::partial_sum(parts.begin(), parts.end() - 1, places.begin() + 1);
-    const int count = places.back() + parts.back();
-    Buffer whole(count, type, 0);
-    if (const int code = MPI_Reduce(input, whole.data(), count, type, op, 0, MPI_COMM_WORLD))
-        return code;
-    return MPI_Scatterv(whole.data(), parts.data(), places.data(), type, to, parts[size_t(me)], type, 0,
-                        MPI_COMM_WORLD);
-}
 
 void reductions(Team* team, const char* layout, const std::vector<long>& counts) {
     const Op ops[] = {{"sum", MPI_SUM, MPI_INT},

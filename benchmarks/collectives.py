@@ -3,9 +3,7 @@
 Each collective is run each way once in every round, in random order, on 2 ranks in shared memory or on 4
 hosts × 2 ranks of the virtual cluster (tests/lab). Untuned is the library's default with the settings that
 make more ranks than cores bearable. IMB-MPI1 comes with Intel MPI and runs under MPICH too; for Open MPI
-build it from source:
-git clone https://github.com/intel/mpi-benchmarks
-make -C mpi-benchmarks/src_cpp TARGET=MPI1 CC=mpicc CXX=mpicxx
+--imb-openmpi names one that is built for it.
 """
 
 import json

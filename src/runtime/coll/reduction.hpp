@@ -9,9 +9,9 @@
 
 namespace mpiric::coll {
 
-/// Whether the library reduces this datatype by this operation at all. Asked before an algorithm of ours is
-/// chosen: an error in the middle of one would leave other ranks waiting, and not reach the program's
-/// handler.
+/// Whether the library reduces this datatype by this operation at all: MPI's own operations take named types
+/// only. Asked before an algorithm of ours is chosen: an error in the middle of one would leave other ranks
+/// waiting, and not reach the program's handler.
 bool can_reduce(MPI_Op op, MPI_Datatype type) noexcept;
 
 class Reduction {

@@ -7,4 +7,7 @@ namespace mpiric::world {
 
 Handles predefined() noexcept;
 
+/// Whether an operation is one of MPI's own.
+bool is_predefined(MPI_Op op) noexcept;
+
 }  // namespace mpiric::world

@@ -1,6 +1,9 @@
 // Open MPI: predefined handles are addresses of its objects.
 #include "world/predefined.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace mpiric::world {
 namespace {
 
@@ -16,6 +19,18 @@ Handles predefined() noexcept {
             object<MPI_Win>("ompi_mpi_win_null"),    object<MPI_Datatype>("ompi_mpi_datatype_null"),
             object<MPI_Datatype>("ompi_mpi_byte"),   object<MPI_Errhandler>("ompi_mpi_errors_return"),
             object<MPI_Info>("ompi_mpi_info_null"),  object<MPI_Op>("ompi_mpi_op_null")};
+}
+
+bool is_predefined(MPI_Op op) noexcept {
+    static const std::array<MPI_Op, 14> own = {
+        object<MPI_Op>("ompi_mpi_op_max"),     object<MPI_Op>("ompi_mpi_op_min"),
+        object<MPI_Op>("ompi_mpi_op_sum"),     object<MPI_Op>("ompi_mpi_op_prod"),
+        object<MPI_Op>("ompi_mpi_op_land"),    object<MPI_Op>("ompi_mpi_op_band"),
+        object<MPI_Op>("ompi_mpi_op_lor"),     object<MPI_Op>("ompi_mpi_op_bor"),
+        object<MPI_Op>("ompi_mpi_op_lxor"),    object<MPI_Op>("ompi_mpi_op_bxor"),
+        object<MPI_Op>("ompi_mpi_op_maxloc"),  object<MPI_Op>("ompi_mpi_op_minloc"),
+        object<MPI_Op>("ompi_mpi_op_replace"), object<MPI_Op>("ompi_mpi_op_no_op")};
+    return std::find(own.begin(), own.end(), op) != own.end();
 }
 
 }  // namespace mpiric::world

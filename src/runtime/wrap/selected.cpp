@@ -1,5 +1,6 @@
 #include "wrap/selected.hpp"
 
+#include "base/say.hpp"
 #include "tune/candidate.hpp"
 #include "world/control.hpp"
 
@@ -70,7 +71,7 @@ void tell_selected(system::Tell tell) noexcept try {
                  one.name.c_str() + own_of_library.size());
     }
 } catch (...) {
-    // Without memory the record is whole but for this.
+    say_once("what the library says that it uses is not recorded", "memory is short");
 }
 
 }  // namespace mpiric::wrap

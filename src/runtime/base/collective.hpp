@@ -14,8 +14,8 @@
 #define MPIRIC_NONBLOCKING(name) i##name,
 #define MPIRIC_PERSISTENT(name) name##_init,
 #define MPIRIC_BLOCKING_NAME(name) #name,
-#define MPIRIC_NONBLOCKING_NAME(name) "i" #name,
-#define MPIRIC_PERSISTENT_NAME(name) #name "_init",
+#define MPIRIC_NONBLOCKING_NAME(name) std::string_view("i" #name),
+#define MPIRIC_PERSISTENT_NAME(name) std::string_view(#name "_init"),
 
 namespace mpiric {
 
@@ -49,9 +49,7 @@ constexpr Collective collective_of(std::string_view name) noexcept {
     return Collective::count;
 }
 
-constexpr Form form_of(Collective collective) noexcept {
-    return Form(uint32_t(collective) / blocking_count);
-}
+constexpr Form form_of(Collective collective) noexcept { return Form(uint32_t(collective) / blocking_count); }
 
 /// The same collective in another form.
 constexpr Collective in_form(Collective collective, Form form) noexcept {

@@ -31,8 +31,8 @@ struct Candidate {
     std::string name;  ///< as in policies
     std::vector<Write> writes;
     Scope scope = Scope::process;  ///< of the writes
-    int32_t parent = -1;       ///< index of the candidate of which this is a variant
-    bool worth_trying = true;  ///< false: only a policy asks for it
+    int32_t parent = -1;           ///< index of the candidate of which this is a variant
+    bool worth_trying = true;      ///< false: only a policy asks for it
 };
 
 /// Which library this is, as the files of spec/candidates are named, and its version.

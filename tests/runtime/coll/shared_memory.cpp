@@ -1,6 +1,6 @@
 // shared_memory [files]: the ranks share memory, or none of them does. Rank 0 says which: "shared" when every
-// rank reads in every part what its rank wrote there, "apart" when no rank has it; nothing when they disagree or
-// a file stays open. `files`: rank 0 may write files of 4 KiB at most.
+// rank reads in every part what its rank wrote there, "apart" when no rank has it; nothing when they disagree
+// or a file stays open. `files`: rank 0 may write files of 4 KiB at most.
 #include "coll/shared_memory.hpp"
 #include "world/library.hpp"
 

@@ -1,7 +1,7 @@
-/* collectives ROUNDS [errors [COMMUNICATORS]]: every blocking collective against results worked out by hand, on
-   communicators of several kinds: whoever answers the calls must answer right. Prints "right" once, or what is wrong.
-   `errors`: also that errors reach the handler of the communicator; some libraries are built without looking
-   for them. */
+/* collectives ROUNDS [errors [COMMUNICATORS]]: every blocking collective against results worked out by hand,
+   on communicators of several kinds: whoever answers the calls must answer right. Prints "right" once, or
+   what is wrong. `errors`: also that errors reach the handler of the communicator; some libraries are built
+   without looking for them. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -108,7 +108,7 @@ bool suits_doubling(const Shape& shape) {
 bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
 
 template <Collective collective, int (*between)(const NodeRow&)>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) {
+consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
     return {collective, name, "Träff 2006", Order::none, suited, gathering_scratch, run<between>};
 }
 

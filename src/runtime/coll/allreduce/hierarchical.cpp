@@ -39,7 +39,7 @@ template <int radix> bool suits_radix(const Shape& shape) {
 }
 template <int radix> uint64_t several_spans(const Shape& shape) { return shape.span * (radix + 1); }
 
-template <int radix> consteval Algorithm multiplying(const char* name) {
+template <int radix> consteval Algorithm multiplying(const char* name) noexcept {
     return {Collective::allreduce,
             name,
             "Karonis et al. 2000; Chilkuri et al. 2023",

@@ -130,6 +130,7 @@ template <int (*between)(const Parcels&)> int run(const Call& call) {
 }
 
 bool suits(const Shape& shape) { return has_levels(shape); }
+bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
 
 uint64_t scratch(const Shape& shape) {
     const uint64_t row = shape.bytes * uint64_t(shape.layout.size),
@@ -143,12 +144,8 @@ uint64_t scratch_together(const Shape& shape) {
 
 constinit const Algorithm algorithm{
     Collective::alltoall, "hierarchical", "Träff, Rougier 2014", Order::none, suits, scratch, run<in_turns>};
-constinit const Algorithm linear{Collective::alltoall,
-                                 "hierarchical_linear",
-                                 "Träff, Rougier 2014",
-                                 Order::none,
-                                 [](const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; },
-                                 scratch_together,
+constinit const Algorithm linear{Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014",
+                                 Order::none,          suits_linear,          scratch_together,
                                  run<together>};
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(linear)

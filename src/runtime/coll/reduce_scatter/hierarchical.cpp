@@ -54,7 +54,7 @@ uint64_t scratch(const Shape& shape) {
 }
 
 template <Collective collective, Between between>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) {
+consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
     return {collective, name, "Karonis et al. 2000", Order::placement, suited, scratch, run<between>};
 }
 

@@ -48,7 +48,7 @@ bool suits_linear(const Shape& shape) {
 bool suits(const Shape& shape) { return suits_linear(shape) && is_power(shape.layout.nodes); }
 
 template <Collective collective, Between between>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) {
+consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
     return {collective,          name,        "Träff, Hunold 2020", Order::placement, suited,
             copy_and_all_blocks, run<between>};
 }

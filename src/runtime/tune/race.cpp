@@ -8,10 +8,10 @@
 namespace mpiric::tune {
 namespace {
 
-constexpr uint32_t trial_rounds =
-    2;  // the first calls set up connections and memory: nothing is judged by them alone
-constexpr double hopeless = 3;        // times the library's own in each of them
-constexpr uint32_t first_judged = 4;  // rounds
+constexpr uint32_t trial_rounds = 2;    // the first calls set up connections and memory: none is judged alone
+constexpr double hopeless = 3;          // times the library's own in each of them
+constexpr double skew_seconds = 20e-6;  // of one call: ranks begin apart, memory is new
+constexpr uint32_t first_judged = 4;    // rounds
 constexpr uint32_t most_race_rounds = 24;
 constexpr uint32_t duel_look = 4, least_duel_rounds = 8, most_duel_rounds = 96;
 constexpr std::ptrdiff_t most_contenders = 3;
@@ -109,10 +109,11 @@ void Race::end_trial() {
         line_up();
         return;
     }
+    tried_ = true;
     calls_ = uint32_t(std::clamp(block_seconds / best_of_trial_[0], 1.0, most_calls));
     std::vector<uint32_t> left;
     for (const uint32_t candidate : runners_)
-        if (candidate == 0 || best_of_trial_[candidate] <= hopeless * best_of_trial_[0])
+        if (candidate == 0 || first_ratio(candidate) <= hopeless)
             left.push_back(candidate);
         else
             tries_[candidate].eliminated = true;
@@ -212,9 +213,9 @@ void Race::end_duel_round() {
 }
 
 double Race::first_ratio(uint32_t candidate) const noexcept {
-    return phase_ == Phase::trial || !std::isfinite(best_of_trial_[candidate])
-               ? 0
-               : best_of_trial_[candidate] / best_of_trial_[0];
+    return tried_ && std::isfinite(best_of_trial_[candidate])
+               ? std::max(0.0, best_of_trial_[candidate] - skew_seconds) / best_of_trial_[0]
+               : 0;
 }
 
 double Race::baseline() const {

@@ -47,7 +47,8 @@ class Race {
     double baseline() const;
     const Tries& tries(uint32_t candidate) const noexcept { return tries_[candidate]; }
     uint32_t size() const noexcept { return uint32_t(tries_.size()); }
-    /// Its best time of the first rounds over that of the library's own; 0 before these are over.
+    /// Its best time of the first rounds over that of the library's own, less what one call may take by the
+    /// way; 0 before these are over.
     double first_ratio(uint32_t candidate) const noexcept;
 
   private:
@@ -76,6 +77,7 @@ class Race {
     std::vector<double> best_of_trial_;
     uint32_t turn_ = 0, round_ = 0, calls_ = 1, choice_ = 0;
     double confidence_ = 0;
+    bool tried_ = false;  ///< the first rounds are over
 };
 
 }  // namespace mpiric::tune

@@ -104,7 +104,7 @@ class CompletionOfOne {
   public:
     CompletionOfOne(const MPI_Request* request, MPI_Status* given) noexcept
         : watched_(request && (receives_under_way() || requests_timed())), given_(given), request_(request),
-          before_(watched_ ? *request : MPI_REQUEST_NULL) {}
+          before_(watched_ ? *request : MPI_Request{}) {}
 
     MPI_Status* status() noexcept { return watched_ && given_ == MPI_STATUS_IGNORE ? &own_ : given_; }
 

@@ -1,9 +1,9 @@
 """What the launchers of Open MPI 4 and 5 have in common: map-by with qualifiers, -x, MCA parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from re import fullmatch
 
-from mpiric.launchers._dialect import Facet, Option, Speller, Words, Writer, placement_above
+from mpiric.launchers._dialect import Dialect, Facet, Grammar, Option, Speller, Words, Writer, placement_above
 from mpiric.launchers._placement import cores_for, crowded, is_count
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
@@ -11,7 +11,7 @@ from mpiric.model.job import Job, LaunchOption, Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
+_NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
 
 
 def placing_options(package: str, binding: str, mapping: str, ranking: str) -> tuple[Option, ...]:
@@ -37,7 +37,7 @@ def placing_options(package: str, binding: str, mapping: str, ranking: str) -> t
     )
 
 
-def binding_words(package: str) -> dict[str, str]:
+def _binding_words(package: str) -> dict[str, str]:
     """Value of the knob binding → word."""
     return {
         **{name: name for name in ("none", "core", "hwthread", "numa")},
@@ -46,7 +46,7 @@ def binding_words(package: str) -> dict[str, str]:
     }
 
 
-def mapping_words(package: str) -> dict[str, str]:
+def _mapping_words(package: str) -> dict[str, str]:
     """Value of the knob mapping → word."""
     return {"compact": "slot", "spread-numa": "numa", "spread-package": package, "node-round-robin": "node"}
 
@@ -56,7 +56,7 @@ def write_environment(values: Words) -> Words:
     return ("-x", "=".join(values))
 
 
-WRITE: Mapping[Meaning, Writer] = {
+_WRITE: Mapping[Meaning, Writer] = {
     Meaning.RANKS: lambda values: ("-np", *values),
     Meaning.RANKS_PER_NODE: lambda values: ("--map-by", f"ppr:{values[0]}:node"),
     Meaning.THREADS_PER_RANK: lambda values: ("--map-by", f":pe={values[0]}"),
@@ -72,7 +72,7 @@ WRITE: Mapping[Meaning, Writer] = {
 }
 
 
-def merge(meaning: Meaning, under: str, over: str) -> str | None:
+def _merge(meaning: Meaning, under: str, over: str) -> str | None:
     """``numa`` over ``:pe=2`` is ``numa:pe=2``: qualifiers stay, and the policy if none is given."""
     if meaning is not Meaning.MAPPING:
         return placement_above(meaning, under, over)
@@ -93,7 +93,7 @@ def _split(value: str) -> tuple[str, dict[str, str]]:
 _QUALIFIERS = {"pe": Meaning.THREADS_PER_RANK, "oversubscribe": Meaning.OVERSUBSCRIBE}
 
 
-def facets(option: LaunchOption) -> tuple[Facet, ...]:
+def _facets(option: LaunchOption) -> tuple[Facet, ...]:
     """``ppr:2:node:pe=4`` says ranks per node and threads per rank; another policy the mapping."""
     if option.meaning is not Meaning.MAPPING:
         return ((option.meaning, option.values),)
@@ -105,10 +105,7 @@ def facets(option: LaunchOption) -> tuple[Facet, ...]:
     elif policy and policy != "slot":  # filling slots in order is what every launcher does
         found.append((Meaning.MAPPING, (policy,)))
     for name, word in qualifiers.items():
-        meaning = {"pe": Meaning.THREADS_PER_RANK, "oversubscribe": Meaning.OVERSUBSCRIBE}.get(
-            name, Meaning.OTHER
-        )
-        found.append((meaning, (word.partition("=")[2],)))
+        found.append((_QUALIFIERS.get(name, Meaning.OTHER), (word.partition("=")[2],)))
     return tuple(found)
 
 
@@ -125,7 +122,7 @@ def counts_ranks(job: Job) -> bool:
     return listed or job.segments[0].first(Meaning.RANKS_PER_NODE) is not None
 
 
-def spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str]) -> dict[str, Speller]:
+def _spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str]) -> dict[str, Speller]:
     """Spellers of the launch knobs, from the version's own words."""
 
     def binding(situation: Situation, value: str) -> Spelling | None:
@@ -154,3 +151,31 @@ def spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str]
         "threads-per-rank": threads,
         "launch-route": route_speller,
     }
+
+
+def dialect(
+    name: str,
+    package: str,
+    grammar: Grammar,
+    options: tuple[Option, ...],
+    recognise_version: Callable[[str], str | None],
+    travels: Words,
+) -> Dialect:
+    """The dialect of one range of versions, ``package`` being its word for a package of cores."""
+    binding, mapping = _binding_words(package), _mapping_words(package)
+    return Dialect(
+        name=name,
+        launcher_names=_NAMES,
+        grammar=grammar,
+        options=options,
+        recognise_version=recognise_version,
+        write=_WRITE,
+        spellings=_spellings(binding, mapping),
+        merge=_merge,
+        facets=_facets,
+        travels=travels,
+        environment_in_every_segment=True,
+        host_file_format="openmpi",
+        binding_words=binding,
+        mapping_words=mapping,
+    )

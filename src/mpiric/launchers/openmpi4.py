@@ -4,21 +4,11 @@ Source: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 
 """
 
 from mpiric.launchers._banner import version_by
-from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import (
-    NAMES,
-    WRITE,
-    binding_words,
-    facets,
-    mapping_words,
-    merge,
-    placing_options,
-    spellings,
-)
+from mpiric.launchers._dialect import Grammar, Option, flags, valued
+from mpiric.launchers._openmpi import dialect, placing_options
 from mpiric.model.job import Meaning
 
 _PACKAGE = "socket"
-_BINDING, _MAPPING = binding_words(_PACKAGE), mapping_words(_PACKAGE)
 
 _OPTIONS = (
     *placing_options(
@@ -46,19 +36,11 @@ _OPTIONS = (
     *valued("report-events max-restarts personality am amca tune"),
 )
 
-DIALECT = Dialect(
+DIALECT = dialect(
     name="openmpi4",
-    launcher_names=NAMES,
+    package=_PACKAGE,
     grammar=Grammar(long_after_one_dash=True, flags_together=True),
     options=_OPTIONS,
     recognise_version=version_by(r"\(Open MPI\) ([1-4]\.\S+)"),
-    write=WRITE,
-    spellings=spellings(_BINDING, _MAPPING),
-    merge=merge,
-    facets=facets,
     travels=("OMPI_MCA_", "PMIX_MCA_"),
-    environment_in_every_segment=True,
-    host_file_format="openmpi",
-    binding_words=_BINDING,
-    mapping_words=_MAPPING,
 )

@@ -4,21 +4,11 @@ Source: src/mca/schizo/ompi/schizo_ompi.c of PRRTE 3 and src/util/pmix_cmd_line.
 """
 
 from mpiric.launchers._banner import version_by
-from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import (
-    NAMES,
-    WRITE,
-    binding_words,
-    facets,
-    mapping_words,
-    merge,
-    placing_options,
-    spellings,
-)
+from mpiric.launchers._dialect import Grammar, Option, flags, valued
+from mpiric.launchers._openmpi import dialect, placing_options
 from mpiric.model.job import Meaning
 
 _PACKAGE = "package"
-_BINDING, _MAPPING = binding_words(_PACKAGE), mapping_words(_PACKAGE)
 
 _OPTIONS = (
     *placing_options(
@@ -50,19 +40,11 @@ _OPTIONS = (
     *valued("cpu-list npersocket ppr amca am rankfile stream-buffering"),
 )
 
-DIALECT = Dialect(
+DIALECT = dialect(
     name="openmpi5",
-    launcher_names=NAMES,
+    package=_PACKAGE,
     grammar=Grammar(equals=True, long_after_one_dash=True, abbreviations=True, flags_together=True),
     options=_OPTIONS,
     recognise_version=version_by(r"\((?:Open MPI|PRRTE)\) (\d+\.\S+)"),
-    write=WRITE,
-    spellings=spellings(_BINDING, _MAPPING),
-    merge=merge,
-    facets=facets,
     travels=("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_"),
-    environment_in_every_segment=True,
-    host_file_format="openmpi",
-    binding_words=_BINDING,
-    mapping_words=_MAPPING,
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import FrameType
 
+from mpiric.host.interrupts import put_back
 from mpiric.host.strays import end_marked, mark_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
@@ -100,5 +101,4 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            # None: of a library in this process (UCX has some), which cannot be put back from here.
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            put_back(number, handler)

@@ -3,7 +3,11 @@
 import os
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import Any
+
+Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
 class Interrupts:
@@ -28,8 +32,7 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._in_charge:
-            # None: of a library in this process, which cannot be put back from here.
-            signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
+            put_back(signal.SIGINT, self._before)
         os.close(self.descriptor)
         os.close(self._writing)
 
@@ -46,3 +49,9 @@ class Interrupts:
             os.write(self._writing, b"!")
         except BlockingIOError:
             return
+
+
+def put_back(number: int, handler: Handler) -> None:
+    """Restore the handler that ``signal.signal`` gave back when it set another."""
+    # None: of a library in this process (UCX has some), which cannot be put back from here.
+    signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -2,9 +2,11 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from benchmarks._report import RESULTS
 from mpiric.host.local import LocalHost
@@ -54,6 +56,43 @@ def beds() -> dict[str, Bed]:
         usable, key=lambda mpi: [int(part) for part in mpi.version.split(".") if part.isdigit()]
     ):
         found[mpi.implementation] = Bed(mpi, _environment(mpi))
+    return found
+
+
+class Case(Protocol):
+    """What runs under one implementation, by a name."""
+
+    @property
+    def name(self) -> str:
+        """As ``--only`` says it, or a part of it."""
+        ...
+
+    @property
+    def mpi(self) -> str:
+        """Implementation."""
+        ...
+
+
+_AnyCase = TypeVar("_AnyCase", bound=Case)
+
+
+def offer_choice(parser: ArgumentParser) -> None:
+    """The options that `chosen` obeys."""
+    parser.add_argument("--mpi", action="append", help="only under these implementations")
+    parser.add_argument("--only", action="append", help="only cases whose name contains this")
+
+
+def chosen(cases: Iterable[_AnyCase], here: Container[str], given: Namespace) -> list[_AnyCase]:
+    """Cases that were asked for and whose library is here. Raises NotFoundError when there is none."""
+    found = [
+        case
+        for case in cases
+        if case.mpi in here
+        and (not given.mpi or case.mpi in given.mpi)
+        and (not given.only or any(word in case.name for word in given.only))
+    ]
+    if not found:
+        raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
     return found
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import in_turns, launch
-from benchmarks._programs import Bed, beds
+from benchmarks._programs import Bed, beds, chosen, offer_choice
 from benchmarks._report import RESULTS, Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric.host.local import LocalHost
 from mpiric.machine import read_machine
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.betting import centre
@@ -116,25 +116,15 @@ def main() -> int:
     parser = options("known_wins", "Does tune find what is known to be best?")
     parser.add_argument("--budget", help="of one tune (default 2m, quick 30s)")
     parser.add_argument("--rounds", type=int, help="of original, known best and tuned (default 15, quick 5)")
-    parser.add_argument("--mpi", action="append", help="only under these implementations")
-    parser.add_argument("--only", action="append", help="only cases whose name contains this")
+    offer_choice(parser)
     return run("known_wins", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
     """Every case: tune, then original, known best and tuned in turns."""
     here = beds()
-    wanted = tuple(given.mpi or (_QUICK if given.quick else here))
-    chosen = [
-        case
-        for case in CASES
-        if case.mpi in here
-        and case.mpi in wanted
-        and (not given.only or any(word in case.name for word in given.only))
-    ]
-    if not chosen:
-        raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
-    rows = [_row(case, here[case.mpi], given) for case in chosen]
+    of_form = CASES if given.mpi or not given.quick else [case for case in CASES if case.mpi in _QUICK]
+    rows = [_row(case, here[case.mpi], given) for case in chosen(of_form, here, given)]
     return Result(COLUMNS, rows, summary_of(rows))
 
 

@@ -23,9 +23,9 @@ from tests.lab.plan import Plan, host_names, networks
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
-from benchmarks._programs import Bed, beds
+from benchmarks._programs import Bed, beds, chosen, offer_choice
 from benchmarks._report import RESULTS, Result, options, run, tell
-from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
+from mpiric.model.errors import MpiricError, ProgramFailedError
 
 _LIMIT_S = 1200.0
 _SLOW, _QUICK = "slow0:delay=1ms,rate=100mbit", "quick0:rate=2gbit,mtu=9000"
@@ -90,23 +90,15 @@ def main() -> int:
     """Run the cases that this machine has the libraries for."""
     parser = options("recreated", "Does tune cure what befalls users of clusters?")
     parser.add_argument("--budget", help="of one tune (default 3m, quick 1m)")
-    parser.add_argument("--mpi", action="append", help="only under these implementations")
-    parser.add_argument("--only", action="append", help="only cases whose name contains this")
+    offer_choice(parser)
     return run("recreated", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
     """Every case on a cluster of its own."""
     here = beds()
-    chosen = [
-        case
-        for case in CASES
-        if case.mpi in here and (not given.mpi or case.mpi in given.mpi)
-        if not given.only or any(word in case.name for word in given.only)
-    ]
-    if not chosen:
-        raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
-    rows = [_row(case, here[case.mpi], given) for case in (chosen[:1] if given.quick else chosen)]
+    cases = chosen(CASES, here, given)
+    rows = [_row(case, here[case.mpi], given) for case in (cases[:1] if given.quick else cases)]
     cured = sum(row["verdict"] == "faster" for row in rows)
     return Result(COLUMNS, rows, f"{cured} of {len(rows)} cured and proved.")
 
@@ -142,6 +134,7 @@ class Site:
     case: Case
     bed: Bed
     state: Path
+    home: Path  # stays: what was measured can be looked at
 
     def mpiric(self, *words: str) -> dict[str, Any]:
         """What a verb prints as JSON. Raises ProgramFailedError."""
@@ -149,9 +142,9 @@ class Site:
         line = [sys.executable, "-m", "mpiric", *words, "--json", "--", *self.case.launch]
         line += [self.bed.program(program), *arguments]
         inside = ["salloc", "--quiet", "--exclusive", "--nodes=1", *line] if self.case.slurm else line
-        own = {f"XDG_{kind}_HOME": str(self.state / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
+        own = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
         environment = {**self.bed.environment, **self.case.environment, **own}
-        at_home = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.state), *inside]
+        at_home = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *inside]
         done = cluster.run(self.state, "n1", at_home, environment, timeout=_LIMIT_S)
         if done.returncode:
             raise ProgramFailedError(f"{' '.join(line[2:8])} …: {done.stderr[-400:]}")
@@ -161,9 +154,11 @@ class Site:
 
 @contextmanager
 def _site(case: Case, bed: Bed) -> Iterator[Site]:
-    state = RESULTS / "recreated" / f"{bed.mpi.label}-{case.name.replace(' ', '-')}"
-    shutil.rmtree(state, ignore_errors=True)
-    state.parent.mkdir(parents=True, exist_ok=True)
+    place = RESULTS / "recreated" / f"{bed.mpi.label}-{case.name.replace(' ', '-')}"
+    state, home = place / "cluster", place / "home"
+    cluster.down(state)
+    shutil.rmtree(place, ignore_errors=True)
+    home.mkdir(parents=True)
     try:
         cluster.up(state, Plan(host_names(str(case.hosts)), networks=networks(case.networks)))
         if case.slurm:
@@ -171,7 +166,7 @@ def _site(case: Case, bed: Bed) -> Iterator[Site]:
     except LabError as error:
         raise MpiricError(error.message, hint=error.hint) from error
     try:
-        yield Site(case, bed, state)
+        yield Site(case, bed, state, home)
     finally:
         cluster.down(state)
 

@@ -1,7 +1,8 @@
 // probe-stream: memory bandwidth of chosen hardware threads, by the triad of STREAM (McCalpin).
 //
-//   probe-stream [--mib N] [--repeats N] [PU…]    without PUs: all that this process may use
+//   probe-stream [--mib N] [--repeats N] [--ms N] [PU…]    without PUs: all that this process may use
 //
+// At least two repeats; further ones as long as their milliseconds are not used up.
 // a[i] = b[i] + s * c[i], one thread a PU, bound before it touches its share of the arrays, so that
 // the memory is its own node's. Counts 24 bytes an element, as STREAM does (no write-allocate).
 #include "process.hpp"
@@ -31,6 +32,7 @@ struct Request {
     std::vector<int> pus;
     long array_bytes = 0;  // of one array, all threads together
     int repeats = 12;
+    int limit_ms = 60'000;
 };
 
 // Four times the last-level cache, as STREAM asks, at least 128 MiB and at most 1/16 of the memory.
@@ -53,7 +55,7 @@ std::optional<Request> request_of(int argc, char** argv) {
     request.array_bytes = default_array_bytes();
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
-        const bool named = word == "--mib" || word == "--repeats";
+        const bool named = word == "--mib" || word == "--repeats" || word == "--ms";
         const auto number = named && ++i == argc ? std::nullopt : number_of(argv[i]);
         if (!number || (named && *number == 0)) {
             return std::nullopt;
@@ -62,6 +64,8 @@ std::optional<Request> request_of(int argc, char** argv) {
             request.array_bytes = *number * mib;
         } else if (word == "--repeats") {
             request.repeats = *number;
+        } else if (word == "--ms") {
+            request.limit_ms = *number;
         } else {
             request.pus.push_back(*number);
         }
@@ -106,9 +110,14 @@ class Share {
 
 using Clock = std::chrono::steady_clock;
 
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 // Seconds of every repeat; empty when a PU is refused or a result is wrong.
 std::vector<double> run(const Request& request) {
-    std::vector<double> seconds(static_cast<std::size_t>(request.repeats));
+    std::vector<double> seconds;
+    bool enough = false; // written by the first thread between two barriers, read by all after the second
     std::vector<char> good(request.pus.size(), 0);
     std::barrier together{static_cast<std::ptrdiff_t>(request.pus.size())};
     const auto elements = static_cast<std::size_t>(request.array_bytes) / sizeof(double) / request.pus.size();
@@ -118,13 +127,19 @@ std::vector<double> run(const Request& request) {
         threads.emplace_back([&, member] {
             const bool bound = bind_to_pu(request.pus[member]);
             Share share{std::max<std::size_t>(elements, 1)};
-            for (double& time : seconds) {
+            const auto begin = Clock::now();
+            while (true) {
                 together.arrive_and_wait();
+                if (enough) {
+                    break;
+                }
                 const auto start = Clock::now();
                 share.triad();
                 together.arrive_and_wait();
                 if (member == 0) {
-                    time = std::chrono::duration<double>(Clock::now() - start).count();
+                    seconds.push_back(seconds_since(start));
+                    const bool late = seconds_since(begin) * 1e3 > request.limit_ms && seconds.size() > 1;
+                    enough = late || seconds.size() == static_cast<std::size_t>(request.repeats);
                 }
             }
             good[member] = bound && share.right() ? 1 : 0;
@@ -143,7 +158,7 @@ std::vector<double> run(const Request& request) {
 int main(int argc, char** argv) {
     const auto request = request_of(argc, argv);
     if (!request) {
-        std::fputs("usage: probe-stream [--mib N] [--repeats N] [PU...]\n", stderr);
+        std::fputs("usage: probe-stream [--mib N] [--repeats N] [--ms N] [PU...]\n", stderr);
         return 2;
     }
     std::vector<double> seconds = run(*request);
@@ -153,8 +168,8 @@ int main(int argc, char** argv) {
     std::sort(seconds.begin(), seconds.end());
     const double megabytes = 3.0 * static_cast<double>(request->array_bytes) * 1e-6;
     std::printf(
-        "{\"pus\":%s,\"array_bytes\":%ld,\"repeats\":%d,\"triad_mb_s\":%.1f,\"triad_mb_s_median\":%.1f}\n",
-        json_numbers(request->pus).c_str(), request->array_bytes, request->repeats,
+        "{\"pus\":%s,\"array_bytes\":%ld,\"repeats\":%zu,\"triad_mb_s\":%.1f,\"triad_mb_s_median\":%.1f}\n",
+        json_numbers(request->pus).c_str(), request->array_bytes, seconds.size(),
         megabytes / seconds.front(), megabytes / seconds[seconds.size() / 2]);
     return EXIT_SUCCESS;
 }

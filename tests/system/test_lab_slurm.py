@@ -295,6 +295,28 @@ def test_a_script_with_a_recipe_runs_with_its_settings(lab, host, mpi_prefix):
     assert [host for _, _, host in said(output.read_text())] == ["n1", "n1", "n2", "n2"]
 
 
+def test_a_script_under_srun_runs_under_the_library_of_its_recipe(lab, host, mpi_prefix):
+    program = ranks_program("mpich", mpi_prefix, lab)
+    wrapper = lab.parent / "wrapper.sh"
+    wrapper.write_text(f"#!/bin/sh\nexec {program}\n")
+    wrapper.chmod(0o755)
+    store = lab.parent / "recipes"
+    store.mkdir()
+    (store / "w.recipe.toml").write_text(RECIPE.replace('name = "ranks-mpich"', 'name = "wrapper.sh"'))
+    environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
+    line = ["srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2", str(wrapper)]
+
+    def run(*options):
+        return cluster.run(lab, "n1", [MPIRIC, "run", *options, "--", *line], environment, timeout=120)
+
+    done = run("--store", str(store))
+    assert "malloc=keep-memory" in done.stderr
+    assert [host for _, _, host in said(done.stdout)] == ["n1", "n2"]
+    untouched = run("--no-recipe")
+    assert "running the command as it is" in untouched.stderr
+    assert untouched.returncode == 0
+
+
 @pytest.fixture(scope="module")
 def big(tmp_path_factory):
     """Two nodes that Slurm takes for Betzy's."""

@@ -46,6 +46,16 @@ def test_a_recorded_measurement_decides_about_the_half_core(answer):
     assert plan["saturation"]["spacing"] == 2
 
 
+def test_nodes_are_named_as_slurm_names_them(answer):
+    argv = answer("--topology", "core:4", "--ranks", 8, "--hosts", "n[1-2]")["launchers"]["hydra"]["argv"]
+    assert argv[argv.index("-hosts") + 1] == "n1,n2"
+
+
+def test_a_file_may_hold_a_description(answer, tmp_path):
+    (tmp_path / "node").write_text("pack:2 core:4\n")
+    assert answer("--topology", tmp_path / "node", "--ranks", 8)["nodes"] == 1
+
+
 def test_this_machine_is_planned_without_a_description(answer):
     assert answer("--ranks", 1)["nodes"] == 1
 
@@ -77,6 +87,10 @@ def test_one_launcher_can_be_asked_for(run_mpiric):
         (("--ranks", 1, "--launcher", "x"), "hydra"),
         (("--ranks", 1, "--bandwidth", BETZY), "--measure"),
         (("--ranks", 1, "--measure", "--topology", "core:4 pu:1"), "--topology"),
+        (("--ranks", 1, "--topology", "/dev/null"), "lstopo"),
+        (("--ranks", 1, "--topology", "core:9999999"), "one node"),
+        (("--ranks", 2, "--hosts", "a,a"), "once"),
+        (("--verify", "--limit", "nan", "--", "true"), "90s"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence_with_a_hint(run_mpiric, words, hint):

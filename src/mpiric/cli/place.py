@@ -11,7 +11,9 @@ from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.local import LocalHost
-from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.duration import parse_duration
+from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.model.host_list import hosts_of
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
 from mpiric.placement import policies
 from mpiric.placement.rankfile import Numbers
@@ -43,7 +45,7 @@ _KINDS = ("performance", "efficiency", "any")
     "--nodes", "-N", type=click.IntRange(min=0), default=0, help="Nodes; as many as needed when not given."
 )
 @click.option(
-    "--hosts", default="", metavar="A,B,…", help="Names of the nodes, for launchers that want them."
+    "--hosts", default="", metavar="n[1-4],A,…", help="Names of the nodes, for launchers that want them."
 )
 @click.option("--policy", default="", metavar="NAME", help=f"One of {', '.join(policies())}.")
 @click.option("--bandwidth-bound", is_flag=True, help="Memory bandwidth is what the program lacks.")
@@ -99,7 +101,7 @@ _KINDS = ("performance", "efficiency", "any")
     help="With --verify: look for memory placed by one thread and used by others.",
 )
 @click.option(
-    "--limit", "limit_s", type=float, default=10.0, show_default=True, help="Seconds CMD is watched for."
+    "--limit", default="10s", show_default=True, metavar="TIME", help="CMD is watched for so long at most."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
@@ -151,7 +153,9 @@ def _one(placed: Placed, name: str) -> Any:
 
 
 def _request(given: dict[str, Any]) -> PlacementRequest:
-    hosts = tuple(name for name in given["hosts"].split(",") if name)
+    hosts = hosts_of(given["hosts"]) if given["hosts"] else ()
+    if twice := next((name for name in hosts if hosts.count(name) > 1), ""):
+        raise MpiricError(f"--hosts names {twice} twice", hint="ranks fill nodes: name each of them once")
     return PlacementRequest(
         ranks=given["ranks"],
         threads=given["threads"],
@@ -178,9 +182,9 @@ def _table(path: Path) -> tuple[Bandwidth, ...]:
             )
             for r in rows
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise MpiricError(
-            f"{path} is no measurement of bandwidth: {error}",
+            f"{path} is no measurement of bandwidth: {getattr(error, 'strerror', None) or error}",
             hint="mpiric place --measure --ranks 1 --json > FILE",
         ) from None
     if any(each.cores < 1 or each.spacing < 1 or each.mb_s <= 0 for each in found):
@@ -189,21 +193,32 @@ def _table(path: Path) -> tuple[Bandwidth, ...]:
 
 
 def _write(placed: Placed, given: dict[str, Any]) -> None:
-    if given["svg"]:
-        given["svg"].write_text(placement_svg(placed.plan, placed.title), encoding="utf-8")
-    if given["directory"]:
-        given["directory"].mkdir(parents=True, exist_ok=True)
-        rankfiles = [emission.files for emission in placed.launchers.values()]
-        for name, text in (item for files in (*rankfiles, host_files(placed)) for item in files.items()):
-            (given["directory"] / name).write_text(text, encoding="utf-8")
-            _say(f"wrote {given['directory'] / name}")
+    try:
+        if given["svg"]:
+            given["svg"].write_text(placement_svg(placed.plan, placed.title), encoding="utf-8")
+        if given["directory"]:
+            _write_files(placed, given["directory"])
+    except OSError as error:
+        raise NoRoomError(
+            f"cannot write {error.filename}: {error.strerror}",
+            hint="name another place with --svg or --write",
+        ) from error
+
+
+def _write_files(placed: Placed, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    texts = {name: text for each in placed.launchers.values() for name, text in each.files.items()}
+    for name, text in {**texts, **host_files(placed)}.items():
+        (directory / name).write_text(text, encoding="utf-8")
+        _say(f"wrote {directory / name}")
 
 
 def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:
     if not command_line or not given["verifies"]:
         raise MpiricError("CMD belongs to --verify", hint="mpiric place --verify -- mpirun -n 4 ./app")
     request = _request(given) if given["ranks"] else None
-    checked = verify(LocalHost(), command_line, str(Path.cwd()), request, given["limit_s"], _say)
+    limit_s = parse_duration(given["limit"])
+    checked = verify(LocalHost(), command_line, str(Path.cwd()), request, limit_s, _say)
     findings = [f for f in checked.findings if given["first_touch"] or f.id != "first-touch"]
     if given["as_json"]:
         print_json(job_json(checked.processes, findings, checked.plan))

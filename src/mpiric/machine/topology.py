@@ -1,10 +1,14 @@
 """The topology of this machine, of a file, or of a synthetic description."""
 
+from dataclasses import replace
+from math import prod
+from re import findall, sub
+
 from mpiric.host.host import Host
 from mpiric.host.paths import matching
 from mpiric.host.prefixes import homes
 from mpiric.machine.topology_sysfs import read_sysfs_topology
-from mpiric.machine.topology_xml import read_topology
+from mpiric.machine.topology_xml import MOST_PUS, check_topology, read_topology
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.machine import Topology
 
@@ -25,9 +29,10 @@ def load_topology(host: Host, source: str) -> Topology:
     text = host.read_text(source)
     if text is None and (source.endswith(".xml") or "/" in source):
         raise NotFoundError(f"no topology file {source}", hint="export one by `lstopo FILE.xml`")
-    described = text if text is not None else _with_pus(source)
+    described = _from_file(text, source) if text is not None else _with_pus(source)
     if xml := host.topology_xml(described, libraries):
-        return read_topology(xml)
+        # The devices of a file are lost where libhwloc reads and writes it: they are in the text itself.
+        return replace(read_topology(xml), xml=described if described.lstrip().startswith("<") else xml)
     if text is not None:
         return read_topology(text)
     if not host.topology_xml("core:1 pu:1", libraries):
@@ -41,8 +46,27 @@ def load_topology(host: Host, source: str) -> Topology:
     )
 
 
+def _from_file(text: str, path: str) -> str:
+    """XML that libhwloc can be given, or a description."""
+    if not text.strip():  # to libhwloc it would stand for this machine
+        raise MpiricError(f"the topology file {path} is empty", hint="export one by `lstopo FILE.xml`")
+    if text.lstrip().startswith("<"):
+        check_topology(text)
+        return text
+    return _with_pus(text)
+
+
 def _with_pus(description: str) -> str:
-    """With the hardware threads that hwloc insists on: one a core where a description leaves them out."""
+    """With the hardware threads that hwloc insists on: one a core where a description leaves them out.
+
+    Raises MpiricError for more of them than a machine has: libhwloc would count for minutes.
+    """
+    numbers = findall(r"(?:^|[\s:])(\d+)", sub(r"\([^)]*\)|\[[^]]*\]", " ", description))
+    if prod(min(int(number), MOST_PUS + 1) for number in numbers) > MOST_PUS:
+        raise MpiricError(
+            f"the topology {description[:80]!r} has more than {MOST_PUS} hardware threads",
+            hint="Linux runs on no such machine: describe one node",
+        )
     last = (description.replace("[", " ").split() or [""])[-1]
     named = ":" in last and not last[0].isdigit()
     return description if not named or last.lower().startswith("pu:") else f"{description} pu:1"

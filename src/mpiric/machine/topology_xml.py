@@ -9,6 +9,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}
+MOST_PUS = 8192  # Linux counts no more on any architecture (NR_CPUS)
+_DEPTH = 100  # levels of hwloc's tree; real ones have about ten
 _CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficiency", "IntelLowPowerAtom": "efficiency"}
 
 
@@ -24,21 +26,57 @@ def read_topology(xml: str) -> Topology:
 
     Raises MpiricError for anything else than a topology of hwloc 2.
     """
-    try:
-        root = ElementTree.fromstring(xml)  # noqa: S314 a topology file has no entities worth expanding
-    except ElementTree.ParseError as error:
-        raise MpiricError(
-            f"this is not hwloc's XML: {error}", hint="export one by `lstopo FILE.xml`"
-        ) from None
-    if root.tag != "topology" or not root.get("version", "").startswith(("2", "3")):
+    root = _checked(xml)
+    if not root.get("version", "").startswith(("2", "3")):
         raise MpiricError(
             "this is not a topology of hwloc 2", hint="convert it by `lstopo -i FILE.xml --of xml NEW.xml`"
         )
     objects = list(root.iter("object"))
-    nodes = _numa_nodes(root, objects)
-    return Topology(
-        cores=_cores(root, nodes, _cpu_kinds(root)), numa_nodes=nodes, caches=_caches(objects), xml=xml
-    )
+    try:
+        nodes = _numa_nodes(root, objects)
+        cores = _cores(root, nodes, _cpu_kinds(root))
+        return Topology(cores=cores, numa_nodes=nodes, caches=_caches(objects), xml=xml)
+    except ValueError as error:
+        raise _refused(str(error)) from None
+
+
+def check_topology(xml: str) -> None:
+    """Before libhwloc is given a text that is not its own: it takes minutes over a wrong number.
+
+    Raises MpiricError for what is no topology, of whatever version.
+    """
+    _checked(xml)
+
+
+def _checked(xml: str) -> ElementTree.Element:
+    try:
+        root = ElementTree.fromstring(xml)  # noqa: S314 expat bounds what entities expand to
+    except ElementTree.ParseError as error:
+        raise _refused(str(error)) from None
+    if root.tag != "topology":
+        raise _refused(f"it holds a {root.tag!r}")
+    if not _is_flat(root):
+        raise _refused(f"objects lie more than {_DEPTH} levels deep")
+    numbers = [entry.get("os_index", "0") for entry in root.iter("object") if entry.get("type") == "PU"]
+    wrong = next((n for n in numbers if not (n.isascii() and n.isdigit() and int(n) < MOST_PUS)), None)
+    if wrong is not None:
+        raise _refused(f"no hardware thread has the number {wrong[:20]!r}")
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise _refused("two hardware threads have one number" if numbers else "it has no hardware threads")
+    return root
+
+
+def _is_flat(root: ElementTree.Element) -> bool:
+    level = list(root)
+    for _ in range(_DEPTH):
+        level = [child for entry in level for child in entry]
+        if not level:
+            return True
+    return False
+
+
+def _refused(reason: str) -> MpiricError:
+    return MpiricError(f"this is not hwloc's XML: {reason}", hint="export one by `lstopo FILE.xml`")
 
 
 def _numa_nodes(root: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:

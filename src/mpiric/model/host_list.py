@@ -7,11 +7,17 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 
 from mpiric.model.errors import MpiricError
 
+_MOST_HOSTS = 1_000_000
+_NAME = r"[\w.\[][\w.,/:\[\]-]*"
+
 
 def hosts_of(text: str) -> tuple[str, ...]:
     """``n[1-3,7],login`` → names, in the order written: counts that belong to them come in that order too."""
     parts = findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text)
-    if ",".join(parts) != text:
+    ranges = findall(r"(\d{1,9})-(\d+)", text)
+    if sum(int(last) - int(first) for first, last in ranges) > _MOST_HOSTS:
+        raise MpiricError(f"this host list names more than {_MOST_HOSTS} hosts: {text!r}", hint="name fewer")
+    if ",".join(parts) != text or not all(fullmatch(_NAME, part) for part in parts):
         raise MpiricError(f"this host list cannot be read: {text!r}", hint="it looks like n[1-4,7],login")
     try:
         return tuple(

@@ -47,6 +47,10 @@ def read_rankfile(text: str) -> tuple[Entry, ...]:
                 f"line {number} of the rankfile cannot be read: {words!r}",
                 hint="it looks like: rank 0=n1 slot=0-3",
             )
+        if int(match[1]) in found:
+            raise MpiricError(
+                f"line {number} of the rankfile names rank {match[1]} again", hint="one line for each rank"
+            )
         found[int(match[1])] = Entry(int(match[1]), match[2], match[3].replace(" ", ""))
     if not found or sorted(found) != list(range(len(found))):
         raise MpiricError("the rankfile does not name every rank from 0 on", hint="rank 0=n1 slot=0-3")
@@ -123,8 +127,11 @@ def _expanded(entry: Entry, text: str) -> list[int]:
     found: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
-        found += range(_number(entry, low), _number(entry, high or low) + 1)
-    return found
+        numbers = range(_number(entry, low), _number(entry, high or low) + 1)
+        if not numbers:
+            raise MpiricError(f"slot {part!r} of rank {entry.rank} ends before it begins", hint="slot=0-3")
+        found += numbers
+    return list(dict.fromkeys(found))
 
 
 def _number(entry: Entry, text: str) -> int:

@@ -19,7 +19,7 @@ def select(
     cores, kinds = _of_kind(cores, request)
     if not cores:
         raise MpiricError(
-            "no core is left to place ranks on", hint="a smaller --leave-cores, or another --cores"
+            "no core is left to place ranks on", hint="a smaller --leave-cores, or another --core-kind"
         )
     return Grounds(topology, tuple(cores)), (*left, *kinds)
 

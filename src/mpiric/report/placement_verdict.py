@@ -22,7 +22,11 @@ def verdict_text(processes: Sequence[ProcessSeen], findings: Sequence[Finding]) 
         )
         lines += _threads(process)
     if not findings:
-        lines.append("nothing is wrong with where it sits" if processes else "no MPI job runs on this node")
+        lines.append(
+            "nothing is wrong with where it sits"
+            if processes
+            else "no MPI job that you may look at runs on this node"
+        )
     for finding in findings:
         lines += [f"! {finding.says}", f"    {finding.evidence}", f"    fix: {finding.fix}"]
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from mpiric.schedulers import _slurm_words as words
 
 _TIMEOUT_S = 30.0
 _STEP_TIMEOUT_S = 120.0
+_NO_CLUSTER = "could not establish a configuration source"  # the commands are here, slurm.conf is not
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,11 @@ def check(host: Host, script: str) -> Checked | None:
     if host.which("sbatch") is None:
         return None
     done = host.run(["sbatch", "--test-only", script], timeout_s=_TIMEOUT_S)
-    no_slurm = "Could not establish a configuration source" in done.stderr
-    return None if no_slurm or _is_away(done) else words.tested(done.status, done.stderr)
+    return (
+        None
+        if _NO_CLUSTER in done.stderr.lower() or _is_away(done)
+        else words.tested(done.status, done.stderr)
+    )
 
 
 def read_node_shapes(host: Host, partition: str = "") -> tuple[NodeShape, ...]:
@@ -224,8 +228,9 @@ def _is_away(done: Completed) -> bool:
 
 
 def _refused(command: str, done: Completed) -> MpiricError:
-    if done.status == 127:
-        return NotFoundError(f"{command} is not there", hint="run this on a login node of a Slurm cluster")
+    if done.status == 127 or _NO_CLUSTER in done.stderr.lower():
+        missing = "is not there" if done.status == 127 else "knows no cluster here"
+        return NotFoundError(f"{command} {missing}", hint="run this on a login node of a Slurm cluster")
     said = words.tested(done.status, done.stderr).words
     return MismatchError(
         f"{command} says: {said or 'nothing'}", hint="`mpiric script` writes a script that fits"

@@ -17,6 +17,7 @@ from mpiric.model.trial import Outcome
 from mpiric.workflows.fabric_history import fabric_baseline
 from mpiric.workflows.fabric_probe import Bench, bench, render_asking
 from mpiric.workflows.fabric_ways import network_ways, node_ways
+from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.observe import expected_situation
 from mpiric.workflows.spelling import render
 from mpiric.workflows.understand import understand
@@ -45,7 +46,7 @@ class FabricRequest:
 def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
     """Run the command once with its libraries talking, then the probe over every transport and network."""
     understood = understand(request.argv, host, request.working_directory, request.environment)
-    situation = expected_situation(understood, host, Allowed())
+    situation = with_host_names(expected_situation(understood, host, Allowed()), host)
     with bench(host) as it:
         words, situation = _listen(it, request, situation, say)
         default, text = it.probe(Configuration(), situation, _ask(situation))

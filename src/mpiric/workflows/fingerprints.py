@@ -15,7 +15,7 @@ _INTERPRETERS = ("python", "bash", "sh", "dash", "zsh", "perl", "julia", "Rscrip
 
 def fingerprint(job: Job, machine: Machine, mpi: MpiLibrary, host: Host) -> Fingerprint:
     """The three parts; every value is text."""
-    return Fingerprint(_machine(machine), _mpi(mpi), _program(job, host))
+    return Fingerprint(_machine(machine), of_mpi(mpi), _program(job, host))
 
 
 def job_identity(job: Job) -> str:
@@ -46,7 +46,8 @@ def _machine(machine: Machine) -> Mapping[str, str]:
     }
 
 
-def _mpi(mpi: MpiLibrary) -> Mapping[str, str]:
+def of_mpi(mpi: MpiLibrary) -> Mapping[str, str]:
+    """The part that names the library."""
     return {
         "implementation": mpi.implementation,
         "version": mpi.version,

@@ -18,10 +18,11 @@ from mpiric.tuning.recipe import read_recipe
 from mpiric.tuning.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.fingerprints import job_identity, program_name
+from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import parse_objective
 from mpiric.workflows.observe import observe
-from mpiric.workflows.run import check_value
+from mpiric.workflows.recipe_choice import check_value
 from mpiric.workflows.trials import Judge, Trials
 from mpiric.workflows.understand import understand
 
@@ -106,10 +107,11 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparis
         narrator.phase(f"Again, to compare with {baseline.name}")
         everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
         observed = observe(trials, understood, host, everything, narrator, compare=False)
+        situation = with_host_names(observed.situation, host)
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
         for pair in range(max(wanted, 9)):
             for configuration in now:  # in turn, so that a drift of the machine meets both
-                ran = trials.run(observed.situation, configuration, Phase.HISTORY, pair=pair)
+                ran = trials.run(situation, configuration, Phase.HISTORY, pair=pair)
                 narrator.trial(ran.trial, None, float("inf"))
                 now[configuration].append(_value(ran.trial))
         record.append("finished", {"result": {}})

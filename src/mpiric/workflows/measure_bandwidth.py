@@ -1,7 +1,9 @@
 """How many cores, and how far apart, draw the whole bandwidth of a NUMA node: STREAM's triad over subsets."""
 
 import json
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
@@ -14,7 +16,19 @@ from mpiric.placement.saturation import saturation_of, sweep
 Say = Callable[[str], None]
 
 _REPEATS = 10  # the best of which counts, as STREAM reports it
-_LIMIT_S = 120.0
+_BUDGET_S = 60.0  # for all subsets; a busy machine gets fewer repeats
+_SUBSET_S = 5.0  # for one of them at most
+_LIMIT_S = 120.0  # after that a probe hangs
+_CACHES = 4  # times the last-level caches: the least size of an array that STREAM allows
+_LEAST_MIB = 128
+_SHARE = 16  # of the memory, for each of three arrays
+
+
+@dataclass(frozen=True)
+class _Subset:
+    cores: tuple[Core, ...]
+    spacing: int
+    domain: str
 
 
 def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth, ...]:
@@ -26,30 +40,49 @@ def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth
     cores = tuple(core for core in machine.topology.cores if usable.intersection(core.pus))
     domains = [domain.cores for domain in Grounds(machine.topology, cores).domains(Level.NUMA)]
     largest = max(domains, key=len)
-    found = [
-        _measured(host, largest[::spacing][:number], usable, spacing, "numa", say)
-        for number, spacing in sweep(len(largest))
+    subsets = [
+        _Subset(largest[::spacing][:number], spacing, "numa") for number, spacing in sweep(len(largest))
     ]
+    say(f"measuring {len(subsets)} subsets of a NUMA node's cores, for about {_BUDGET_S:.0f} s at most")
+    begin, size_mib = time.monotonic(), _array_mib(machine, largest, len(domains))
+    found = []
+    for at, subset in enumerate(subsets):
+        left_s = _BUDGET_S - (time.monotonic() - begin)
+        share_s = min(_SUBSET_S, left_s / (len(subsets) - at))
+        found.append(_measured(host, subset, usable, size_mib, share_s, say))
     best = saturation_of(tuple(found))
     if len(domains) > 1 and best:
-        some = [core for domain in domains for core in domain[:: best.spacing][: best.cores]]
-        found.append(_measured(host, tuple(some), usable, best.spacing, "node", say))
-        if len(some) < len(cores):
-            found.append(_measured(host, cores, usable, 1, "node", say))
+        some = tuple(core for domain in domains for core in domain[:: best.spacing][: best.cores])
+        whole = [_Subset(some, best.spacing, "node")]
+        whole += [_Subset(cores, 1, "node")] if len(some) < len(cores) else []
+        size_mib = _array_mib(machine, cores, 1)
+        found += [_measured(host, subset, usable, size_mib, _SUBSET_S, say) for subset in whole]
     return tuple(found)
 
 
+def _array_mib(machine: Machine, cores: tuple[Core, ...], domains: int) -> int:
+    """Large enough that caches hold little of it, small enough for the memory there is."""
+    pus = {pu for core in cores for pu in core.pus}
+    caches = [cache for cache in machine.topology.caches if pus.intersection(cache.pus)]
+    last = max((cache.level for cache in caches), default=0)
+    wanted = _CACHES * sum(cache.size_bytes for cache in caches if cache.level == last) >> 20
+    memory = min(machine.memory.available_bytes, machine.memory.limit_bytes or machine.memory.available_bytes)
+    return max(8, min(max(wanted, _LEAST_MIB), memory // domains // _SHARE >> 20))
+
+
 def _measured(
-    host: Host, cores: tuple[Core, ...], usable: set[int], spacing: int, domain: str, say: Say
+    host: Host, subset: _Subset, usable: set[int], size_mib: int, share_s: float, say: Say
 ) -> Bandwidth:
-    pus = [str(next(pu for pu in core.pus if pu in usable)) for core in cores]
-    done = host.run([native_part("probe-stream"), "--repeats", str(_REPEATS), *pus], timeout_s=_LIMIT_S)
+    pus = [str(next(pu for pu in core.pus if pu in usable)) for core in subset.cores]
+    most = ["--repeats", str(_REPEATS), "--ms", str(max(1, int(share_s * 1000)))]
+    argv = [native_part("probe-stream"), "--mib", str(size_mib), *most, *pus]
+    done = host.run(argv, timeout_s=_LIMIT_S)
     if done.status != 0:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise MpiricError(
-            f"memory bandwidth of {len(cores)} cores cannot be measured: {last}",
+            f"memory bandwidth of {len(pus)} cores cannot be measured: {last}",
             hint="give a measurement of this machine with --bandwidth FILE",
         )
     mb_s = float(json.loads(done.stdout)["triad_mb_s"])
-    say(f"{len(cores)} cores of a {domain}, spacing {spacing}: {mb_s:.0f} MB/s")
-    return Bandwidth(len(cores), spacing, mb_s, domain)
+    say(f"{len(pus)} cores of a {subset.domain}, spacing {subset.spacing}: {mb_s:.0f} MB/s")
+    return Bandwidth(len(pus), subset.spacing, mb_s, subset.domain)

@@ -152,7 +152,6 @@ def _situation(
         nodes=understood.nodes,
         inherited=inherited_settings(understood.job.environment),
         tuner=tuner_for(mpi),
-        host_names=understood.host_names,
     )
 
 

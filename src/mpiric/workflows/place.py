@@ -34,10 +34,7 @@ def place(
     ``pus`` restricts it further. Raises MpiricError when the job does not fit.
     """
     if source:
-        topology = load_topology(host, source)
-        # The devices of a file are lost where hwloc reads and writes it: they are in the text itself.
-        own = replace(topology, xml=host.read_text(source) or topology.xml)
-        made, title = plan(own, request, pus), source
+        made, title = plan(load_topology(host, source), request, pus), source
     else:
         machine = read_machine(host, working_directory)
         usable = tuple(pu for pu in machine.usable_pus if not pus or pu in pus)

@@ -4,20 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mpiric import knobs
+from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
-from mpiric.model.recipe import Fingerprint, Recipe
-from mpiric.model.situation import Allowed, Situation
-from mpiric.tuning.fingerprint import Severity, differences, fits
-from mpiric.tuning.policy import parse_flat
-from mpiric.tuning.recipe import find_recipes, read_recipe
-from mpiric.tuning.store import default_store
+from mpiric.model.situation import Situation
 from mpiric.workflows.fingerprints import fingerprint
-from mpiric.workflows.observe import expected_situation
 from mpiric.workflows.policies import check_mpi, lay_out, read_policy, site_policy
+from mpiric.workflows.recipe_choice import (
+    fitting_recipe,
+    named_recipe,
+    situation_for,
+    with_names,
+    with_policy_of,
+)
 from mpiric.workflows.spelling import render
 from mpiric.workflows.understand import understand
 
@@ -43,6 +44,11 @@ class RunRequest:
         """Whether any of the options about collectives was given."""
         return bool(self.policy or self.policy_out or self.learn_at_most or self.reproducible)
 
+    @property
+    def asks_for_something(self) -> bool:
+        """Whether running the command as it is would not be what was asked for."""
+        return bool(self.recipe or self.values or self.tunes_collectives)
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -58,16 +64,23 @@ class Prepared:
 def prepare(request: RunRequest, host: Host) -> Prepared:
     """Choose recipe and settings. Raises MismatchError for a named recipe that must not be applied."""
     understood = understand(request.argv, host, request.working_directory, request.environment)
-    everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)  # the recipe's maker allowed it
-    situation = expected_situation(understood, host, everything)
+    try:
+        situation = situation_for(request.recipe, request.store, understood, host)
+    except NotFoundError as error:
+        if request.asks_for_something:
+            raise
+        untouched = launchers.render(understood.job, [])
+        told = (f"{error.message}; running the command as it is",)
+        return Prepared(untouched, Configuration(), understood.job.environment, words=told)
     here = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", list[str]()
     if request.recipe is not None:
-        recipe, path, words = _named(request.recipe, here)
+        recipe, path, words = named_recipe(request.recipe, here)
     elif request.use_recipe:
-        recipe, path, words = _fitting(request.store, here, situation)
+        recipe, path, words = fitting_recipe(request.store, here, situation, host)
     configuration = recipe.configuration if recipe else Configuration()
-    situation = _with_policy_of(recipe, situation, request.store)
+    situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
+    situation = with_policy_of(recipe, situation, request.store)
     situation, collectives, more = _with_collectives(request, configuration, situation)
     words += more
     values = {**collectives, **request.values, **_mpi_label(request, situation)}
@@ -89,19 +102,6 @@ def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:
     if word and len(labels) > 1 and word not in labels:
         raise MpiricError(f"--mpi {word} can be {' or '.join(labels)}", hint="name one of them")
     return {"mpi": labels[0]} if word and len(labels) == 1 else {}
-
-
-def check_value(knob: str, value: str) -> str:
-    """Why a value of a recipe cannot be used, "" when it can."""
-    return next(iter(knobs.check_configuration({knob: value})), "")
-
-
-def _with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None) -> Situation:
-    """The policy that a recipe carries, where rank 0 can read it."""
-    if recipe is None or not recipe.policy or not situation.tuner.library:
-        return situation
-    policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
-    return replace(situation, tuner=replace(situation.tuner, policy=lay_out(policy, store)))
 
 
 def _with_collectives(
@@ -134,61 +134,3 @@ def _with_collectives(
     }
     tuner = replace(tuner, settings=tuple((name, text) for name, text in settings.items() if text))
     return replace(situation, tuner=tuner), {"collectives": value}, words
-
-
-def _named(path: Path, here: Fingerprint) -> tuple[Recipe, str, list[str]]:
-    recipe = read_recipe(path, check_value)
-    found = differences(recipe.fingerprint, here)
-    refused = [str(each) for each in found if each.severity is Severity.REFUSE]
-    if refused:
-        raise MismatchError(
-            f"the recipe {path} is not for this: {'; '.join(refused)}",
-            hint="tune this command: mpiric tune -- CMD",
-        )
-    return recipe, str(path), [_applied(path, recipe), *_warnings(found)]
-
-
-def _fitting(
-    place: Path | None, here: Fingerprint, situation: Situation
-) -> tuple[Recipe | None, str, list[str]]:
-    """The best fitting recipe of the store whose settings can be written here."""
-    store = place or default_store()
-    found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, here))
-    why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
-    for path, recipe in found:
-        try:
-            render(recipe.configuration, _with_policy_of(recipe, situation, place))
-        except MpiricError as error:
-            why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
-            continue
-        warnings = _warnings(differences(recipe.fingerprint, here))
-        return recipe, str(path), [_applied(path, recipe), *warnings]
-    near = _nearest(store, here)
-    return None, "", [why, *([near] if near else [])]
-
-
-def _nearest(store: Path, here: Fingerprint) -> str:
-    """Why the recipe of the same program does not fit, if there is one."""
-    found, errors = find_recipes(
-        [store],
-        check_value,
-        lambda recipe: (
-            -float(len(differences(recipe.fingerprint, here)))
-            if recipe.fingerprint.program.get("name") == here.program.get("name")
-            else None
-        ),
-    )
-    if not found:
-        return errors[0].message if errors else ""
-    path, recipe = found[0]
-    refused = [str(d) for d in differences(recipe.fingerprint, here) if d.severity is Severity.REFUSE]
-    return f"the nearest, {path}, does not: {'; '.join(refused)}" if refused else ""
-
-
-def _applied(path: Path, recipe: Recipe) -> str:
-    proof = f", {recipe.evidence.ratio:.2f}× when tuned" if recipe.evidence else ""
-    return f"{recipe.configuration} ({path}{proof})"
-
-
-def _warnings(found: tuple[object, ...]) -> list[str]:
-    return [f"made elsewhere: {each}" for each in found]

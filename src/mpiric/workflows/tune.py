@@ -30,6 +30,7 @@ from mpiric.workflows.fabric_probe import with_networks
 from mpiric.workflows.findings import findings_of
 from mpiric.workflows.fingerprints import job_identity, program_name
 from mpiric.workflows.ground import ground_of
+from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import Objective
 from mpiric.workflows.observe import expected_situation, observe
@@ -93,6 +94,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
         observed = observe(
             trials, understood, host, request.allowed, narrator, compare=request.compare_output
         )
+        observed = replace(observed, situation=with_host_names(observed.situation, host))
         observed = with_networks(observed, host, narrator)
         budget.spend(len(observed.originals))
         course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
@@ -227,7 +229,7 @@ def plan(request: TuneRequest, host: Host) -> list[str]:
     """What a tune would run and try, without running anything."""
     check_names([*request.only, *request.without])
     understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
-    situation = expected_situation(understood, host, request.allowed)
+    situation = with_host_names(expected_situation(understood, host, request.allowed), host)
     space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
     lines = [f"as it is: {render(Configuration(), situation).shell_line()}"]
     for dimension in space.dimensions:

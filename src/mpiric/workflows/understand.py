@@ -1,7 +1,7 @@
 """The user's command and this machine → Job, Machine and the MPI library that the launcher belongs to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
@@ -10,8 +10,7 @@ from mpiric.model.errors import NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.situation import HostNames, Observation
-from mpiric.workflows.host_names import host_names
+from mpiric.model.situation import Observation
 from mpiric.workflows.interchange import ready_to_serve
 from mpiric.workflows.nodes import node_count, with_host_files
 from mpiric.workflows.singletons import singletons, start_alone
@@ -26,7 +25,6 @@ class Understood:
     mpi: MpiLibrary | None
     others: tuple[MpiLibrary, ...]
     nodes: int = 1
-    host_names: HostNames = field(default_factory=HostNames)
 
 
 def understand(
@@ -56,6 +54,11 @@ def understand(
             f"the launcher {job.launcher_words[0]!r} is not there",
             hint="name it with its path, or see `mpiric mpi list` for the MPI libraries found",
         )
+    if not (job.launcher_words or job.prefix or job.container or is_program(job.program[0])):
+        raise NotFoundError(
+            f"{job.program[0]!r} is no program that can be run here",
+            hint="write your own launch line after '--', such as: -- mpirun -n 4 ./app",
+        )
     libraries = mpis.find_mpis(host)
     mpi = mpis.mpi_of_launcher(host, job.launcher_words[0]) if job.launcher_words else None
     program_abi = _abi_of_program(job, host)
@@ -63,8 +66,7 @@ def understand(
         raise singletons(job, mpi, program_abi, libraries)
     others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
     machine = read_machine(host, working_directory)
-    names = host_names(job, machine.nics, host)
-    return Understood(job, machine, mpi, others, node_count(job, host), names)
+    return Understood(job, machine, mpi, others, node_count(job, host))
 
 
 def resolve_mpi(understood: Understood, observation: Observation, host: Host) -> MpiLibrary:

@@ -65,8 +65,10 @@ def verify(
         last = "\n".join(err.read_text(errors="replace").splitlines()[-_LAST_LINES:]) if err.exists() else ""
     seen, others = _best_look(looks)
     if not seen:
-        if done.outcome is Outcome.FAILED:
-            raise ProgramFailedError(f"the command fails as it stands: {done.reason}", hint=last)
+        if done.outcome in (Outcome.FAILED, Outcome.REFUSED):
+            raise ProgramFailedError(
+                f"the command fails as it stands: {done.reason}", hint=last or "make it run by itself first"
+            )
         raise MpiricError(
             "no rank was seen: the command ended at once, or runs on other nodes",
             hint="give it more to do; on other nodes use `mpiric ps` there",

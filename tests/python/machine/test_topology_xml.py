@@ -56,7 +56,14 @@ def test_equal_cores_have_no_kind(betzy_xml: str):
     assert {core.kind for core in read_topology(betzy_xml).cores} == {""}
 
 
-@pytest.mark.parametrize("text", ["", "<a", "<topology version='1.0'/>", "<html/>"])
+WRONG = [
+    HYBRID.replace('type="PU" os_index="3"', f'type="PU" os_index="{number}"')
+    for number in ("three", "-3", "99999999", "2", "")
+]
+DEEP = f"<topology version='2.0'>{'<object>' * 5000}{'</object>' * 5000}</topology>"
+
+
+@pytest.mark.parametrize("text", ["", "<a", "<topology version='1.0'/>", "<html/>", DEEP, *WRONG])
 def test_anything_else_is_refused_with_a_hint(text: str):
     with pytest.raises(MpiricError) as error:
         read_topology(text)

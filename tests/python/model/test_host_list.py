@@ -18,9 +18,11 @@ def test_names_stay_in_the_order_written():
     assert hosts_of("b1,a[1-2]") == ("b1", "a1", "a2")
 
 
-def test_a_list_that_cannot_be_read_is_an_error_that_names_it():
-    with pytest.raises(MpiricError, match=r"n\[1-"):
-        hosts_of("n[1-")
+@pytest.mark.parametrize("text", ["n[1-", "a b", "a;b", "-x", "@all", "a,", "n[1-999999999]"])
+def test_a_list_that_cannot_be_read_is_an_error_that_names_it(text: str):
+    with pytest.raises(MpiricError) as error:
+        hosts_of(text)
+    assert repr(text) in error.value.message
 
 
 def test_repeated_counts_are_expanded():

@@ -53,6 +53,8 @@ def test_sockets_lists_and_stars():
         ("rank zero=n1 slot=0", "line 1 of the rankfile cannot be read"),
         ("rank 0=n1 slot=9", "the machine has 8 cores"),
         ("rank 0=n1 slot=a", "cannot be read"),
+        ("rank 0=n1 slot=3-1", "ends before it begins"),
+        ("rank 0=n1 slot=0\nrank 0=n1 slot=1", "line 2 of the rankfile names rank 0 again"),
         ("rank 0=n1 slot=0\nrank 1=n2 slot=1", "otherwise than on n1"),
         ("rank 0=n1 slot=0\nrank 1=n2 slot=0\nrank 2=n1 slot=1", "otherwise than on"),
         ("rank 0=n1 slot=0\nrank 1=n1 slot=1-2", "different numbers of cores"),

@@ -8,7 +8,7 @@ import pytest
 
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Core, NumaNode, Topology
+from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.placement.saturation import saturation_of
 from mpiric.workflows.measure_bandwidth import measure_bandwidth
 
@@ -20,22 +20,31 @@ class Probe:
         self.mb_s = mb_s
         self.status = status
         self.asked: list[tuple[int, ...]] = []
+        self.array_mib: list[int] = []
+        self.patience_ms: list[int] = []
 
     def run(self, argv, **_) -> Completed:
-        pus = tuple(int(word) for word in argv[3:])
+        options = dict(zip(argv[1:7:2], argv[2:7:2], strict=True))
+        pus = tuple(int(word) for word in argv[7:])
         self.asked.append(pus)
+        self.array_mib.append(int(options["--mib"]))
+        self.patience_ms.append(int(options["--ms"]))
         return Completed(self.status, json.dumps({"triad_mb_s": self.mb_s(pus)}), "PU 0 may not be used")
 
 
-def machine(numa_nodes: int = 2, cores: int = 8) -> SimpleNamespace:
+def machine(
+    numa_nodes: int = 2, cores: int = 8, memory_gib: int = 256, limit_gib: int = 0
+) -> SimpleNamespace:
     count = numa_nodes * cores
     every = tuple(Core(i, 0, i // cores, (i, i + count)) for i in range(count))
     nodes = tuple(
         NumaNode(n, 1 << 30, tuple(pu for c in every if c.numa_node == n for pu in c.pus))
         for n in range(numa_nodes)
     )
-    topology = Topology(every, nodes, ())
-    return SimpleNamespace(topology=topology, usable_pus=topology.pus)
+    caches = tuple(Cache(3, "unified", 96 << 20, 64, node.pus) for node in nodes)
+    topology = Topology(every, nodes, caches)
+    memory = SimpleNamespace(available_bytes=memory_gib << 30, limit_bytes=limit_gib << 30)
+    return SimpleNamespace(topology=topology, usable_pus=topology.pus, memory=memory)
 
 
 def saturating_at_4_apart(pus: tuple[int, ...]) -> float:
@@ -65,3 +74,24 @@ def test_a_probe_that_fails_is_an_error_and_no_number():
     with pytest.raises(MpiricError) as refused:
         measure_bandwidth(Probe(saturating_at_4_apart, status=1), machine(), lambda _: None)
     assert "may not be used" in refused.value.message
+
+
+def test_arrays_are_four_times_the_caches_of_what_is_measured():
+    probe = Probe(saturating_at_4_apart)
+    measure_bandwidth(probe, machine(numa_nodes=2), lambda _: None)
+    assert set(probe.array_mib[:-2]) == {4 * 96}
+    assert probe.array_mib[-2:] == [4 * 2 * 96] * 2
+
+
+@pytest.mark.parametrize(("memory", "expected_mib"), [({"memory_gib": 4}, 256), ({"limit_gib": 2}, 128)])
+def test_three_arrays_fit_the_memory_there_is(memory: dict[str, int], expected_mib: int):
+    probe = Probe(saturating_at_4_apart)
+    measure_bandwidth(probe, machine(numa_nodes=1, **memory), lambda _: None)
+    assert set(probe.array_mib) == {expected_mib}
+
+
+def test_the_time_for_each_subset_is_bounded_by_its_share():
+    probe = Probe(saturating_at_4_apart)
+    measure_bandwidth(probe, machine(numa_nodes=1, cores=64), lambda _: None)
+    assert probe.patience_ms[0] * len(probe.patience_ms) <= 60_000
+    assert max(probe.patience_ms) <= 5_000

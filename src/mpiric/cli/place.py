@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import files
+from mpiric.cli._completing import files, one_of
 from mpiric.cli._json import print_json
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.local import LocalHost
@@ -15,7 +15,7 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
-from mpiric.placement import policies
+from mpiric.placement import launchers, policies
 from mpiric.placement.rankfile import Numbers
 from mpiric.report.placement_svg import placement_svg
 from mpiric.report.placement_text import launchers_text, placement_text
@@ -37,7 +37,12 @@ _KINDS = ("performance", "efficiency", "any")
 
 @click.command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--topology", "source", default="", metavar="FILE|SYNTHETIC", help="Another machine's topology."
+    "--topology",
+    "source",
+    default="",
+    metavar="FILE|SYNTHETIC",
+    shell_complete=files,
+    help="Another machine's topology.",
 )
 @click.option("--ranks", "-n", type=click.IntRange(min=1), help="Ranks of the whole job.")
 @click.option("--threads", "-t", type=click.IntRange(min=0), default=0, help="Threads of each rank.")
@@ -47,7 +52,13 @@ _KINDS = ("performance", "efficiency", "any")
 @click.option(
     "--hosts", default="", metavar="n[1-4],A,…", help="Names of the nodes, for launchers that want them."
 )
-@click.option("--policy", default="", metavar="NAME", help=f"One of {', '.join(policies())}.")
+@click.option(
+    "--policy",
+    default="",
+    metavar="NAME",
+    shell_complete=one_of(policies),
+    help=f"One of {', '.join(policies())}.",
+)
 @click.option("--bandwidth-bound", is_flag=True, help="Memory bandwidth is what the program lacks.")
 @click.option(
     "--bandwidth",
@@ -76,8 +87,20 @@ _KINDS = ("performance", "efficiency", "any")
     help="Memory of a rank, where the launcher has a word for it.",
 )
 @click.option("--huge-pages", type=click.Choice(["preferred", "required"]), help="For that memory.")
-@click.option("--launcher", default="", metavar="NAME", help="Print the line for this launcher only.")
-@click.option("--rankfile", default="", metavar="FILE", help="Take the plan from Open MPI's rankfile.")
+@click.option(
+    "--launcher",
+    default="",
+    metavar="NAME",
+    shell_complete=one_of(launchers),
+    help="Print the line for this launcher only.",
+)
+@click.option(
+    "--rankfile",
+    default="",
+    metavar="FILE",
+    shell_complete=files,
+    help="Take the plan from Open MPI's rankfile.",
+)
 @click.option(
     "--rankfile-numbers",
     type=click.Choice([each.value for each in Numbers]),

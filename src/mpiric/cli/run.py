@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import files
+from mpiric.cli._completing import files, mpi_labels, settings
 from mpiric.cli._json import print_json
 from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
@@ -29,8 +29,21 @@ Examples:
 @click.option("--recipe", type=click.Path(path_type=Path), metavar="FILE", help="This recipe and no other.")
 @click.option("--no-recipe", is_flag=True, help="Apply none.")
 @click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
-@click.option("--mpi", "mpi_label", metavar="NAME", help="Run under this MPI; see `mpiric mpi list`.")
-@click.option("--set", "settings", multiple=True, metavar="KNOB=VALUE", help="Set a knob by hand.")
+@click.option(
+    "--mpi",
+    "mpi_label",
+    metavar="NAME",
+    shell_complete=mpi_labels,
+    help="Run under this MPI; see `mpiric mpi list`.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KNOB=VALUE",
+    shell_complete=settings,
+    help="Set a knob by hand.",
+)
 @click.option(
     "--policy",
     type=click.Path(path_type=Path),

@@ -8,7 +8,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.registry import modules_of
 
-__all__ = ["emit", "emit_all"]
+__all__ = ["emit", "emit_all", "launchers"]
 
 
 @cache
@@ -16,12 +16,15 @@ def _emitters() -> dict[str, ModuleType]:
     return modules_of(sys.modules[__name__])
 
 
+def launchers() -> tuple[str, ...]:
+    """Names, in alphabetical order."""
+    return tuple(sorted(_emitters()))
+
+
 def emit(plan: Plan, launcher: str) -> Emission:
     """For one launcher by its name. Raises MpiricError for a name that none has."""
     if launcher not in _emitters():
-        raise MpiricError(
-            f"there is no launcher {launcher!r}", hint=f"one of {', '.join(sorted(_emitters()))}"
-        )
+        raise MpiricError(f"there is no launcher {launcher!r}", hint=f"one of {', '.join(launchers())}")
     emission: Emission = _emitters()[launcher].emit(plan)
     return emission
 

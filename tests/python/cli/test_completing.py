@@ -1,0 +1,26 @@
+"""What pressing tab offers after an option, as the shells ask for it."""
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from mpiric.cli._verbs import mpiric
+
+
+def offered(line: str) -> set[str]:
+    *words, last = line.split(" ")
+    return {each.value for each in ShellComplete(mpiric, {}, "mpiric", "").get_completions(words, last)}
+
+
+@pytest.mark.parametrize(
+    ("line", "among"),
+    [
+        ("place --policy ", {"compact", "spread", "per-numa"}),
+        ("place --launcher s", {"srun"}),
+        ("run --set bind", {"binding="}),
+        ("tune --only malloc,hu", {"malloc,huge-pages"}),
+        ("place --hardware-threads ", {"core", "one", "all"}),
+        ("scr", {"script"}),
+    ],
+)
+def test_tab_completes_verbs_options_and_their_values(line: str, among: set[str]) -> None:
+    assert among <= offered(line)

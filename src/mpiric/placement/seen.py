@@ -53,7 +53,7 @@ def thread_count(process: ProcessSeen) -> int:
 def ranks_text(processes: Iterable[ProcessSeen]) -> str:
     """``ranks 0-3``, or the pids of what is no rank."""
     every = tuple(processes)
-    numbers = [process.rank for process in every if process.rank is not None]
+    numbers = {process.rank for process in every if process.rank is not None}
     if not numbers:
         return ", ".join(f"process {process.pid}" for process in every)
     return f"rank{'s' if len(numbers) > 1 else ''} {pu_list(numbers)}"

@@ -1,6 +1,7 @@
 """What is wrong with where a running job sits: a pure function of what was seen, the machine and a plan."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from mpiric.model.finding import Finding
 from mpiric.model.placement import Plan, ProcessSeen
@@ -16,10 +17,17 @@ __all__ = ["Node", "judge"]
 def judge(
     node: Node, processes: Sequence[ProcessSeen], plan: Plan | None = None, about: Collection[int] = ()
 ) -> tuple[Finding, ...]:
-    """The most harmful first, for every job among ``about`` (pids; the first process's job when empty)."""
+    """The most harmful first, for every job among ``about`` (pids; the first process's job when empty).
+
+    Of several jobs the evidence begins with the job's name.
+    """
     wanted = set(about) or {p.pid for p in processes if p.job == processes[0].job}
     jobs = {process.job: None for process in processes if process.pid in wanted}
-    return tuple(finding for job in jobs for finding in _judge_job(node, processes, job, plan))
+    return tuple(
+        replace(finding, evidence=f"{job}: {finding.evidence}") if len(jobs) > 1 else finding
+        for job in jobs
+        for finding in _judge_job(node, processes, job, plan)
+    )
 
 
 def _judge_job(

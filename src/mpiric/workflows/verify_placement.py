@@ -71,7 +71,7 @@ def verify(
             )
         raise MpiricError(
             "no rank was seen: the command ended at once, or runs on other nodes",
-            hint="give it more to do; on other nodes use `mpiric ps` there",
+            hint="give it more to do, or watch it longer (--limit); on other nodes use `mpiric ps` there",
         )
     findings = judge(node_of(machine), (*seen, *others), planned)
     serial = None if any(each.id == "first-touch" for each in findings) else touched_by_one(seen)

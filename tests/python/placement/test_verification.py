@@ -134,6 +134,7 @@ def test_every_job_is_judged_that_is_asked_about():
     ranks = [rank(0, ALL), rank(1, ALL), rank(2, ALL, job="b"), rank(3, ALL, job="b")]
     found = judge(NODE, ranks, about={p.pid for p in ranks})
     assert [finding.id for finding in found] == ["unbound-ranks"] * 2
+    assert [finding.evidence.partition(": ")[0] for finding in found] == ["launcher 1", "b"]
 
 
 def test_nothing_is_wrong_where_nothing_runs():

@@ -6,11 +6,14 @@ under that option in srun(1)), so it is given twice.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from re import IGNORECASE, fullmatch
+from shlex import quote
 
 from mpiric.model.batch import Layout, NodeShape, ScriptLine
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._script_languages import Language, language_of
 
+_TIME = r"\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|unlimited|infinite"  # --time in sbatch(1)
 _COLUMN = 58  # where the reasons begin
 
 
@@ -46,7 +49,12 @@ def srun_words(layout: Layout, shape: NodeShape, mpi: str = "") -> tuple[str, ..
 def script_lines(
     layout: Layout, shape: NodeShape, wording: Wording, launch: Sequence[str]
 ) -> tuple[ScriptLine, ...]:
-    """The whole script. Raises MpiricError for shell lines in a script of another language."""
+    """The whole script. Raises MpiricError for no time, or shell lines in a script of another language."""
+    if wording.time and not fullmatch(_TIME, wording.time, IGNORECASE):
+        raise MpiricError(
+            f"Slurm reads no time in {wording.time!r}",
+            hint="30 are minutes; or 2:00:00, or 1-12 for days-hours",
+        )
     language = language_of(wording.shebang)
     own_srun = launch[0].rsplit("/", 1)[-1] == "srun" and not any("cpus-per-task" in word for word in launch)
     if wording.setup and not language.takes_shell_lines:
@@ -91,7 +99,9 @@ def _sizes(layout: Layout, shape: NodeShape) -> str:
 
 def _directives(layout: Layout, shape: NodeShape, wording: Wording) -> list[ScriptLine]:
     lines = [
-        _directive(f"--job-name={wording.job_name}", "what squeue shows") if wording.job_name else None,
+        _directive(f"--job-name={quote(wording.job_name)}", "what squeue shows")
+        if wording.job_name
+        else None,
         _directive(f"--account={wording.account}", "who pays") if wording.account else None,
         _directive(f"--partition={wording.partition}", "which nodes") if wording.partition else None,
         _directive(f"--time={wording.time}", "the job is ended after this") if wording.time else None,

@@ -55,6 +55,21 @@ def test_shell_lines_in_a_python_script_are_an_error():
         written(Wish(), shebang="#!/usr/bin/env python3", setup=("module load x",))
 
 
+@pytest.mark.parametrize("time", ["30", "2:00", "2:00:00", "1-12", "1-0:30:00", "UNLIMITED"])
+def test_every_form_of_a_time_is_taken(time):
+    assert f"--time={time} " in written(Wish(), time=time)
+
+
+@pytest.mark.parametrize("time", ["foo", "2h", "1:2:3:4", "-1", "1-", "30 --wrap=x"])
+def test_what_slurm_reads_no_time_in_is_an_error(time):
+    with pytest.raises(MpiricError, match="reads no time"):
+        written(Wish(), time=time)
+
+
+def test_a_name_with_spaces_stays_one_word():
+    assert "#SBATCH --job-name='my app'" in written(Wish(), job_name="my app")
+
+
 def test_a_language_that_is_not_known_is_an_error_that_lists_those_known():
     with pytest.raises(MpiricError) as caught:
         language_of("#!/usr/bin/perl")

@@ -167,10 +167,12 @@ def read_node_shapes(host: Host, partition: str = "") -> tuple[NodeShape, ...]:
 def read_features(host: Host, partition: str = "") -> Mapping[str, int]:
     """Features of nodes that can be used (``-C``), as sinfo writes them ("" for none) → how many have them.
 
-    Of the default partition when none is named.
+    Of the default partition when none is named. Raises MpiricError when Slurm does not say.
     """
     query = ["sinfo", "--noheader", "--exact", "--responding", "--format=%P|%D|%b"]
     done = host.run([*query, *([f"--partition={partition}"] if partition else [])], timeout_s=_TIMEOUT_S)
+    if done.status != 0:
+        raise _refused("sinfo", done)
     found: dict[str, int] = {}
     for name, count, features in (
         line.split("|") for line in done.stdout.splitlines() if line.count("|") == 2
@@ -232,8 +234,9 @@ def _refused(command: str, done: Completed) -> MpiricError:
         missing = "is not there" if done.status == 127 else "knows no cluster here"
         return NotFoundError(f"{command} {missing}", hint="run this on a login node of a Slurm cluster")
     said = words.tested(done.status, done.stderr).words
+    fits = "`mpiric script` writes a script that fits"
     return MismatchError(
-        f"{command} says: {said or 'nothing'}", hint="`mpiric script` writes a script that fits"
+        f"{command} says: {said or 'nothing'}", hint=fits if command == "sbatch" else "see `scontrol ping`"
     )
 
 

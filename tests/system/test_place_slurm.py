@@ -44,6 +44,16 @@ def node(request, tmp_path_factory):
     cluster.down(place / "state")
 
 
+@pytest.fixture
+def three(tmp_path):
+    """Nodes of 8 cores."""
+    cluster.up(tmp_path / "state", Cluster(("a", "b", "c"), shares=(str(tmp_path),)))
+    here = read_topology(LocalHost().topology_xml("pack:2 core:4 pu:1"))
+    daemons.up(tmp_path / "state", SlurmPlan(geometry(here), "pack:2 core:4 pu:1"))
+    yield tmp_path / "state", here
+    cluster.down(tmp_path / "state")
+
+
 def masks(lab, words):
     """What slurmd set for each task of ``words``."""
     verbose = [
@@ -84,3 +94,13 @@ def test_slurm_gives_the_cores_that_an_even_share_would_leave_over(node):
     assert masks(lab, emit(moved, "srun").argv) == [
         sum(1 << pu for pu in core.pus[: None if every else 1]) for core in cores
     ]
+
+
+def test_the_last_node_may_have_fewer_ranks_than_the_others(three):
+    lab, topology = three
+    made = plan(topology, PlacementRequest(10, 2, nodes=3))
+    show = "echo $SLURM_PROCID $(hostname) $SLURM_CPU_BIND_LIST"
+    line = ["salloc", "--quiet", "--exclusive", "--nodes=3", *emit(made, "srun").argv, "sh", "-c", show]
+    done = cluster.run(lab, "a", line, clean_environment(), timeout=60)
+    seen = sorted((int(words[0]), words[1]) for words in map(str.split, done.stdout.splitlines()))
+    assert seen == [(place.rank, "abc"[place.node]) for place in made.ranks], done.stderr

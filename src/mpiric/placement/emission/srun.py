@@ -3,8 +3,9 @@
 Slurm 22.05 refuses a mask that reaches outside of the step; earlier ones cut it, down to core 0 when nothing
 was left. With ``-c`` a step gets that many CPUs for each task, from the first core on, and whole cores: so
 ``-c`` shares out the node, in multiples of a core, or no step fits. Where the rest of that division is
-needed, a step without ``-c`` has the whole node, if the job has. ``-c`` counts hardware threads where Slurm
-knows of them: of cores that differ in their number it knows the first one each.
+needed, a step without ``-c`` has the whole node, if the job has. Where the last node has fewer ranks Slurm
+evens them out, whatever ``--ntasks-per-node`` says, unless they come in planes. ``-c`` counts hardware
+threads where Slurm knows of them: of cores that differ in their number it knows the first one each.
 """
 
 from mpiric.model.placement import Emission, Plan
@@ -23,14 +24,15 @@ def emit(plan: Plan) -> Emission:
     seats = [tuple(pu for pu in seat.pus if pu in slurms) or seat.pus for seat in plan.seats]
     each = max(1, len(cores) * known // per_node // known * known)
     shared = {pu for core in cores[: -(-each * per_node // known)] for pu in core.pus[:known]}
-    whole = any(pu not in shared for seat in seats for pu in seat)
+    ragged = bool(plan.request.ranks % per_node)
+    whole = ragged or any(pu not in shared for seat in seats for pu in seat)
     words = [
         "srun",
         f"--nodes={plan.nodes}",
         f"--ntasks={plan.request.ranks}",
-        f"--ntasks-per-node={per_node}",
+        *(() if ragged else (f"--ntasks-per-node={per_node}",)),
         *(() if whole else (f"--cpus-per-task={each}", "--exclusive")),
-        "--distribution=block:block",
+        f"--distribution={f'plane={per_node}' if ragged else 'block:block'}",
         f"--cpu-bind=mask_cpu:{','.join(pu_mask(seat) for seat in seats)}",
     ]
     if len(plan.topology.numa_nodes) > 1:

@@ -117,7 +117,7 @@ double seconds_since(Clock::time_point start) {
 // Seconds of every repeat; empty when a PU is refused or a result is wrong.
 std::vector<double> run(const Request& request) {
     std::vector<double> seconds;
-    bool enough = false; // written by the first thread between two barriers, read by all after the second
+    bool enough = false;  // written by the first thread between two barriers, read by all after the second
     std::vector<char> good(request.pus.size(), 0);
     std::barrier together{static_cast<std::ptrdiff_t>(request.pus.size())};
     const auto elements = static_cast<std::size_t>(request.array_bytes) / sizeof(double) / request.pus.size();
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
     const double megabytes = 3.0 * static_cast<double>(request->array_bytes) * 1e-6;
     std::printf(
         "{\"pus\":%s,\"array_bytes\":%ld,\"repeats\":%zu,\"triad_mb_s\":%.1f,\"triad_mb_s_median\":%.1f}\n",
-        json_numbers(request->pus).c_str(), request->array_bytes, seconds.size(),
-        megabytes / seconds.front(), megabytes / seconds[seconds.size() / 2]);
+        json_numbers(request->pus).c_str(), request->array_bytes, seconds.size(), megabytes / seconds.front(),
+        megabytes / seconds[seconds.size() / 2]);
     return EXIT_SUCCESS;
 }

@@ -40,11 +40,11 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print one line that stays."""
-        self._console.print(Text(f"  {text}"))
+        self._line_of(Text(f"  {text}"))
 
     def found(self, finding: Finding) -> None:
         """Print a finding when it is made."""
-        self._console.print(Text(f"  ! {finding.says} ({finding.evidence})", style="yellow"))
+        self._line_of(Text(f"  ! {finding.says} ({finding.evidence})", style="yellow"))
 
     def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
         """Update the live line, or print one line."""
@@ -53,7 +53,11 @@ class Progress:
         if self._live is not None:
             self._live.update(self._line(trial, remaining_s))
         else:
-            self._console.print(Text(f"  run {self._runs}: {_told(trial)}"), soft_wrap=True)
+            self._line_of(Text(f"  run {self._runs}: {_told(trial)}"))
+
+    def _line_of(self, text: Text) -> None:
+        """Broken only where somebody looks at it: the log of a job keeps a happening on one line."""
+        self._console.print(text, soft_wrap=not self._console.is_terminal)
 
     def _line(self, trial: Trial, remaining_s: float) -> Table:
         table = Table.grid(padding=(0, 2))

@@ -82,6 +82,7 @@ _RANK_VARIABLES = (
     *(b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"PALS_RANKID", b"ALPS_APP_PE"),
     *(b"SLURM_PROCID", b"MPI_LOCALRANKID"),
 )
+_MOST_DIGITS = 9  # of a rank; an environment may hold anything
 _MPI_STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpi_cray", "libmpi_gnu", "libmpicxx.so")
 
 
@@ -115,7 +116,7 @@ def rank_of(environment: dict[bytes, bytes], outer: dict[str, str]) -> int | Non
     """
     for name in _RANK_VARIABLES:
         value = environment.get(name, b"")
-        if value.isdigit() and outer.get(name.decode()) != value.decode():
+        if value.isdigit() and len(value) <= _MOST_DIGITS and outer.get(name.decode()) != value.decode():
             return int(value)
     return None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from mpiric.launchers._dialect import Dialect, Facet
 from mpiric.launchers._registry import dialects
+from mpiric.model.count import count_of
 from mpiric.model.host_list import hosts_of
 from mpiric.model.job import HostSlots, Job, Meaning, Segment
 from mpiric.model.situation import Situation
@@ -31,7 +32,7 @@ class HostFormat:
 
 def _with_colon(text: str) -> HostSlots:
     name, _, slots = text.partition(":")
-    return HostSlots(name.rpartition("@")[2], int(slots) if slots.isdigit() else 0)
+    return HostSlots(name.rpartition("@")[2], count_of(slots))
 
 
 def _by_commas(text: str) -> Iterator[HostSlots]:
@@ -42,7 +43,7 @@ def _openmpi_line(text: str) -> Iterator[HostSlots]:
     name, *settings = text.replace(" = ", "=").split()
     given = dict(word.lower().partition("=")[::2] for word in settings)
     count = next((given[key] for key in ("slots", "count", "cpu", "cpus") if key in given), "")
-    yield HostSlots(name.rpartition("@")[2], int(count) if count.isdigit() else 0)
+    yield HostSlots(name.rpartition("@")[2], count_of(count))
 
 
 def _hydra_line(text: str) -> Iterator[HostSlots]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from re import fullmatch
 
 from mpiric.launchers._dialect import Dialect, Facet, Grammar, Option, Speller, Words, Writer, placement_above
-from mpiric.launchers._placement import cores_for, crowded, is_count
+from mpiric.launchers._placement import cores_for, crowded
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
+from mpiric.model.count import count_of
 from mpiric.model.job import Job, LaunchOption, Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -141,7 +142,7 @@ def _spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str
         own = {option.tokens[0].lstrip("-") for option in situation.job.segments[0].options}
         count = int(value) if "use-hwthread-cpus" in own else cores_for(situation, value)
         # Without a policy before the colon the one in force stays.
-        if not is_count(value) or policy_of(situation.job).lower().startswith(("rankfile", "pe-list", "seq")):
+        if not count_of(value) or policy_of(situation.job).lower().startswith(("rankfile", "pe-list", "seq")):
             return None
         return Spelling(options=(("--map-by", f":pe={count}"), ("--bind-to", "core")))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from mpiric.launchers._dialect import Dialect, Option
+from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import LaunchOption, Meaning
 
@@ -87,7 +88,7 @@ def _take(
 def _values(option: Option, word: str, values: tuple[str, ...]) -> tuple[str, ...]:
     if option.implied:
         return (option.implied,)
-    if option.meaning is Meaning.RANKS and not _is_count(values[0]):
+    if option.meaning is Meaning.RANKS and not count_of(values[0]):
         raise MpiricError(
             f"'{word} {values[0]}' is not a number of ranks", hint="write a whole number, such as -n 4"
         )
@@ -95,10 +96,6 @@ def _values(option: Option, word: str, values: tuple[str, ...]) -> tuple[str, ..
         name, _, value = values[0].partition("=")
         return (name, value)
     return values
-
-
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0
 
 
 def _unknown(words: Sequence[str], at: int, is_program: IsProgram) -> LaunchOption:

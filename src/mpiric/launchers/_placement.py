@@ -37,8 +37,3 @@ def threads_per_core(situation: Situation) -> int:
 def cores_for(situation: Situation, cpus: str) -> int:
     """Cores that have so many hardware threads, for launchers that count cores."""
     return -(-int(cpus) // threads_per_core(situation))
-
-
-def is_count(value: str) -> bool:
-    """Whether it is a whole number above zero."""
-    return value.isascii() and value.isdigit() and int(value) > 0

@@ -8,6 +8,7 @@ from mpiric.launchers._edit import identity, known, twin
 from mpiric.launchers._hosts import FORMATS, host_facets, read_hosts, seated
 from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
+from mpiric.model.count import count_of
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 
@@ -106,7 +107,7 @@ def _on_each(source: Dialect, segment: Segment) -> int:
     """Ranks per node as the segment says them, 0 when it does not."""
     facets = (facet for option in segment.options for facet in source.facets(option))
     text = next((values[0] for meaning, values in facets if meaning is Meaning.RANKS_PER_NODE), "")
-    return int(text) if text.isdigit() else 0
+    return count_of(text)
 
 
 def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: Facet) -> str:
@@ -172,9 +173,10 @@ def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words |
     if segment.first(Meaning.RANKS_PER_NODE) is not None:
         return ()
     ranks = segment.first(Meaning.RANKS)
-    if ranks is None or not nodes.isdigit() or int(ranks.values[0]) % int(nodes):
+    count = count_of(nodes)
+    if ranks is None or not count or int(ranks.values[0]) % count:
         return None
-    return target.write[Meaning.RANKS_PER_NODE]((str(int(ranks.values[0]) // int(nodes)),))
+    return target.write[Meaning.RANKS_PER_NODE]((str(int(ranks.values[0]) // count),))
 
 
 def _refusal(option: LaunchOption, target: Dialect, reason: str) -> MismatchError:

@@ -5,7 +5,8 @@ Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); n
 
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._placement import by_word, is_count, ranks_per_node
+from mpiric.launchers._placement import by_word, ranks_per_node
+from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -40,7 +41,7 @@ def _mapping(situation: Situation, value: str) -> Spelling | None:
 
 
 def _threads(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=(("-d", value), ("-cc", "depth"))) if is_count(value) else None
+    return Spelling(options=(("-d", value), ("-cc", "depth"))) if count_of(value) else None
 
 
 DIALECT = Dialect(

@@ -6,9 +6,10 @@ Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Facet, Option, placement_above
 from mpiric.launchers._hydra import GRAMMAR, OPTIONS, WRITE
-from mpiric.launchers._placement import by_word, cores_for, is_count
+from mpiric.launchers._placement import by_word, cores_for
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
+from mpiric.model.count import count_of
 from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -41,7 +42,7 @@ def _mapping(situation: Situation, value: str) -> Spelling | None:
 
 def _threads(situation: Situation, value: str) -> Spelling | None:
     """Mapped as it is bound: ``-bind-to core:4 -map-by core`` would shift each rank by one core only."""
-    if not is_count(value):
+    if not count_of(value):
         return None
     wide = f"core:{cores_for(situation, value)}"
     return Spelling(options=(("-bind-to", wide), ("-map-by", wide)))

@@ -8,9 +8,9 @@ from re import fullmatch
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Option, Words, flags, placement_above, valued
 from mpiric.launchers._hydra import GRAMMAR, OPTIONS, WRITE
-from mpiric.launchers._placement import is_count
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
+from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -40,7 +40,7 @@ def _mapping(situation: Situation, value: str) -> Spelling | None:
 
 def _threads(_situation: Situation, value: str) -> Spelling | None:
     """Domains are measured in hardware threads."""
-    if not is_count(value):
+    if not count_of(value):
         return None
     return _variables(I_MPI_PIN="1", I_MPI_PIN_DOMAIN=f"{value}:compact")
 

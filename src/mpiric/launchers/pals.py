@@ -5,7 +5,8 @@ Source: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of A
 
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._placement import by_word, is_count
+from mpiric.launchers._placement import by_word
+from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -35,7 +36,7 @@ _OPTIONS = (
 
 
 def _threads(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=(("--depth", value), ("--cpu-bind", "depth"))) if is_count(value) else None
+    return Spelling(options=(("--depth", value), ("--cpu-bind", "depth"))) if count_of(value) else None
 
 
 DIALECT = Dialect(

@@ -6,9 +6,10 @@ Source: src/common/slurm_opt.c and src/srun/libsrun/opt.c of Slurm 22.05; srun(1
 from mpiric.launchers import _export
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, VariableList, flags, valued
-from mpiric.launchers._placement import by_word, is_count
+from mpiric.launchers._placement import by_word
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
+from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -61,7 +62,7 @@ _OPTIONS = (
 
 def _threads(_situation: Situation, value: str) -> Spelling | None:
     """Slurm counts hardware threads where a core has several."""
-    return Spelling(options=((f"--cpus-per-task={value}",),)) if is_count(value) else None
+    return Spelling(options=((f"--cpus-per-task={value}",),)) if count_of(value) else None
 
 
 DIALECT = Dialect(

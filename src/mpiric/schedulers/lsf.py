@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._scheduler import ReadText, Scheduler
 
@@ -33,7 +34,7 @@ def _slots(environment: Mapping[str, str], read: ReadText) -> Mapping[str, int]:
     words = environment.get("LSB_MCPU_HOSTS", "").split()
     if words:
         names, counts = words[::2], words[1::2]
-        if len(names) != len(counts) or not all(count.isdigit() for count in counts):
+        if len(names) != len(counts) or not all(map(count_of, counts)):
             raise MpiricError(
                 f"LSB_MCPU_HOSTS cannot be read: {' '.join(words)!r}", hint="it holds pairs: hostA 2 hostB 4"
             )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._scheduler import ReadText, Scheduler
 
@@ -28,11 +29,9 @@ def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation | N
     return Allocation(
         scheduler="pbs",
         job=job,
-        hosts=tuple(
-            AllocatedHost(name, count, int(cpus) if cpus.isdigit() else 0) for name, count in lines.items()
-        ),
+        hosts=tuple(AllocatedHost(name, count, count_of(cpus)) for name, count in lines.items()),
         launch_words=("mpiexec",),
-        cpus_per_rank=int(threads) if threads.isdigit() and threads != "0" else 1,
+        cpus_per_rank=max(1, count_of(threads)),
         partition=environment.get("PBS_QUEUE", ""),
     )
 

@@ -6,6 +6,7 @@ Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; salloc(1); srun(1) of Slurm 2
 from collections.abc import Mapping
 
 from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import counts_of, hosts_of
 from mpiric.schedulers._scheduler import ReadText, Scheduler
@@ -48,7 +49,7 @@ def _per_host(text: str, hosts: int, variable: str) -> tuple[int, ...]:
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text and text.isdigit() else 0
+    return count_of(text or "")
 
 
 SCHEDULER = Scheduler("slurm", _recognise)

@@ -5,6 +5,7 @@ from math import ceil
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, Meaning
 from mpiric.schedulers import find_allocation
@@ -29,7 +30,7 @@ def node_count(job: Job, host: Host) -> int:
 def _number(job: Job, meaning: Meaning) -> int:
     options = [option for segment in job.segments if (option := segment.first(meaning))]
     text = options[0].values[0].split("-")[-1] if options and options[0].values else ""
-    return int(text) if text.isdigit() else 0
+    return count_of(text)
 
 
 def _allocated(host: Host, job: Job) -> list[tuple[str, int]]:

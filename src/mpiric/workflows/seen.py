@@ -13,6 +13,7 @@ from mpiric.host.keeper import MARK
 from mpiric.host.processes import TICKS_PER_S, program_of
 from mpiric.host.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
 from mpiric.machine.cpu_sets import parse_list
+from mpiric.model.count import count_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -30,7 +31,7 @@ def see_jobs(host: Host) -> tuple[ProcessSeen, ...]:
         if seen.rank is not None and not seen.is_launcher:
             jobs.setdefault(_job(pid, parents, launchers, environment), []).append(seen)
     return tuple(
-        replace(process, job=job)
+        replace(process, job=_printable(job))
         for job, members in sorted(jobs.items())
         for chosen in sorted(choose_ranks(members), key=lambda seen: seen.rank or 0)
         if (process := see_process(host, chosen.pid, chosen.rank)) is not None
@@ -47,13 +48,13 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
     return ProcessSeen(
         pid=pid,
         rank=rank if rank is not None else _rank(environment),
-        program=program_of(pid),
+        program=_printable(program_of(pid)),
         threads=tuple(thread for thread in threads if thread is not None),
         cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
         memory_pages=memory_pages(host.read_text(f"/proc/{pid}/numa_maps") or ""),
         memory_nodes_allowed=parse_list(status.get("Mems_allowed_list", "")),
         cgroup_cpus=_cgroup_cpus(host, pid),
-        places=environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", ""),
+        places=_printable(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
         launch=environment.get(MARK, ""),
     )
@@ -119,7 +120,7 @@ def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
         return None
     return ThreadSeen(
         thread=thread,
-        name=status.get("Name", ""),
+        name=_printable(status.get("Name", "")),
         cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
         cpu_now=int(stat[_PROCESSOR]),
         cpu_s=(int(stat[_USER]) + int(stat[_SYSTEM])) / TICKS_PER_S,
@@ -150,6 +151,11 @@ def _environment(host: Host, pid: int) -> dict[str, str]:
     return {name: value for name, equals, value in (entry.partition("=") for entry in entries) if equals}
 
 
+def _printable(text: str) -> str:
+    """Other users choose these words: none of them may speak to the terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def _count(text: str) -> int:
     first = text.split(",")[0].strip()
-    return int(first) if first.isdigit() else 0
+    return count_of(first)

@@ -12,6 +12,7 @@ from pathlib import Path
 from mpiric.host.execution import Execution, Runner
 from mpiric.host.isolation import TrialDirectory, WorkingCopies
 from mpiric.model.configuration import Configuration
+from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen, Situation
@@ -298,4 +299,4 @@ def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]
         return cores * situation.nodes
     count = len(ranks) or len(situation.observation.ranks) or situation.job.ranks or 1
     said = {**situation.job.environment, **launch.environment}.get("OMP_NUM_THREADS", "").split(",")[0]
-    return max(1, min(cores, count * (int(said) if said.isdigit() else 1)))
+    return max(1, min(cores, count * max(1, count_of(said))))

@@ -1,9 +1,10 @@
 """Processes of this node as they are read from /proc."""
 
 import os
+import subprocess
 
 from mpiric.host.local import LocalHost
-from mpiric.workflows.seen import memory_pages, see_process
+from mpiric.workflows.seen import memory_pages, see_jobs, see_process
 
 NUMA_MAPS = """\
 55d0c0000000 default file=/usr/bin/app mapped=4 N0=4 kernelpagesize_kB=4
@@ -26,3 +27,14 @@ def test_a_process_is_seen_with_the_affinity_of_each_thread():
 
 def test_a_process_that_is_gone_is_not_seen():
     assert see_process(LocalHost(), 2**22 + 1) is None
+
+
+def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_to_the_terminal():
+    hostile = {"OMP_NUM_THREADS": "²", "PMI_RANK": "9" * 5000, "OMP_PLACES": "\x1b]0;owned\x07{0}"}
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, **hostile}) as sleeper:
+        try:
+            seen = see_process(LocalHost(), sleeper.pid)
+            see_jobs(LocalHost())
+        finally:
+            sleeper.kill()
+    assert (seen.rank, seen.omp_threads, seen.places) == (None, 0, "?]0;owned?{0}")

@@ -30,8 +30,9 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 _LIMIT_S = 1200.0
 _SLOW, _QUICK = "slow0:delay=1ms,rate=100mbit", "quick0:rate=2gbit,mtu=9000"
 _HYDRA = ("mpiexec", "-hosts", "n1,n2", "-ppn", "1", "-n", "2")
-# All hosts share one machine's cores: these two would bind the first rank of every host to the first of them.
-_OPENMPI = ("mpirun", "--host", "n1,n2", "--bind-to", "none")
+# All hosts share one machine's cores: these two would bind the first rank of every host to the first of them,
+# and a rank that waits must let go of a core that another host's rank is on.
+_OPENMPI = ("mpirun", "--host", "n1,n2", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
 _INTEL = ("mpiexec", "-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "3", *_HYDRA[1:])
 
 
@@ -60,7 +61,7 @@ CASES = (
         "preferred by priority",
         "openmpi",
         _OPENMPI,
-        ("ring", "64", "1500"),
+        ("ring", "64", "600"),
         environment={"OMPI_MCA_btl_tcp_latency_slow0": "1", "OMPI_MCA_btl_tcp_latency_quick0": "100"},
     ),
     Case(

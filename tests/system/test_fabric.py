@@ -14,10 +14,14 @@ from tests.lab.programs import mpi_environment, ranks_program
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 NAMES = ("mpich", "openmpi", "intelmpi")
 needs_lab = pytest.mark.requires("root", "netns", "ip", "tc", "gcc", *(f"mpi:{name}" for name in NAMES))
-# Open MPI and Intel MPI bind the first rank of every host to the same core of the machine below.
+# Open MPI and Intel MPI bind the first rank of every host to the same core of the machine below, where ranks
+# that wait must let go of their core.
 LAUNCH = {
     "mpich": ("mpiexec", "-hosts", "n1,n2", "-ppn", "1", "-n", "2"),
-    "openmpi": ("mpirun", "--host", "n1,n2", "--bind-to", "none"),
+    "openmpi": (
+        *("mpirun", "--host", "n1,n2", "--bind-to", "none"),
+        *("--mca", "mpi_yield_when_idle", "1"),
+    ),
     "intelmpi": (
         *("mpiexec", "-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "3"),
         *("-hosts", "n1,n2", "-ppn", "1", "-n", "2"),

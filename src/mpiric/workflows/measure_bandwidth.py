@@ -84,5 +84,7 @@ def _measured(
             hint="give a measurement of this machine with --bandwidth FILE",
         )
     mb_s = float(json.loads(done.stdout)["triad_mb_s"])
-    say(f"{len(pus)} cores of a {subset.domain}, spacing {subset.spacing}: {mb_s:.0f} MB/s")
+    where = "a NUMA node" if subset.domain == "numa" else "the node"
+    apart = f", every {subset.spacing}. one" if subset.spacing > 1 else ""
+    say(f"{len(pus)} core{'s' if len(pus) > 1 else ''} of {where}{apart}: {mb_s:.0f} MB/s")
     return Bandwidth(len(pus), subset.spacing, mb_s, subset.domain)

@@ -2,8 +2,10 @@
 
 Each collective is run each way once in every round, in random order, on 2 ranks in shared memory or on 4
 hosts × 2 ranks of the virtual cluster (tests/lab). Untuned is the library's default with the settings that
-make more ranks than cores bearable. IMB-MPI1 comes with Intel MPI and runs under MPICH too; for Open MPI
---imb-openmpi names one that is built for it.
+make more ranks than cores bearable; idle is the same with the runtime in between, which must be no
+different. Online is the run in which a policy is learnt, all of it. mpiric learns the one collective alone,
+so that the barrier by which IMB's ranks meet before each call stays the same. IMB-MPI1 comes with Intel MPI
+and runs under MPICH too; for Open MPI --imb-openmpi names one that is built for it.
 """
 
 import json
@@ -32,11 +34,14 @@ from mpiric.tuning.policy import condense, read_learned
 from mpiric.workflows.policies import export_policy, lay_out, tuner_for
 
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
-_WAYS = ("online", "replayed", "exported", "Autotuner online", "Autotuner replayed")
+_WAYS = ("idle", "online", "replayed", "exported", "Autotuner online", "Autotuner replayed")
 _PINGPONG = ("-msglog", "0:17", "-iter", "50", "-time", "5")
-_PATIENCE_S = 2  # of IMB with one size: fewer calls where they take long
+_PATIENCE_S, _LEARNING_PATIENCE_S = 2, 6  # of IMB with one size: fewer calls where they take long
+_CALLS = {"shared": 1000, "fast": 200, "slow": 30}  # of IMB, for one size
+_LEARNING_CALLS = {"shared": 20_000, "fast": 4000, "slow": 250}
 _MOST_VOLUME_MB = 2000  # that IMB takes; it counts bytes in an int
 _ODD = (12, 1000, 3000, 24_000, 100_000)  # sizes that are no powers of two
+_AS_GOOD = 0.97  # untuned ÷ way: what is below is slower than untuned
 COLUMNS = {
     "where": "where",
     "mpi": "MPI",
@@ -46,6 +51,7 @@ COLUMNS = {
     "sizes": "sizes",
     "worst": "worst",
     "worst_bytes": "at, B",
+    "below": f"below {_AS_GOOD}",
     "odd": "odd sizes",
     "bound": "way ÷ bound",
     "rounds": "rounds",
@@ -64,14 +70,20 @@ class Bench:
     directory: Path
     given: Namespace
 
-    def times(self, collective: str, variables: Mapping[str, str], calls: int) -> Times:
-        """One run; calls as many as IMB makes at most for each size, and as many before to warm up."""
+    def times(self, collective: str, variables: Mapping[str, str]) -> Times:
+        """One run, for what it takes."""
+        calls = self.given.calls or _CALLS[self.place.name]
+        return self._times(collective, variables, calls, _PATIENCE_S)
+
+    def _times(self, collective: str, variables: Mapping[str, str], calls: int, patience_s: int) -> Times:
+        """Calls as many as IMB makes at most for each size, and as many before to warm up."""
         environment = {**self.bed.environment, **self.place.environment(self.bed), **variables}
-        words = [*self.place.line(self.bed), self.program, *self._options(calls), collective]
+        options = self._options(calls, patience_s)
+        words = [*self.place.line(self.bed), self.program, *options, collective]
         found = parse_imb(self.place.execute(words, environment))
         return {size: seconds for (name, size), seconds in found.items() if name == collective and size}
 
-    def _options(self, calls: int) -> list[str]:
+    def _options(self, calls: int, patience_s: int) -> list[str]:
         lengths = self.directory / "lengths"
         most = self.place.most_bytes
         powers = [2**power for power in range(2, 23) if 2**power <= most]
@@ -80,42 +92,49 @@ class Bench:
         sizes = sorted({*powers, *(size for size in _ODD if size <= most)})
         lengths.write_text("".join(f"{size}\n" for size in sizes))
         volume = min(_MOST_VOLUME_MB, calls * most // 10**6 + 1)
-        words = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(_PATIENCE_S)]
+        words = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(patience_s)]
         return [*words, "-iter", f"{calls},{volume}", "-root_shift", "on"]
 
-    def ways(self, collective: str) -> dict[str, dict[str, str]]:
-        """Everything that is compared, each with its variables; learns first what has to be learnt."""
+    def ways(self, collective: str, keep: Callable[[str, Times], None]) -> dict[str, dict[str, str]]:
+        """Everything that is run in turns, each with its variables.
+
+        Learns first what has to be learnt, and gives the times of that to ``keep``.
+        """
         ways: dict[str, dict[str, str]] = {"untuned": {}}
         wanted = self.given.way or _WAYS
         tuner = tuner_for(self.bed.mpi)
-        if tuner.library:
-            preload = {"LD_PRELOAD": tuner.library}
+        preload = {"LD_PRELOAD": tuner.library}
+        if tuner.library and "idle" in wanted:
+            ways["idle"] = {**preload, "MPIRIC_COLLECTIVES": "policy"}
+        if tuner.library and {"online", "replayed"} & {*wanted}:
+            learned = self.directory / f"{collective}.policy.json"
             # Whoever runs a benchmark for tuning wants it over soonest, as Intel's Autotuner does.
-            online = {**preload, "MPIRIC_COLLECTIVES": "online", "MPIRIC_LEARN_AT_MOST": "0"}
-            if "online" in wanted:
-                ways["online"] = online
+            online = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_LEARN_AT_MOST": "0"}
+            about = {"MPIRIC_LEARN_ONLY": collective.lower(), "MPIRIC_POLICY_OUT": str(learned)}
+            if times := self._learn(collective, learned, {**preload, **online, **about}):
+                keep("online", times)
             if "replayed" in wanted:
-                learned = self.directory / f"{collective}.policy.json"
-                self._learn(collective, learned, {**online, "MPIRIC_POLICY_OUT": str(learned)})
                 policy = lay_out(condense(read_learned(learned)), self.directory)
                 ways["replayed"] = {**preload, "MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": policy}
         if "exported" in wanted:
             ways["exported"] = _swept(self, collective)
-        if self.bed.mpi.implementation == "intelmpi":
-            auto = {"I_MPI_TUNING_MODE": "auto"}
-            if "Autotuner online" in wanted:
-                ways["Autotuner online"] = auto
+        intel = self.bed.mpi.implementation == "intelmpi"
+        if intel and {"Autotuner online", "Autotuner replayed"} & {*wanted}:
+            dump = self.directory / f"{collective}.autotuner.dat"
+            auto = {"I_MPI_TUNING_MODE": "auto", "I_MPI_TUNING_BIN_DUMP": str(dump)}
+            if times := self._learn(collective, dump, auto):
+                keep("Autotuner online", times)
             if "Autotuner replayed" in wanted:
-                dump = self.directory / f"{collective}.autotuner.dat"
-                self._learn(collective, dump, {**auto, "I_MPI_TUNING_BIN_DUMP": str(dump)})
                 ways["Autotuner replayed"] = {"I_MPI_TUNING_BIN": str(dump)}
         return ways
 
-    def _learn(self, collective: str, into: Path, variables: Mapping[str, str]) -> None:
+    def _learn(self, collective: str, into: Path, variables: Mapping[str, str]) -> Times:
+        """Times while learning; none when it was learnt before."""
         if self.given.resume and into.is_file():
-            return
+            return {}
         tell(f"  {collective}: learning {into.name}")
-        self.times(collective, variables, self.given.learning_calls)
+        calls = self.given.learning_calls or _LEARNING_CALLS[self.place.name]
+        return self._times(collective, variables, calls, _LEARNING_PATIENCE_S)
 
 
 def main() -> int:
@@ -127,8 +146,8 @@ def main() -> int:
     parser.add_argument("--way", action="append", choices=_WAYS, help="beside untuned; default all")
     parser.add_argument("--imb-openmpi", help="IMB-MPI1 built for Open MPI")
     parser.add_argument("--rounds", type=int, help="of all ways (default 5, quick 2)")
-    parser.add_argument("--calls", type=int, default=200, help="of IMB, for one size of one collective")
-    parser.add_argument("--learning-calls", type=int, default=4000, help="the same where a file is learnt")
+    parser.add_argument("--calls", type=int, help="of IMB, for one size; default 1000, 200, 30")
+    parser.add_argument("--learning-calls", type=int, help="while learning; default 20000, 4000, 250")
     parser.add_argument("--seconds", type=float, default=0.05, help="of the sweep, for one point")
     parser.add_argument("--most-bytes", type=int, help="largest message; default 4 MiB, 256 KiB, 16 KiB")
     parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
@@ -201,21 +220,24 @@ def measured(bench: Bench) -> list[dict[str, Any]]:
     have = {(one["collective"], one["way"], one["round"]) for one in done}
     random = Random(f"collectives {given.seed}")
     ways: dict[str, dict[str, dict[str, str]]] = {}
+
+    def keep(collective: str, number: int, way: str, found: Times) -> None:
+        one = {"collective": collective, "way": way, "round": number, "seconds": found}
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
+        done.append(one)
+
     for number in range(given.rounds or (2 if given.quick else 5)):
         for collective in random.sample(given.collective, len(given.collective)):
             if time.monotonic() > given.until:
                 return done
             if collective not in ways:
-                ways[collective] = bench.ways(collective)
+                ways[collective] = bench.ways(collective, partial(keep, collective, number))
             for way in random.sample(list(ways[collective]), len(ways[collective])):
                 if (collective, way, number) in have:
                     continue
                 tell(f"  round {number + 1}: {collective} {way}")
-                found = bench.times(collective, ways[collective][way], given.calls)
-                one = {"collective": collective, "way": way, "round": number, "seconds": found}
-                with log.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(one) + "\n")
-                done.append(one)
+                keep(collective, number, way, bench.times(collective, ways[collective][way]))
     return done
 
 
@@ -282,6 +304,7 @@ def gains(
         "sizes": len(powers),
         "worst": by_size[worst],
         "worst_bytes": worst,
+        "below": sum(ratio < _AS_GOOD for ratio in by_size.values()),
         "odd": geometric_mean(odd) if odd else None,
         "bound": geometric_mean(above),
         "rounds": len(pairs),

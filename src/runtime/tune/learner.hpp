@@ -30,6 +30,9 @@ class Learner {
   public:
     /// `learn_at_most`: largest part of the key's time that may be lost; 0 means no bound.
     Learner(std::span<const int32_t> parents, double learn_at_most);
+    /// Whether what another has chosen, its candidate 1 here, is faster than the library's own for these calls
+    /// too. `calls`: of the key so far.
+    Learner(const Learner& settled, uint64_t calls);
 
     /// For the next call of the key.
     Step next();
@@ -46,13 +49,15 @@ class Learner {
     static constexpr uint64_t warm_up_calls = 6;
     static constexpr uint32_t first_block = 4;
 
-    void spend(double seconds, double agreeing);
+    void spend(double seconds, bool library, double agreeing);
 
     Race race_;
     double learn_at_most_;
     uint64_t calls_ = 0, learning_calls_ = 0, rest_ = warm_up_calls;
-    uint32_t left_ = 0;  ///< calls of the block under way
-    uint32_t length_ = 0;
+    uint32_t resting_ = 0;  ///< candidate of the calls that teach nothing
+    uint32_t left_ = 0;     ///< calls of the block under way
+    uint32_t length_ = 0;   ///< those of them that are measured
+    uint32_t lead_ = 0;     ///< those before
     bool looked_ = false;  ///< how the program calls is known
     bool alone_ = false;
     double total_ = 0, lost_ = 0;

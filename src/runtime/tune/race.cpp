@@ -45,6 +45,10 @@ Difference difference(const std::vector<double>& one, const std::vector<double>&
     return {centre, 1.2533 * spread / square_root(double(one.size()))};
 }
 
+uint32_t calls_in_a_row(double seconds) {
+    return uint32_t(std::clamp(block_seconds / seconds, 1.0, most_calls));
+}
+
 }  // namespace
 
 Race::Race(std::span<const int32_t> parents)
@@ -57,6 +61,12 @@ Race::Race(std::span<const int32_t> parents)
     begin(Phase::trial, std::move(runners));
     if (parents.size() < 2)
         phase_ = Phase::settled, confidence_ = 1;
+}
+
+Race::Race(double baseline_seconds)
+    : parents_(2, no_parent), tries_(2), now_(2), logs_(2), best_of_trial_(2, HUGE_VAL),
+      calls_(calls_in_a_row(baseline_seconds)) {
+    begin(Phase::duel, {0, 1});
 }
 
 void Race::begin(Phase phase, std::vector<uint32_t> runners) {
@@ -110,7 +120,7 @@ void Race::end_trial() {
         return;
     }
     tried_ = true;
-    calls_ = uint32_t(std::clamp(block_seconds / best_of_trial_[0], 1.0, most_calls));
+    calls_ = calls_in_a_row(best_of_trial_[0]);
     std::vector<uint32_t> left;
     for (const uint32_t candidate : runners_)
         if (candidate == 0 || first_ratio(candidate) <= hopeless)

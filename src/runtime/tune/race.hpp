@@ -23,16 +23,21 @@ struct Tries {
 
 class Race {
   public:
-    static constexpr double least_gain = 0.02;
+    static constexpr double least_gain = 0.03;
     static constexpr int32_t no_parent = -1;
 
     /// `parents[c]`: the candidate of which c is a variant, tried only when that one has won; `no_parent` for
     /// the others. Candidate 0 is the library's own.
     explicit Race(std::span<const int32_t> parents);
+    /// Only the fresh rounds of candidate 1 against the library's own, which takes so long a call.
+    explicit Race(double baseline_seconds);
 
     /// Candidate to time next, and with how many calls in a row.
     uint32_t next() const noexcept { return order_[turn_]; }
     uint32_t calls() const noexcept { return calls_; }
+    /// Calls of it before those, which are not timed: what ran last has left caches and connections its own
+    /// way, and the winner will run after itself. Not always as many: programs change roots in turn.
+    uint32_t lead() const noexcept { return phase_ == Phase::duel ? 1 + round_ / 2 % 2 : 0; }
 
     /// The calls asked for took so long each, on the slowest rank.
     void took(double seconds);

@@ -1,9 +1,11 @@
 // One collective call: which candidate answers it, and the answer.
+#include "coll/barrier/stages.hpp"
 #include "coll/datatype.hpp"
 #include "coll/reduction.hpp"
 #include "coll/team.hpp"
 #include "wrap/answering.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 namespace mpiric::wrap {
@@ -142,6 +144,13 @@ int run(Space& space, const Ask& ask, uint32_t candidate) {
 
 namespace {
 
+void begin_together(Space& space, const Ask& ask) {
+    if (const coll::Team* team = team_of(space, ask.comm))
+        coll::meet(*team);
+    else
+        world::agree_on_largest(space.knowledge->beside.circle, {});
+}
+
 /// Runs a step of a lesson and, at the end of a block, lets the ranks agree on what it took.
 int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
     const tune::Step step = lesson.learner->next();
@@ -149,8 +158,10 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
     if (!step.measured)
         return run(space, ask, candidate);
     lesson.composed = lesson.composed || is_composed(ask);
+    lesson.least_bytes = std::min(lesson.least_bytes, ask.bytes);
+    lesson.most_bytes = std::max(lesson.most_bytes, ask.bytes);
     if (step.alone)
-        world::agree_on_largest(space.knowledge->beside.circle, {});
+        begin_together(space, ask);
     const uint64_t begin = now_ns();
     const int code = run(space, ask, candidate);
     const uint64_t end = now_ns();
@@ -179,7 +190,7 @@ int answer(Space& space, Entry& entry, Ask& ask) noexcept {
     if (all.rules.mode == Collectives::restless)
         return run(space, ask, restless_choice(all, space.knowledge->calls, ask.collective));
     Lesson* lesson = nullptr;
-    int32_t choice = entry.choice;
+    int32_t choice = entry.choice_at(ask.bytes);
     if (choice == Entry::look)
         choice = choice_for(all, *space.knowledge, space.knowledge->lessons, entry, lesson, ask);
     if (choice == Entry::library)

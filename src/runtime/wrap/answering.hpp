@@ -54,6 +54,6 @@ void begin_learning(Space& space, const Lessons& lessons, Entry& entry, Lesson& 
 void end_block(Entry& entry, Lesson& lesson, const tune::Agreed& took, bool composed);
 
 /// The stretches of a lesson that were being learnt have their final choice.
-void conclude(Entry& entry, Lesson& lesson, int32_t choice) noexcept;
+void conclude(Entry& entry, Lesson& lesson, int32_t choice);
 
 }  // namespace mpiric::wrap

@@ -50,7 +50,8 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
     text += shape_text(known.shape);
     text += formatted(",\n   \"from\": %llu, \"to\": ", static_cast<unsigned long long>(stretch.from));
     text += size_text(stretch.to);
-    text += ", \"candidate\": \"" + catalogue[lesson.candidates[race.choice()]].name + "\"";
+    const uint32_t chosen = stretch.choice >= 0 ? uint32_t(stretch.choice) : lesson.candidates.front();
+    text += ", \"candidate\": \"" + catalogue[chosen].name + "\"";
     text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.settled() ? "true" : "false",
                       race.confidence());
     text +=
@@ -67,6 +68,20 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
     return text + "]}";
 }
 
+/// What was learnt, neighbours with the same choice as one.
+std::vector<Stretch> learnt(const Lesson& lesson) {
+    std::vector<Stretch> joined;
+    for (const Stretch& stretch : lesson.stretches) {
+        if (!lesson.learner || !stretch.learnt)
+            continue;
+        if (!joined.empty() && joined.back().to == stretch.from && joined.back().choice == stretch.choice)
+            joined.back().to = stretch.to;
+        else
+            joined.push_back(stretch);
+    }
+    return joined;
+}
+
 }  // namespace
 
 std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all,
@@ -74,9 +89,8 @@ std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all,
     std::string text;
     for (const auto& known : all)
         for (const auto& [key, lesson] : known->lessons)
-            for (const Stretch& stretch : lesson.stretches)
-                if (lesson.learner && stretch.learnt)
-                    text += (text.empty() ? "" : ",") + one_key(*known, key, stretch, lesson, catalogue);
+            for (const Stretch& stretch : learnt(lesson))
+                text += (text.empty() ? "" : ",") + one_key(*known, key, stretch, lesson, catalogue);
     return text;
 }
 

@@ -64,6 +64,63 @@ bool hopeless_nearby(const Lessons& lessons, const Ask& ask, uint32_t candidate)
     return false;
 }
 
+// A choice is asked again after four times the calls it took to find it, and then ever more rarely.
+constexpr uint64_t first_doubt = 4, next_doubt = 8;
+
+/// What the next calls of the class find without asking here: the same for all of it, or one stretch.
+void show(Entry& entry, Lesson& lesson) noexcept {
+    const std::vector<Stretch>& all = lesson.stretches;
+    const auto is_library = [](const Stretch& one) { return one.choice == Entry::library; };
+    entry.lesson = nullptr;
+    entry.choice = std::all_of(all.begin(), all.end(), is_library) ? Entry::library : Entry::look;
+    const auto held = std::find_if(all.begin(), all.end(), [](const Stretch& one) {
+        return one.learnt && one.choice >= 0 && one.holds_until > 0;
+    });
+    if (held == all.end())
+        return;
+    lesson.held = *held;
+    entry.lesson = &lesson;
+    entry.choice = held->choice;
+}
+
+/// A choice holds for sizes within a quarter of those that it was learnt with, and for a while.
+void split(std::vector<Stretch>& into, const Stretch& whole, const Lesson& lesson, uint64_t calls) {
+    const uint64_t low = std::clamp(lesson.least_bytes - lesson.least_bytes / 4, whole.from, whole.to);
+    const uint64_t high = std::clamp(lesson.most_bytes + lesson.most_bytes / 4 + 1, low, whole.to);
+    const Stretch parts[] = {{whole.from, low, whole.choice, true, 0},
+                             {low, high, whole.choice, true, calls * first_doubt},
+                             {high, whole.to, whole.choice, true, 0}};
+    for (const Stretch& part : parts)
+        if (part.from < part.to)
+            into.push_back(part);
+}
+
+/// Lets a stretch prove its choice again, one at a time; null while it is another's turn.
+Lesson* doubt(Lesson& lesson, const Stretch& stretch, uint64_t calls) {
+    if (!lesson.again) {
+        lesson.again = std::make_unique<Lesson>();
+        lesson.again->repeats = true;
+        lesson.again->stretches.push_back({stretch.from, stretch.to, Stretch::learn});
+        lesson.again->candidates = {lesson.candidates.front(), uint32_t(stretch.choice)};
+        lesson.again->learner = std::make_unique<tune::Learner>(*lesson.learner, calls);
+    }
+    return lesson.again->stretches.front().from == stretch.from ? lesson.again.get() : nullptr;
+}
+
+/// What a stretch has proved, once it has.
+void take_verdict(Entry& entry, Lesson& lesson) {
+    if (!lesson.again || lesson.again->stretches.front().choice == Stretch::learn)
+        return;
+    const Stretch verdict = lesson.again->stretches.front();
+    lesson.again.reset();
+    for (Stretch& stretch : lesson.stretches)
+        if (stretch.from == verdict.from) {
+            stretch.choice = verdict.choice;
+            stretch.holds_until = entry.calls * next_doubt;
+        }
+    show(entry, lesson);
+}
+
 }  // namespace
 
 uint32_t restless_choice(const Tuning& all, uint64_t calls, Collective collective) {
@@ -84,10 +141,17 @@ int32_t choice_for(Tuning& all, const Knowledge& known, Lessons& lessons, Entry&
             entry.choice = found->second.stretches[0].choice;
     }
     lesson = &found->second;
-    for (const Stretch& stretch : lesson->stretches)
-        if (ask.bytes < stretch.to)
-            return stretch.choice;
-    return lesson->stretches.back().choice;
+    take_verdict(entry, *lesson);
+    auto stretch = lesson->stretches.begin();
+    while (ask.bytes >= stretch->to && stretch + 1 != lesson->stretches.end())
+        ++stretch;
+    if (stretch->choice < 0 || entry.calls < stretch->holds_until)
+        return stretch->choice;
+    Lesson* again = doubt(*lesson, *stretch, entry.calls);
+    if (!again)
+        return stretch->choice;
+    lesson = again;
+    return Stretch::learn;
 }
 
 void begin_learning(Space& space, const Lessons& lessons, Entry& entry, Lesson& lesson, const Ask& ask) {
@@ -104,6 +168,7 @@ void begin_learning(Space& space, const Lessons& lessons, Entry& entry, Lesson& 
         lesson.candidates.push_back(candidate);
         parents.push_back(parent < 0 ? tune::Race::no_parent : with->second);
     }
+    lesson.doubts = form_of(ask.collective) == Form::blocking;
     lesson.learner = std::make_unique<tune::Learner>(parents, all.rules.learn_at_most);
     if (lesson.learner->settled())
         conclude(entry, lesson, Entry::library);
@@ -117,12 +182,20 @@ bool is_composed(const Ask& ask) noexcept {
     return !geometry.dense() || geometry.size > largest_predefined;
 }
 
-void conclude(Entry& entry, Lesson& lesson, int32_t choice) noexcept {
-    for (Stretch& stretch : lesson.stretches)
-        if (stretch.choice == Stretch::learn)
+void conclude(Entry& entry, Lesson& lesson, int32_t choice) {
+    std::vector<Stretch> all;
+    for (Stretch stretch : lesson.stretches) {
+        const bool open = stretch.choice == Stretch::learn;
+        if (open)
             stretch.choice = choice;
-    if (lesson.stretches.size() == 1)
-        entry.choice = choice;
+        if (open && choice >= 0 && lesson.doubts)
+            split(all, stretch, lesson, entry.calls);
+        else
+            all.push_back(stretch);
+    }
+    lesson.stretches.swap(all);
+    if (!lesson.repeats)
+        show(entry, lesson);
 }
 
 void end_block(Entry& entry, Lesson& lesson, const tune::Agreed& took, bool composed) {

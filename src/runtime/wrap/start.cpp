@@ -55,7 +55,7 @@ int start(Space& space, Entry& entry, Ask& ask) noexcept {
     if (all.rules.mode == Collectives::restless)
         return run(space, ask, restless_choice(all, started.calls, ask.collective));
     Lesson* lesson = nullptr;
-    int32_t choice = entry.choice;
+    int32_t choice = entry.choice_at(ask.bytes);
     if (choice == Entry::look)
         choice = choice_for(all, *space.knowledge, started.lessons, entry, lesson, ask);
     if (choice == Entry::library || !ask.commutes)

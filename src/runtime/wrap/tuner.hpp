@@ -44,11 +44,17 @@ struct Ask {
     void (*fill)(const void* arguments, coll::Call& call);
 };
 
+struct Lesson;
+
 /// How calls of one size class are answered.
 struct Entry {
     static constexpr int32_t library = -1, look = -2;
     int32_t choice = look;  ///< a candidate; `look`: not final, or not the same for the whole class
     uint64_t calls = 0;
+    const Lesson* lesson = nullptr;  ///< in which the choice was learnt; null where a policy made it
+
+    /// The choice, or `look` where it is not known to hold.
+    inline int32_t choice_at(uint64_t bytes) const noexcept;
 };
 
 /// One stretch of the sizes in a class.
@@ -57,6 +63,9 @@ struct Stretch {
     uint64_t from, to;
     int32_t choice;
     bool learnt = choice == learn;
+    /// Calls of the key after which what was learnt has to prove itself again. 0: it was learnt with other
+    /// sizes.
+    uint64_t holds_until = UINT64_MAX;
 };
 
 /// What is behind an entry that is not final.
@@ -65,12 +74,24 @@ struct Lesson {
     std::vector<uint32_t> candidates;  ///< of the learner, by its numbers
     std::unique_ptr<tune::Learner> learner;
     uint64_t inside_ns = 0, between_ns = 0, agreeing_ns = 0, last_end_ns = 0;  ///< of the block under way
+    uint64_t least_bytes = UINT64_MAX, most_bytes = 0;                         ///< of measured calls
+    Stretch held{0, 0, Entry::library};  ///< for which the entry's choice holds
+    std::unique_ptr<Lesson> again;       ///< whether the choice for one of the stretches holds there
+    bool repeats = false;                ///< it is another's `again`
+    bool doubts = false;  ///< choices have to prove themselves again: of the forms that block
     bool composed = false;    ///< a type was seen that other ranks may describe otherwise
     bool block_full = false;  ///< what is measured has all been started
     uint32_t under_way = 0;   ///< measured calls that have not completed
     uint32_t put_off = 0;     ///< agreements that came too early for some rank
     uint64_t calls = 0;       ///< of a form that does not block, when its communicator is gone
 };
+
+int32_t Entry::choice_at(uint64_t bytes) const noexcept {
+    if (!lesson)
+        return choice;
+    const Stretch& held = lesson->held;
+    return held.from <= bytes && bytes < held.to && calls < held.holds_until ? choice : look;
+}
 
 /// What we made beside the program's communicators of the same ranks in the same order. Blocking collectives
 /// on them come in one order on all ranks, or the program could wait for ever with the library alone; so one

@@ -150,6 +150,44 @@ void learning_loses_no_more_than_it_may() {
     CHECK(free.settled() && free.learning_calls() < 3'000);
 }
 
+void a_choice_stays_only_where_it_is_faster() {
+    int kept = 0, kept_though_slower = 0;
+    for (uint32_t seed = 1; seed <= 50; ++seed) {
+        Learner first(std::vector<int32_t>(3, none), 0.01);
+        Machine machine{{1e-4, 2e-4, 0.8e-4}, 0.1, 1e9};
+        machine.random.seed(seed);
+        double all = 0;
+        play(first, machine, 100'000, all);
+        CHECK(first.settled() && first.race().choice() == 2);
+        for (const double now : {0.8e-4, 1.05e-4}) {
+            Learner again(first, 100'000);
+            Machine later{{1e-4, now}, 0.1, 1e9};
+            later.random.seed(seed);
+            play(again, later, 20'000, all);
+            CHECK(again.settled());
+            (now < 1e-4 ? kept : kept_though_slower) += again.race().choice() == 1;
+        }
+    }
+    CHECK(kept == 50 && kept_though_slower == 0);
+}
+
+void the_last_rounds_time_no_call_that_follows_another_candidates() {
+    const std::vector<int32_t> parents{none, none};
+    Learner first(parents, 0);
+    Machine machine{{1e-4, 0.5e-4}};
+    double all = 0;
+    play(first, machine, 5'000, all);
+    Learner again(first, 5'000);
+    uint32_t last = 2;
+    for (int call = 0; call < 200; ++call) {
+        const Step step = again.next();
+        CHECK(!step.measured || step.candidate == last);
+        last = step.candidate;
+        if (step.ends_block)
+            again.took({100'000, 0, 0});
+    }
+}
+
 void calls_with_work_between_them_are_begun_together() {
     const std::vector<int32_t> parents(2, none);
     Learner learner(parents, 0);
@@ -191,6 +229,8 @@ int main() {
     first_ratios_are_those_of_the_first_rounds();
     short_calls_are_timed_several_in_a_row();
     learning_loses_no_more_than_it_may();
+    a_choice_stays_only_where_it_is_faster();
+    the_last_rounds_time_no_call_that_follows_another_candidates();
     calls_with_work_between_them_are_begun_together();
     ranks_stay_in_step();
     return failures != 0;

@@ -9,10 +9,8 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
 
-template <int radix> int run(const Call& call) {
-    const Team& team = call.team;
+int hierarchical_barrier(const Team& team, int radix) {
     Board& board = team.board();
     if (board.size() == 1)
         return dissemination(team, team.leaders(), radix);
@@ -29,6 +27,19 @@ template <int radix> int run(const Call& call) {
     board.finish();
     return code;
 }
+
+int meet(const Team& team) {
+    if (!team.layout().shared_memory)
+        return dissemination(team, team.everyone(), 2);
+    if (team.layout().nodes > 1)
+        return hierarchical_barrier(team, 2);
+    shared_barrier(team);
+    return MPI_SUCCESS;
+}
+
+namespace {
+
+template <int radix> int run(const Call& call) { return hierarchical_barrier(call.team, radix); }
 
 constinit const Algorithm algorithm{
     Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run<2>};

@@ -14,6 +14,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+_COMMANDS = {"mpiric": "main", "mpiric-cc": "cc", "mpiric-cxx": "cxx", "mpiric-fc": "fc"}  # in mpiric.cli
 _FAMILIES = {"mpich": "MPIRIC_MPICH_PREFIX", "openmpi": "MPIRIC_OPENMPI_PREFIX"}
 
 
@@ -31,6 +32,7 @@ class NativeParts(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build, and give the wheel the platform it is for."""
+        build_data["shared_scripts"] = self._commands_in_python()
         if version == "editable":
             return
         self._bring_charts()
@@ -45,6 +47,20 @@ class NativeParts(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-linux_{os.uname().machine}"
         build_data["force_include"][str(native)] = "mpiric/_native"
+        front = native / "any/mpiric-front"
+        for name in _COMMANDS:
+            shutil.copy(front, native.parent / name)
+        front.unlink()
+        build_data["shared_scripts"] = {str(native.parent / name): name for name in _COMMANDS}
+
+    def _commands_in_python(self) -> dict[str, str]:
+        """The commands where no native ones are; in an editable install `make setup` replaces them."""
+        place = Path(self.root) / "build/commands"
+        place.mkdir(parents=True, exist_ok=True)
+        for name, module in _COMMANDS.items():
+            (place / name).write_text(f"#!python\nfrom mpiric.cli.{module} import main\n\nmain()\n")
+            (place / name).chmod(0o755)
+        return {str(place / name): name for name in _COMMANDS}
 
     def _bring_charts(self) -> None:
         """The library that draws the charts of reports; without it they have tables only."""

@@ -106,6 +106,8 @@ CLONES = '__attribute__((target_clones("default","arch=x86-64-v2","arch=x86-64-v
 PRAGMA = (
     '#pragma clang attribute push(__attribute__((target_clones("default","avx2"))), apply_to = function)\n'
 )
+TINY = "double scaled(double x) { return 3 * x; }\n"
+
 LARGE_CXX = """
 #include <algorithm>
 #include <iostream>

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks._kernels import CLONES, KERNELS, LARGE_CXX, MAIN, PRAGMA
+from benchmarks._kernels import CLONES, KERNELS, LARGE_CXX, MAIN, PRAGMA, TINY
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import best_of, ratio
 from mpiric.build.driver import Driver
@@ -163,10 +163,11 @@ def mpiric(verb: str) -> list[str]:
     return [str(script)] if script.exists() else [sys.executable, "-m", "mpiric", verb]
 
 
-def compiled(words: Sequence[str]) -> float:
+def compiled(words: Sequence[str], jobs: int = 1) -> float:
     """Seconds a compilation takes; ProgramFailedError with the compiler's first line when it refuses."""
+    environment = {**os.environ, "MPIRIC_JOBS": str(jobs)}
     begun = time.perf_counter()
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         first = (done.stderr.strip().splitlines() or ["no reason given"])[0]
         raise ProgramFailedError(f"'{' '.join(words[:3])} …' does not compile: {first[:160]}")
@@ -245,29 +246,36 @@ def start_up(place: Path, repeats: int) -> dict[str, float]:
 
 
 def compile_times(place: Path, repeats: int) -> list[dict[str, object]]:
-    """Seconds of ``-c``, plain and with four variants, one after the other and on all CPUs."""
-    small, large = place / "dgemm.c", place / "large.cc"
-    small.write_text(MAIN % KERNELS["dgemm"][1])
-    large.write_text(LARGE_CXX)
+    """Seconds of ``-c``: plain, and with four variants one after the other and on all CPUs.
+
+    The floor is beside them: the same four compilations, each by the compiler itself.
+    """
+    sources = {"tiny.c": TINY, "dgemm.c": MAIN % KERNELS["dgemm"][1], "large.cc": LARGE_CXX}
     rows: list[dict[str, object]] = []
     made = str(place / "compiled.o")
-    for verb, compiler, source in (("cc", "gcc", small), ("cxx", "g++", large)):
+    driver = Driver(["gcc"], Toolchain(os.environ, 1))
+    for name, text in sources.items():
+        source = place / name
+        source.write_text(text)
+        verb, compiler = ("cc", "gcc") if name.endswith(".c") else ("cxx", "g++")
         plain = [compiler, "-O3", "-c", str(source), "-o", made]
         fat = [*mpiric(verb), *plain, "--targets", "v2,v3,v4"]
+        alone = [[*plain, *driver.target(target).flags] for target in (BASELINE, *TARGETS[:3])]
         ways = {
-            "plain": plain,
-            "one at a time": ["env", "MPIRIC_JOBS=1", *fat],
-            "on all CPUs": ["env", f"MPIRIC_JOBS={len(os.sched_getaffinity(0))}", *fat],
+            "plain": ([plain], 1),
+            "one at a time": ([fat], 1),
+            "on all CPUs": ([fat], len(os.sched_getaffinity(0))),
+            "by the compiler alone": (alone, 1),
         }
         times: dict[str, list[float]] = {way: [] for way in ways}
         compiled(fat)
-        for _ in range(repeats):
+        for _ in range(repeats if text is LARGE_CXX else 5 * repeats):
             for way in random.sample(list(ways), len(ways)):
-                times[way].append(compiled(ways[way]))
+                times[way].append(sum(compiled(words, ways[way][1]) for words in ways[way][0]))
         for way in list(ways)[1:]:
             cost = ratio(times[way], times["plain"])
             row = {
-                "source": source.name,
+                "source": name,
                 "how": way,
                 "variants": 4,
                 "plain_s": round(centre(times["plain"]), 3),

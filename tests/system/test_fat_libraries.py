@@ -71,6 +71,29 @@ def test_a_function_has_one_address_for_program_and_plug_in(shop: Workshop) -> N
 
 
 @pytest.mark.requires("g++")
+def test_a_cxx_function_has_one_address_too(shop: Workshop) -> None:
+    """Free functions, those of classes and templates; a virtual call still goes straight to the variant."""
+    shop.write(
+        host_h="#pragma once\ntypedef int (*F)(int);\nint up(int);\ntemplate <class T> int twice(T x) { return 2 * x; }\n"
+        "struct Shape { virtual int area() const; int edges() const; virtual ~Shape(); };\ntypedef int (Shape::*M)() const;\n"
+        "F give(int); M edges(); int area_of(const Shape &);\n",
+        main_cc='#include "host.h"\n#include <cstdio>\n#include <functional>\nint up(int x) { return x + 1; }\n'
+        "int Shape::area() const { return 3; }\nint Shape::edges() const { return 4; }\nShape::~Shape() {}\n"
+        "struct Round : Shape { int area() const override { return 7; } };\nstatic const F table[] = {up, twice<int>};\n"
+        "int main() {\n  M volatile own = &Shape::edges;\n  std::function<int(int)> f = give(0);\n"
+        "  F volatile there = give(1);\n"
+        '  printf("%d %d %d %d %d\\n", table[0] == give(0), table[1] == there, own == edges(), *f.target<F>() == up,\n'
+        "         area_of(Round()) + area_of(Shape()) + f(1) + (Round().*edges())());\n}\n",
+        plug_cc='#include "host.h"\nF give(int n) { return n ? &twice<int> : &up; }\nM edges() { return &Shape::edges; }\n'
+        "int area_of(const Shape &s) { return s.area(); }\n",
+    )
+    shop.plain("g++", "-O1", "-shared", "-fPIC", "plug.cc", "-o", "libplug.so")
+    for words in (("-O2",), ("-O0", "-no-pie", "-fno-pie"), ("-O2", "-flto")):
+        shop.fat("cxx", *words, "-rdynamic", "main.cc", "-L.", "-lplug", "-Wl,-rpath,$ORIGIN", "-o", "fat")
+        shop.same_everywhere("fat", "1 1 1 1 16\n")
+
+
+@pytest.mark.requires("g++")
 def test_cxx_plug_ins_share_types_exceptions_and_statics_with_the_program(shop: Workshop) -> None:
     shop.write(
         host_h="#pragma once\n#include <stdexcept>\n"

@@ -1,13 +1,15 @@
 """One address for each function of the program that libraries and plug-ins can see, whoever takes it.
 
 They see the trampoline. So a variant that takes the address of such a function gets the trampoline's too: a
-callback that a plug-in registers can be found again by the program. Calls stay direct. C++ functions are left
-out: their addresses stand in vtables, where nobody compares them and a detour would cost every virtual call.
+callback that a plug-in registers can be found again by the program. Calls stay direct, and so do the entries
+of C++ vtables: nobody compares those, and a detour would cost every virtual call.
 """
 
 import re
 import struct
-from collections.abc import Set
+import sys
+from bisect import bisect_right
+from collections.abc import Sequence, Set
 
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import RELA, SHF_ALLOC, SHT_RELA, Elf, Section
@@ -17,6 +19,7 @@ _CALLS = {
     62: frozenset({4, 31}),
     183: frozenset({282, 283, 314}),
 }  # by relocation: PLT32, PLTOFF64; CALL26, …
+_VTABLES = ("_ZTV", "_ZTC")
 _X86_64, _PC32 = 62, 2
 _X86_64_BY_GOT = frozenset({9, 41, 42})
 
@@ -28,28 +31,46 @@ def entry_symbol(function: str) -> str:
 
 def has_one_address(function: str) -> bool:
     """Whether a function's address is the trampoline's everywhere."""
-    return not function.startswith("_Z") and function != "main"
+    return function != "main"
 
 
 def take_entries(elf: Elf, editor: ObjectEditor, functions: Set[str]) -> None:
     """Turn every use of these functions that is not a call into a use of their trampolines."""
     names = {s.number: s.name for s in elf.symbols if s.is_global and s.is_defined and s.name in functions}
     names = {number: name for number, name in names.items() if has_one_address(name)}
+    vtables = _vtables(elf) if names else {}
     fresh: dict[str, int] = {}
     for section in elf.sections if names else ():
         place = elf.sections[section.info] if section.kind == SHT_RELA else section
         if section is place or not place.flags & SHF_ALLOC or _NOT_ADDRESSES.match(place.name):
             continue
         relocations = bytearray(editor.contents(section.number))
+        direct = vtables.get(place.number, ())
         for at, (offset, information, _) in enumerate(RELA.iter_unpack(bytes(relocations))):
             name = names.get(information >> 32)
-            if name is None or _is_call(elf, place, offset, information & 0xFFFFFFFF):
+            if name is None or _is_inside(offset, direct):
+                continue
+            if _is_call(elf, place, offset, information & 0xFFFFFFFF):
                 continue
             if name not in fresh:
                 fresh[name] = editor.add_undefined(entry_symbol(name))
             new = fresh[name] << 32 | information & 0xFFFFFFFF
             struct.pack_into("<Q", relocations, at * RELA.size + 8, new)
         editor.replace_contents(section.number, bytes(relocations))
+
+
+def _vtables(elf: Elf) -> dict[int, list[tuple[int, int]]]:
+    """By section, where each vtable begins and ends; those for objects under construction too."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for symbol in elf.symbols:
+        if symbol.name.startswith(_VTABLES):
+            found.setdefault(symbol.section, []).append((symbol.value, symbol.value + symbol.size_bytes))
+    return {section: sorted(places) for section, places in found.items()}
+
+
+def _is_inside(offset: int, places: Sequence[tuple[int, int]]) -> bool:
+    at = bisect_right(places, (offset, sys.maxsize)) - 1
+    return at >= 0 and offset < places[at][1]
 
 
 def _is_call(elf: Elf, place: Section, offset: int, kind: int) -> bool:

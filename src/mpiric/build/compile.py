@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from mpiric.build.command import Command, Mode, Source, stem, understand, without
 from mpiric.build.driver import Driver, Target
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import RELOCATABLE, SHF_EXCLUDE, STT_IFUNC, Elf, is_elf
-from mpiric.build.payload import SECTION_PREFIX, Origin, Payload, pack
+from mpiric.build.payload import SECTION_PREFIX, Origin, describe, pack
+from mpiric.build.plan import Step
 from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Finished, Scratch
 
@@ -27,14 +29,17 @@ class Compiled(NamedTuple):
     sentences: tuple[str, ...] = ()
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
+    """One source to be compiled."""
+
     driver: Driver
     wishes: Wishes
+    command: Command
     source: Source
     words: tuple[str, ...]  # for this source alone, without -o
     output: str
     place: str  # scratch directory
-    stdin: bytes | None
+    targets: tuple[Target, ...]  # the baseline first; none where the object is to be as without us
 
 
 def object_name(command: Command, source: Source) -> str:
@@ -72,67 +77,102 @@ def compile_source(
     driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, stdin: bytes | None = None
 ) -> Compiled:
     """Compile every variant of one source and join them in ``output``."""
+    with Scratch() as place:
+        return _compile(task_of(driver, wishes, command, source, output, place), stdin)
+
+
+def task_of(
+    driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, place: str
+) -> Task:
+    """What is to be done for one source; nothing is read or started but what the compiler is asked."""
     words = words_for(command, source)
     if command.mode is not Mode.COMPILE and {*_FILES_BESIDE}.intersection(words):
         words = _named_beside(words, command, source, driver)
     if not source.dialect or not wishes.targets:
-        done = driver.toolchain.run([*driver.command, *words, "-o", output], stdin=stdin)
-        return Compiled(done.status, _all_words(done))
-    with Scratch() as place:
-        return _compile(_Task(driver, wishes, source, words, output, place, stdin))
+        return Task(driver, wishes, command, source, words, output, place, ())
+    targets = tuple(driver.target(name, wishes.no_fma) for name in (wishes.baseline, *wishes.targets))
+    return Task(driver, wishes, command, source, words, output, place, targets)
 
 
-def _compile(task: _Task) -> Compiled:
-    wishes, driver = task.wishes, task.driver
-    base = driver.target(wishes.baseline, wishes.no_fma)
-    targets = [driver.target(name, wishes.no_fma) for name in wishes.targets]
-    first = _line(task, base, is_baseline=True)
-    rest = [_line(task, target) for target in targets]
-    if task.source.dialect == "fortran":  # its module files must be there before a variant reads them
-        results = driver.toolchain.run_all([first], stdin=task.stdin)
-        results += driver.toolchain.run_all(rest, stdin=task.stdin) if results[0].status == 0 else []
-    else:
-        results = driver.toolchain.run_all([first, *rest], stdin=task.stdin)
-    said = _all_words(results[0])
-    if results[0].status != 0 and wishes.feature_words:
-        return _as_written(task)
-    if results[0].status != 0:
-        return Compiled(results[0].status, said)
-    for target, result in zip(targets, results[1:], strict=True):
-        if result.status != 0:
-            _forget(task.output)
-            return Compiled(
-                result.status, f"{said}mpiric: the variant {target.name} does not compile:\n{result.words}"
-            )
-    sentences = _join(task, base, targets)
-    if wishes.explain_vectorisation:
-        said += _explained([base, *targets], results)
-    return Compiled(0, said, sentences)
-
-
-def _line(task: _Task, target: Target, *, is_baseline: bool = False) -> list[str]:
-    """What compiles one variant.
+def steps(task: Task) -> list[Step]:
+    """The compilations, the baseline's first.
 
     The baseline goes where the object was asked for, so that what compilers write beside an object
     (dependencies, ``-save-temps``, split debug information) has the names and the place it has without us.
     """
-    words: Sequence[str] = task.words
-    if not is_baseline:
-        words = _variant_words(task, target)
+    if not task.targets:
+        return [Step((*task.driver.command, *task.words, "-o", task.output), task.output)]
+    base, *others = task.targets
+    made = [_step(task, base, task.words, task.output)]
+    return made + [_step(task, t, _variant_words(task, t), f"{task.place}/{t.name}.o") for t in others]
+
+
+def _step(task: Task, target: Target, words: Sequence[str], made: str) -> Step:
     extra = task.driver.family.words("vectorisation") if task.wishes.explain_vectorisation else ()
-    made = task.output if is_baseline else _made(task, target)
-    return [*task.driver.command, *words, *target.flags, *extra, *_seed(task), "-o", made]
+    argv = (*task.driver.command, *words, *target.flags, *extra, *_seed(task), "-o", made)
+    flags = recorded_flags(task.words, target)
+    is_baseline = target is task.targets[0]
+    origin = Origin(target.name, task.driver.identity.label, flags, target.needs, is_baseline)
+    return Step(argv, made, SECTION_PREFIX + target.name, describe(origin))
 
 
-def _variant_words(task: _Task, target: Target) -> list[str]:
+def directories(task: Task) -> list[str]:
+    """What has to be in the scratch directory: places for the Fortran modules of variants."""
+    return [t.name for t in task.targets[1:]] if task.source.dialect == "fortran" else []
+
+
+def baseline_alone(task: Task) -> bool:
+    """Whether the baseline comes before the variants: they read the Fortran modules it writes."""
+    return task.source.dialect == "fortran"
+
+
+def _compile(task: Task, stdin: bytes | None) -> Compiled:
+    todo, run = steps(task), task.driver.toolchain.run_all
+    for name in directories(task):
+        os.mkdir(f"{task.place}/{name}")
+    argvs = [step.argv for step in todo]
+    plain = b""
+
+    def hold(baseline: Finished) -> None:
+        nonlocal plain
+        plain = _taken(task.output) if baseline.status == 0 and task.targets else b""
+
+    results = run(argvs[:1] if baseline_alone(task) else argvs, stdin=stdin, after_first=hold)
+    if baseline_alone(task) and results[0].status == 0:
+        results += run(argvs[1:], stdin=stdin)
+    said = _all_words(results[0])
+    if results[0].status != 0 and task.wishes.feature_words and task.targets:
+        return _as_written(task, stdin)
+    if results[0].status != 0 or not task.targets:
+        return Compiled(results[0].status, said)
+    for target, result in zip(task.targets, results, strict=True):
+        if result.status != 0:
+            words = f"{said}mpiric: the variant {target.name} does not compile:\n{result.words}"
+            return Compiled(result.status, words)
+    sentences = _join(task, todo, plain) if plain else ()
+    if task.wishes.explain_vectorisation:
+        said += _explained(task.targets, results)
+    return Compiled(0, said, sentences)
+
+
+def _taken(path: str) -> bytes:
+    """The baseline's object, which does not lie there until it is fat: a build that is killed leaves none."""
+    if not os.path.isfile(path):
+        return b""
+    plain = _bytes(path)
+    if not os.path.islink(path):
+        os.unlink(path)
+    return plain
+
+
+def _variant_words(task: Task, target: Target) -> list[str]:
     plain = understand(task.words)
     words = without(plain, (*_DEPENDENCY_FLAGS, *_FILES_BESIDE), _DEPENDENCY_VALUES)
     words += _debug_words(task.words)
     if task.source.dialect != "fortran":
         return words
     family = task.driver.family
-    modules = f"{task.place}/modules-{target.name}"
-    os.makedirs(modules, exist_ok=True)
+    modules = f"{task.place}/{target.name}"
     where = plain.option(family.module_output)
     words = without(understand(words), (), (family.module_output,))
     separate = family.facts.get("module_output_separate")
@@ -159,60 +199,41 @@ def _named_beside(
     return (*words, "-dumpdir", f"{command.output or 'a'}-", "-dumpbase", name, "-dumpbase-ext", ending)
 
 
-def _seed(task: _Task) -> list[str]:
+def _seed(task: Task) -> list[str]:
     """GCC names link-time sections by a random number, which would make every build different."""
     lto = any(word.startswith("-flto") for word in task.words)
     seeded = any(word.startswith("-frandom-seed") for word in task.words)
     if task.driver.identity.family != "gcc" or seeded or not lto:
         return []
-    return [f"-frandom-seed={task.source.path}:{os.path.basename(task.output)}"]
+    return [f"-frandom-seed={task.source.path}:{task.command.output}"]
 
 
-def _made(task: _Task, target: Target) -> str:
-    directory = f"{task.place}/{target.name}"
-    os.makedirs(directory, exist_ok=True)
-    return f"{directory}/{os.path.basename(task.output) or 'out.o'}"
-
-
-def _as_written(task: _Task) -> Compiled:
+def _as_written(task: Task, stdin: bytes | None) -> Compiled:
     """Compile a file that needs the CPU words, its own checks around it: plain, for every variant alike."""
     words = [*task.words, *task.wishes.feature_words]
-    done = task.driver.toolchain.run([*task.driver.command, *words, "-o", task.output], stdin=task.stdin)
+    done = task.driver.toolchain.run([*task.driver.command, *words, "-o", task.output], stdin=stdin)
     named = " ".join(task.wishes.feature_words)
     sentence = f"{task.source.path} only compiles with {named}: built as written, the same in every variant"
     return Compiled(done.status, _all_words(done), (sentence,) if done.status == 0 else ())
 
 
-def _join(task: _Task, base: Target, targets: Sequence[Target]) -> tuple[str, ...]:
+def _join(task: Task, done: Sequence[Step], plain: bytes) -> tuple[str, ...]:
     """Write the fat object. An object of a kind we cannot carry variants in is written as the baseline."""
-    plain = _bytes(task.output) if os.path.isfile(task.output) else b""
-    sentences: tuple[str, ...] = ()
-    if is_elf(plain) and Elf(plain).kind == RELOCATABLE:
-        if any(symbol.kind == STT_IFUNC for symbol in Elf(plain).symbols):
-            sentences = (
-                f"{task.source.path} has functions that choose themselves at start (target_clones or ifunc): "
-                "the same in every variant, for their choice must not run code of a variant",
-            )
-        else:
-            with open(task.output, "wb") as file:
-                file.write(_fat(task, plain, base, targets))
-    return sentences
-
-
-def _fat(task: _Task, plain: bytes, base: Target, targets: Sequence[Target]) -> bytes:
-    editor = ObjectEditor(Elf(plain))
-    for target in (base, *targets):
-        is_baseline = target is base
-        origin = Origin(
-            target.name,
-            task.driver.identity.label,
-            recorded_flags(task.words, target),
-            target.needs,
-            is_baseline,
+    if not is_elf(plain) or Elf(plain).kind != RELOCATABLE:
+        _write(task.output, plain)
+        return ()
+    if any(symbol.kind == STT_IFUNC for symbol in Elf(plain).symbols):
+        _write(task.output, plain)
+        return (
+            f"{task.source.path} has functions that choose themselves at start (target_clones or ifunc): "
+            "the same in every variant, for their choice must not run code of a variant",
         )
-        data = b"" if is_baseline else _bytes(_made(task, target))
-        editor.add_section(SECTION_PREFIX + target.name, pack(Payload(origin, data)), SHF_EXCLUDE)
-    return editor.finish()
+    editor = ObjectEditor(Elf(plain))
+    for step in done:
+        data = _bytes(step.made) if step.made != task.output else b""
+        editor.add_section(step.section, pack(step.description, data), SHF_EXCLUDE)
+    _write(task.output, editor.finish())
+    return ()
 
 
 def recorded_flags(words: Sequence[str], target: Target) -> str:
@@ -246,10 +267,15 @@ def _bytes(path: str) -> bytes:
         return file.read()
 
 
-def _forget(made: str) -> None:
-    """Take back an object whose variants failed; never a device."""
-    if os.path.isfile(made):
-        os.unlink(made)
+def _write(path: str, data: bytes) -> None:
+    """Write an object whole; on a full disk, none."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(path)
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _all_words(done: Finished) -> str:

@@ -31,17 +31,18 @@ _ARM = (
     ("atomics", re.compile(r"^(cas|swp|ld(add|clr|eor|set|s?max|s?min))(a|l|al)?[bh]?$")),
     ("dotprod", re.compile(r"^[us]dot$")),
 )
-_LINE = re.compile(
-    r"^ *[0-9a-f]+:\t(?:(?:data16|lock|notrack|bnd|cs|ds|rex\S*) )*(\S+) *([^#<\n]*)", re.MULTILINE
-)
+# Like instructions, counted by awk: all that objdump prints of a large program takes Python many seconds.
+CONDENSE = r"""NF > 1 { line = $2; sub(/[<#].*/, "", line); gsub(/0x[0-9a-f]+/, "", line); seen[line]++ }
+END { for (line in seen) print seen[line] "\t" line }"""
+_LINE = re.compile(r"^(\d+)\t(?:(?:data16|lock|notrack|bnd|cs|ds|rex\S*) )*(\S+) *(.*)$", re.MULTILINE)
 _MASKED = re.compile(r"%k[0-7]|[xyz]mm(1[6-9]|2\d|3[01])\b")
 
 
 def sets_in(text: str, machine: str) -> dict[str, int]:
-    """Instruction sets and how often each is used, from what ``objdump -d --no-show-raw-insn`` prints."""
+    """Instruction sets and how often each is used, from what `CONDENSE` made of ``objdump``'s lines."""
     seen: Counter[tuple[str, str]] = Counter()
-    for (mnemonic, operands), times in Counter(_LINE.findall(text)).items():  # few differ
-        seen[mnemonic, operands if machine == "aarch64" else _x86_kind(operands)] += times
+    for times, mnemonic, operands in _LINE.findall(text):
+        seen[mnemonic, operands if machine == "aarch64" else _x86_kind(operands)] += int(times)
     counts: Counter[str] = Counter()
     for (mnemonic, operands), times in seen.items():
         for name in _arm_sets(mnemonic, operands) if machine == "aarch64" else _x86_sets(mnemonic, operands):

@@ -7,10 +7,12 @@ thousands of times.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
 
+from mpiric.build import cache
 from mpiric.build.compilers import (
     CompilerFamily,
     Identity,
@@ -21,13 +23,14 @@ from mpiric.build.compilers import (
     target_flags,
 )
 from mpiric.build.elf import MACHINES
+from mpiric.build.plan import Witness, witness
 from mpiric.build.targets import BASELINE, canonical, generic_features, needs_from_macros
 from mpiric.host.toolchain import Scratch, Toolchain, which
 from mpiric.model.errors import MpiricError, NotFoundError
 
 _WRAPPED = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90",
             "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90")  # fmt: skip
-_FORMAT = 5
+_FORMAT = 6
 
 
 class Target(NamedTuple):
@@ -136,38 +139,36 @@ class Driver:
 
     def _remember(self, question: str, ask: Callable[[], Mapping[str, object]]) -> Mapping[str, object]:
         """The answer kept from before, if it was kept for just this compiler."""
-        path = f"{self._cache}/{question.replace(' ', '-')}.json"
-        try:
-            with open(path) as file:
-                known = json.load(file)
+        path = f"{self._cache}/{question.replace(' ', '-')}.json" if self._cache else ""
+        with suppress(ValueError, KeyError, TypeError):
+            known = json.loads(cache.read(path) or "{}")
             if known["of"] == self._state:
                 kept: Mapping[str, object] = known["answer"]
                 return kept
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
         answer = ask()
-        _write_whole(path, json.dumps({"of": self._state, "answer": answer}))
+        if path:
+            cache.write(path, json.dumps({"of": self._state, "answer": answer}))
         return answer
+
+    @cached_property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """The programs behind the command, as they are: another one answers differently."""
+        environ = self.toolchain.environ
+        underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
+        names = dict.fromkeys([*self.command, *underlying, "cc", "gcc", "as", "ld"])
+        places = ((name, which(name, environ.get("PATH"))) for name in names)
+        return tuple(found for name, path in places if path and (found := witness(name, path)))
 
     @cached_property
     def _state(self) -> str:
         """What differs for another compiler, another version of it or another wrapped one."""
-        environ = self.toolchain.environ
-        told: list[object] = [_FORMAT, self.command, [environ.get(name, "") for name in _WRAPPED]]
-        underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
-        for name in [*self.command, *underlying, "cc", "gcc", "as", "ld"]:
-            found = which(name, environ.get("PATH"))
-            if found:
-                real = os.path.realpath(found)
-                state = os.stat(real)
-                told.append((real, state.st_mtime_ns, state.st_size))
-        return json.dumps(told)
+        wrapped = [self.toolchain.environ.get(name, "") for name in _WRAPPED]
+        return json.dumps([_FORMAT, self.command, wrapped, self.witnesses])
 
     @cached_property
     def _cache(self) -> str:
-        environ = self.toolchain.environ
-        root = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")  # noqa: S108
-        return f"{root}/mpiric/compilers/{crc32(self._state.encode()):08x}"
+        root = cache.directory(self.toolchain.environ)
+        return f"{root}/compilers/{crc32(self._state.encode()):08x}" if root else ""
 
 
 def _strings(value: object) -> tuple[str, ...]:
@@ -186,14 +187,3 @@ def _head(path: str) -> bytes:
 def _write(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)
-
-
-def _write_whole(path: str, text: str) -> None:
-    """Write so that no reader ever sees half; a cache that cannot be written is only slower."""
-    made = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        _write(made, text)
-        os.replace(made, path)
-    except OSError:
-        return

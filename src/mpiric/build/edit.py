@@ -121,6 +121,8 @@ class ObjectEditor:
         if self._extension:
             grown.append((self._extension.number, bytes(self._wide)))
         for index, contents in grown:
+            if index < len(self.elf.sections) and contents == self.elf.contents(self.elf.sections[index]):
+                continue  # stays where it is
             out += bytes(-len(out) % 8)
             self._headers[index][4], self._headers[index][5] = len(out), len(contents)
             out += contents

@@ -1,11 +1,11 @@
 """What is in an executable: variants, code actually there, and which CPU would take which variant."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mpiric.build.disassembly import sets_in
+from mpiric.build.disassembly import CONDENSE, sets_in
 from mpiric.build.elf import MACHINES, RELOCATABLE, SHF_EXEC, Elf, is_elf
 from mpiric.build.information import read
 from mpiric.build.payload import payloads
@@ -18,7 +18,7 @@ from mpiric.build.targets import (
     in_order,
     symbol_word,
 )
-from mpiric.host.toolchain import Toolchain
+from mpiric.host.toolchain import Toolchain, which
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 
 _GENERATIONS = {
@@ -77,8 +77,10 @@ class Inspection:
         return {name: self.chosen_by(generic_features(name)) for name in _GENERATIONS[self.machine]}
 
 
-def inspect_file(path: Path, toolchain: Toolchain) -> Inspection:
-    """Look into an ELF file; an error in one sentence for anything else."""
+def inspect_file(
+    path: Path, toolchain: Toolchain, watch: Callable[[str], None] = lambda _: None
+) -> Inspection:
+    """Look into an ELF file; an error in one sentence for anything else. ``watch`` hears what goes on."""
     if not path.is_file():
         raise NotFoundError(f"{path} is not there")
     data = path.read_bytes()
@@ -91,7 +93,7 @@ def inspect_file(path: Path, toolchain: Toolchain) -> Inspection:
     if not machine:
         raise MismatchError(f"{path} is for an architecture that is not known here")
     info = read(data)
-    sets = _sections(path, elf, machine, toolchain)
+    sets = _sections(path, elf, machine, toolchain, watch)
     variants = tuple(_variant(row, sets) for row in info["variants"]) if info else carried(data)
     total: dict[str, int] = {}
     for counts in sets.values():
@@ -164,15 +166,19 @@ def _variant(row: Mapping[str, Any], sets: Mapping[str, Mapping[str, int]]) -> V
     )
 
 
-def _sections(path: Path, elf: Elf, machine: str, toolchain: Toolchain) -> dict[str, dict[str, int]]:
+def _sections(
+    path: Path, elf: Elf, machine: str, toolchain: Toolchain, watch: Callable[[str], None]
+) -> dict[str, dict[str, int]]:
     """Instruction sets per executable section."""
     names = [s.name for s in elf.sections if s.flags & SHF_EXEC and s.size_bytes]
     tool = "objdump" if machine == "x86_64" else f"{machine}-linux-gnu-objdump"
+    if which(tool, toolchain.environ.get("PATH")) is None:
+        raise NotFoundError(f"{tool} is not there", hint="apt-get install binutils")
+    script = 'LC_ALL=C "$1" -d --no-show-raw-insn -j "$2" "$3" | LC_ALL=C awk -F "\\t" "$4"'
 
     def read_section(name: str) -> dict[str, int]:
-        done = toolchain.run([tool, "-d", "--no-show-raw-insn", "-j", name, str(path)])
-        if done.status == 127:
-            raise NotFoundError("objdump is not there", hint="apt-get install binutils")
+        watch(f"disassembling {name}")
+        done = toolchain.run(["sh", "-c", script, "sh", tool, name, str(path), CONDENSE])
         return sets_in(done.stdout.decode(errors="replace"), machine)
 
     return dict(zip(names, toolchain.each(read_section, names), strict=True))

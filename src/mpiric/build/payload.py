@@ -34,10 +34,15 @@ class Payload(NamedTuple):
     data: bytes
 
 
-def pack(payload: Payload) -> bytes:
-    """The bytes of a payload, padded so that payloads can follow each other."""
-    words = json.dumps(payload.origin._asdict(), sort_keys=True, separators=(",", ":")).encode()
-    body = _HEADER.pack(_MAGIC, len(words), len(payload.data)) + words + payload.data
+def describe(origin: Origin) -> str:
+    """An origin as it stands in a payload."""
+    return json.dumps(origin._asdict(), sort_keys=True, separators=(",", ":"))
+
+
+def pack(description: str, data: bytes) -> bytes:
+    """The bytes of a payload, padded so that others can follow; ``src/front`` writes the same."""
+    words = description.encode()
+    body = _HEADER.pack(_MAGIC, len(words), len(data)) + words + data
     return body + bytes(-len(body) % 8)
 
 

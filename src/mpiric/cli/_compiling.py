@@ -1,14 +1,17 @@
 """Running one compiler command for `mpiric cc` and its like; imports little: it is started for every file."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
 
 def run(verb: str, words: tuple[str, ...]) -> int:
     """Build, print, and give the compiler's exit status."""
+    from mpiric.build.plan import take_wanted
     from mpiric.host.toolchain import this_toolchain
     from mpiric.workflows.cc import build, once
 
+    wanted = take_wanted(os.environ)
     toolchain = this_toolchain()
 
     def machines(machine: str) -> Sequence[str]:
@@ -16,7 +19,7 @@ def run(verb: str, words: tuple[str, ...]) -> int:
 
         return machines_of(toolchain, machine)
 
-    outcome = once(build(verb, words, toolchain, machines))
+    outcome = once(build(verb, words, toolchain, machines, wanted))
     if sys.stderr:  # there is none when it was closed
         for sentence in outcome.sentences:
             print(f"mpiric: {sentence}", file=sys.stderr)

@@ -1,9 +1,12 @@
-"""What is printed on stdout for people: colours and width as the terminal has them."""
+"""What is printed for people: colours and width as the terminal has them."""
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
+from rich.text import Text
 
 _WIDTH_OF_FILES = 110  # rich would squeeze tables to 80 columns when nobody's terminal tells the width
 
@@ -12,6 +15,13 @@ def stdout_console() -> Console:
     """Without colours when stdout is no terminal or NO_COLOR is set."""
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _WIDTH_OF_FILES
     return Console(highlight=False, markup=False, width=width)
+
+
+@contextmanager
+def passing_words() -> Iterator[Callable[[str], None]]:
+    """For one line of what goes on, on a terminal's stderr and gone at the end; elsewhere nobody is told."""
+    with Console(stderr=True, highlight=False).status("") as status:
+        yield lambda text: status.update(Text(text))
 
 
 def size(count: int) -> str:

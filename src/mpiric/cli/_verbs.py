@@ -72,7 +72,7 @@ def mpiric() -> None:
 def run() -> int:
     """Run the verb on the command line and give its exit status; an error that click finds becomes ours."""
     try:
-        status = mpiric(standalone_mode=False)
+        status = mpiric(prog_name="mpiric", standalone_mode=False)
     except click.exceptions.Exit as error:
         status = error.exit_code
     except click.UsageError as error:

@@ -8,6 +8,7 @@ import click
 
 from mpiric.build.wishes import split_targets
 from mpiric.cli._json import print_json
+from mpiric.cli._terminal import passing_words
 from mpiric.host.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.workflows.inspect import Report, inspect
@@ -27,7 +28,8 @@ def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -
     if same_everywhere:
         print(common_variant(exe, split_targets(machines), this_toolchain()))
         return
-    report = inspect(exe, LocalHost(), this_toolchain())
+    with passing_words() as watch:
+        report = inspect(exe, LocalHost(), this_toolchain(), watch)
     if as_json:
         print_json(_as_json(report))
     else:

@@ -46,16 +46,32 @@ class Toolchain:
         """Run a tool to its end with its output captured; ``environment`` is added to ours."""
         return _Running(argv, {**self.environ, **(environment or {})}, stdin).finish()
 
-    def run_all(self, commands: Iterable[Sequence[str]], *, stdin: bytes | None = None) -> list[Finished]:
-        """Run tools, as many at once as there are CPUs to use, each with the same input; results in order."""
+    def run_all(
+        self,
+        commands: Iterable[Sequence[str]],
+        *,
+        stdin: bytes | None = None,
+        after_first: Callable[[Finished], None] = lambda _: None,
+    ) -> list[Finished]:
+        """Run tools, as many at once as there are CPUs to use, each with the same input; results in order.
+
+        ``after_first`` is called with the first result, before the others have all ended.
+        """
         running: list[_Running] = []
         done: list[Finished] = []
+
+        def finish_next() -> None:
+            done.append(running[len(done)].finish())
+            if len(done) == 1:
+                after_first(done[0])
+
         try:
             for argv in commands:
                 if len(running) - len(done) == self.parallel:
-                    done.append(running[len(done)].finish())
+                    finish_next()
                 running.append(_Running(argv, self.environ, stdin))
-            done.extend(tool.finish() for tool in running[len(done) :])
+            while len(done) < len(running):
+                finish_next()
         except BaseException:
             for tool in running[len(done) :]:
                 tool.end()

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from mpiric.build import wishes as reading
 from mpiric.build.command import Command, Mode, expand, is_input_name, split_words, stem, understand
-from mpiric.build.compile import compile_source, object_name
+from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
+from mpiric.build.plan import SCRATCH, Plan, Wanted, holes_are_known, own_files, write
 from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Scratch, Toolchain, which
@@ -20,7 +21,10 @@ _COMPILERS = {
     "fc": ("MPIRIC_FC", ("gfortran", "flang", "ifx", "nvfortran")),
 }
 # Where CMake and Meson try things; autoconf calls its file conftest.
-_QUESTIONS_OF_BUILD_SYSTEMS = ("/CMakeFiles/CMakeTmp/", "/CMakeFiles/CMakeScratch/", "/meson-private/")
+_QUESTIONS_OF_BUILD_SYSTEMS = (
+    *("/CMakeFiles/CMakeTmp/", "/CMakeFiles/CMakeScratch/", "/meson-private/"),
+    "/conftest.",
+)
 
 
 class Outcome(NamedTuple):
@@ -31,37 +35,78 @@ class Outcome(NamedTuple):
     sentences: tuple[str, ...] = ()
 
 
+class _Prepared(NamedTuple):
+    """A command line with everything known that decides what is built."""
+
+    driver: Driver
+    wishes: Wishes
+    command: Command
+    on_cluster: bool  # the machines there are may change
+
+
 def build(
-    verb: str, given: Sequence[str], toolchain: Toolchain, machines: Callable[[str], Sequence[str]]
+    verb: str,
+    given: Sequence[str],
+    toolchain: Toolchain,
+    machines: Callable[[str], Sequence[str]],
+    wanted: Wanted | None = None,
 ) -> Outcome:
-    """Do what the compiler would do; does not return when nothing is to be compiled or linked."""
+    """Do what the compiler would do; does not return when nothing is to be compiled or linked.
+
+    A compilation also leaves the plan that is ``wanted``.
+    """
+    prepared = _prepare(verb, given, toolchain, machines)
+    outcome = _build(prepared.driver, prepared.wishes)
+    if wanted and outcome.status == 0 and prepared.command.mode is Mode.COMPILE:
+        _write_plan(_prepare(verb, wanted.with_holes(given), toolchain, machines), wanted)
+    return outcome
+
+
+def _prepare(
+    verb: str, given: Sequence[str], toolchain: Toolchain, machines: Callable[[str], Sequence[str]]
+) -> _Prepared:
     options, words = reading.own_options(given)
     compiler, words = _compiler(verb, options, words, toolchain.environ)
     expanded = expand(words, _read)
-    if understand(expanded).mode in (Mode.ASK, Mode.PARTIAL):
+    command = understand(expanded)
+    if command.mode in (Mode.ASK, Mode.PARTIAL) or _is_question(command):
         toolchain.become([*compiler, *words])
     driver = Driver(compiler, toolchain)
     asked = options.get("--targets") or toolchain.environ.get("MPIRIC_TARGETS", "")
     targets = reading.split_targets(asked) or DEFAULT_TARGETS[driver.identity.machine]
-    if "cluster" in targets:
+    on_cluster = "cluster" in targets
+    if on_cluster:
         targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
     wishes = reading.read(expanded, targets, driver.identity.machine, driver.name_of)
     wishes = reading.from_environment(wishes, options, toolchain.environ)
     if any(word.startswith(("-flto", "-ipo")) for word in wishes.words):  # else the families need not be read
         wishes = reading.without_intermediate(wishes, driver.family.words("intermediate"))
-    if _is_question([source.path for source in understand(expanded).sources]):
-        wishes = wishes._replace(targets=(), sentences=())
-    return _build(driver, wishes)
+    return _Prepared(driver, wishes, understand(wishes.words), on_cluster)
 
 
-def _is_question(sources: Sequence[str]) -> bool:
-    """Whether a build system only asks what the compiler can do: the baseline answers that, sooner."""
-    where = os.getcwd()
-    return any(
-        os.path.basename(path).startswith("conftest.")
-        or any(mark in f"{where}/{path}" for mark in _QUESTIONS_OF_BUILD_SYSTEMS)
-        for path in sources
+def _write_plan(prepared: _Prepared, wanted: Wanted) -> None:
+    """Write down the compilation of any file by this command line, where no file's has to be another."""
+    driver, wishes, command = prepared.driver, prepared.wishes, prepared.command
+    if prepared.on_cluster or wishes.explain_vectorisation or not holes_are_known(command):
+        return
+    task = task_of(driver, wishes, command, command.sources[0], command.output, SCRATCH)
+    plan = Plan(
+        steps=steps(task),
+        directories=directories(task),
+        baseline_alone=baseline_alone(task),
+        sentences=wishes.sentences,
+        retry=bool(wishes.feature_words),
+        not_for=_QUESTIONS_OF_BUILD_SYSTEMS,
+        witnesses=(*driver.witnesses, *own_files()),
     )
+    write(plan, wanted)
+
+
+def _is_question(command: Command) -> bool:
+    """Whether a build system only asks what the compiler can do: that answers by itself, and sooner."""
+    where = os.getcwd()
+    paths = (f"{where}/{source.path}" for source in command.sources)
+    return any(mark in path for path in paths for mark in _QUESTIONS_OF_BUILD_SYSTEMS)
 
 
 def _build(driver: Driver, wishes: Wishes) -> Outcome:

@@ -1,7 +1,7 @@
 """`mpiric inspect` and `mpiric extract`: what an executable holds, and one variant taken out of it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,9 +30,12 @@ class Report:
     servers: tuple[Server, ...]
 
 
-def inspect(path: Path, host: Host, toolchain: Toolchain) -> Report:
+def inspect(
+    path: Path, host: Host, toolchain: Toolchain, watch: Callable[[str], None] = lambda _: None
+) -> Report:
     """Look into the file, and ask which MPI libraries of this machine can run it."""
-    seen = inspect_file(path, toolchain)
+    seen = inspect_file(path, toolchain, watch)
+    watch("asking the MPI libraries")
     rounding = [word for family in families().values() for word in family.words("rounding")]
     elf = read_elf(str(path))
     family = abi_of_program(host, str(path))

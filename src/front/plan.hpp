@@ -1,0 +1,35 @@
+// A plan as Python writes it (src/mpiric/build/plan.py), for one key.
+#pragma once
+
+#include "request.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpiric::front {
+
+struct Step {
+    std::string section, description;  // of the fat object
+    std::string made;
+    std::vector<std::string> argv;
+};
+
+struct Plan {
+    std::string sentences;  // said before the compiler's own words
+    bool retry;             // Python knows another way to compile a file that does not
+    bool baseline_alone;
+    std::vector<std::string> directories;
+    std::vector<Step> steps;  // the baseline first; one without a section where no variants are made
+};
+
+// Where the plan for a key is kept, "" where nothing is.
+std::string plan_path(const std::string& key);
+
+// The plan, when it was made for just this key, by this user, and nothing it was made from has changed since.
+std::optional<Plan> load_plan(const std::string& path, const std::string& key, const Request& request);
+
+// A word of a plan with its holes filled for one file.
+std::string filled(const std::string& word, const Request& request, const std::string& scratch);
+
+}  // namespace mpiric::front

@@ -1,0 +1,28 @@
+// A command line as the front sees it: which words change from file to file, and what all others make the key of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpiric::front {
+
+struct Request {
+    std::string verb;                 // "cc", "cxx" or "fc"
+    std::vector<std::string> words;   // with -o, also where the compiler would have chosen the name
+    std::vector<std::size_t> changing;  // positions of the words that name files of this compilation, the source's first
+    std::string ending;               // of the source, with its dot
+
+    const std::string& source() const { return words[changing.front()]; }
+
+    // All that decides how the file is compiled, but not which file it is.
+    std::string key() const;
+
+    // What Python is told so that it writes a plan: positions separated by spaces.
+    std::string positions() const;
+};
+
+// Nothing where the words are not the compilation of one source to one object.
+std::optional<Request> read_request(const std::string& verb, std::vector<std::string> words);
+
+}  // namespace mpiric::front

@@ -29,13 +29,15 @@ class Signals {
         sigaddset(&held, SIGCHLD);
         struct sigaction action{};
         action.sa_handler = [](int number) {
-            if (number != SIGCHLD) ended_by = number;
+            if (number != SIGCHLD)
+                ended_by = number;
         };
         sigaction(SIGCHLD, &action, nullptr);
         for (const int number : ends) {
             struct sigaction before{};
             sigaction(number, nullptr, &before);
-            if (before.sa_handler == SIG_IGN) continue;  // under nohup
+            if (before.sa_handler == SIG_IGN)
+                continue;  // under nohup
             sigaction(number, &action, nullptr);
             sigaddset(&held, number);
         }
@@ -45,7 +47,8 @@ class Signals {
         for (const int number : ends) {
             struct sigaction now{};
             sigaction(number, nullptr, &now);
-            if (now.sa_handler != SIG_IGN) (void)signal(number, SIG_DFL);
+            if (now.sa_handler != SIG_IGN)
+                (void)signal(number, SIG_DFL);
         }
         (void)signal(SIGCHLD, SIG_DFL);
         sigprocmask(SIG_SETMASK, &before_, nullptr);
@@ -71,7 +74,9 @@ class Compilation {
     const std::string& words() const { return words_; }
 
   private:
-    std::string for_this_file(const std::string& word) const { return filled(word, request_, scratch_.path()); }
+    std::string for_this_file(const std::string& word) const {
+        return filled(word, request_, scratch_.path());
+    }
     void start(std::size_t step);
     bool wait_for_one(bool wants_another);
     bool run_steps(std::size_t first, std::size_t end);
@@ -90,7 +95,8 @@ class Compilation {
 
 void Compilation::start(std::size_t step) {
     std::vector<std::string> argv;
-    for (const auto& word : plan_.steps[step].argv) argv.push_back(for_this_file(word));
+    for (const auto& word : plan_.steps[step].argv)
+        argv.push_back(for_this_file(word));
     tools_.emplace_back(argv, step == 0);
 }
 
@@ -100,17 +106,23 @@ bool Compilation::wait_for_one(bool wants_another) {
         bool any = false;
         for (auto& tool : tools_) {
             int state = 0;
-            if (!tool.is_running() || waitpid(tool.pid(), &state, WNOHANG) != tool.pid()) continue;
+            if (!tool.is_running() || waitpid(tool.pid(), &state, WNOHANG) != tool.pid())
+                continue;
             tool.ended(state);
             any = true;
-            if (tool.status() != 0 || (&tool == &tools_.front() && !take_baseline())) has_failed_ = true;
+            if (tool.status() != 0 || (&tool == &tools_.front() && !take_baseline()))
+                has_failed_ = true;
         }
-        const bool says_why = tools_.front().is_running();  // an error in the source is the baseline's to tell
-        if (ended_by != 0 || (has_failed_ && !says_why)) return false;
-        if (any && !has_failed_) return true;
+        const bool says_why =
+            tools_.front().is_running();  // an error in the source is the baseline's to tell
+        if (ended_by != 0 || (has_failed_ && !says_why))
+            return false;
+        if (any && !has_failed_)
+            return true;
         const bool for_token = wants_another && !has_failed_ && slots_.token_file() >= 0;
         signals_.wait(for_token ? slots_.token_file() : -1);
-        if (for_token) return true;
+        if (for_token)
+            return true;
     }
 }
 
@@ -120,14 +132,18 @@ bool Compilation::run_steps(std::size_t first, std::size_t end) {
     for (;;) {
         while (next < end && (running == 0 || slots_.take())) {
             start(next++);
-            if (!tools_.back().is_running()) return false;
+            if (!tools_.back().is_running())
+                return false;
             ++running;
         }
-        if (running == 0) return true;
-        if (!wait_for_one(next < end)) return false;
+        if (running == 0)
+            return true;
+        if (!wait_for_one(next < end))
+            return false;
         const auto left = static_cast<std::size_t>(std::ranges::count_if(tools_, &Tool::is_running));
         for (; running > left; --running)
-            if (running > 1) slots_.give();
+            if (running > 1)
+                slots_.give();
     }
 }
 
@@ -135,9 +151,11 @@ bool Compilation::run_steps(std::size_t first, std::size_t end) {
 bool Compilation::take_baseline() {
     words_ = tools_.front().words();
     struct stat state{};
-    if (lstat(output_.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) return false;
+    if (lstat(output_.c_str(), &state) != 0 || !S_ISREG(state.st_mode))
+        return false;
     baseline_ = read_file(output_).value_or("");
-    if (!can_carry(baseline_)) return false;
+    if (!can_carry(baseline_))
+        return false;
     unlink(output_.c_str());
     return true;
 }
@@ -146,26 +164,31 @@ bool Compilation::write_fat() const {
     std::vector<Section> sections;
     for (const auto& step : plan_.steps) {
         const bool is_baseline = &step == &plan_.steps.front();
-        const auto object = is_baseline ? std::optional<std::string>{""} : read_file(for_this_file(step.made));
-        if (!object) return false;
+        const auto object =
+            is_baseline ? std::optional<std::string>{""} : read_file(for_this_file(step.made));
+        if (!object)
+            return false;
         sections.push_back({step.section, payload(step.description, *object)});
     }
     return write_file(output_, with_sections(baseline_, sections));
 }
 
 std::optional<int> Compilation::run() {
-    if (scratch_.path().empty()) return std::nullopt;
+    if (scratch_.path().empty())
+        return std::nullopt;
     for (const auto& name : plan_.directories)
-        if (!scratch_.make_directory(name)) return std::nullopt;
+        if (!scratch_.make_directory(name))
+            return std::nullopt;
     output_ = for_this_file(plan_.steps.front().made);
     tools_.reserve(plan_.steps.size());
     const std::size_t all = plan_.steps.size();
-    const bool is_done =
-        plan_.baseline_alone ? run_steps(0, 1) && run_steps(1, all) : run_steps(0, all);
+    const bool is_done = plan_.baseline_alone ? run_steps(0, 1) && run_steps(1, all) : run_steps(0, all);
     const auto& first = tools_.front();
     const bool has_failed = !first.is_running() && first.status() > 0;
-    for (auto& tool : tools_) tool.stop();
-    if (is_done && write_fat()) return 0;
+    for (auto& tool : tools_)
+        tool.stop();
+    if (is_done && write_fat())
+        return 0;
     if (ended_by == 0 && has_failed && !plan_.retry) {
         words_ = first.words();
         return first.status();
@@ -191,7 +214,8 @@ std::optional<int> carry_out(const Plan& plan, const Request& request) {
         words.insert(0, plan.sentences);
         for (std::string_view left = words; !left.empty();) {
             const ssize_t put = write(2, left.data(), left.size());
-            if (put <= 0) break;
+            if (put <= 0)
+                break;
             left.remove_prefix(static_cast<std::size_t>(put));
         }
     }

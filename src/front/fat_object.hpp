@@ -11,10 +11,12 @@ struct Section {
     std::string name, contents;
 };
 
-// One variant in its section: a header, how it was made, and its object ("" for the baseline, which is the file itself).
+// One variant in its section: a header, how it was made, and its object ("" for the baseline, which is the
+// file itself).
 std::string payload(const std::string& description, const std::string& object);
 
-// Whether `object` is one that `with_sections` can extend: relocatable, without IFUNCs, of a usual number of sections.
+// Whether `object` is one that `with_sections` can extend: relocatable, without IFUNCs, of a usual number of
+// sections.
 bool can_carry(const std::string& object);
 
 // The object with sections that linkers leave out of a program.

@@ -21,7 +21,8 @@ void remove_all(const std::string& path) {
         while (const dirent* entry = readdir(directory)) {
             const std::string_view name = entry->d_name;
             const std::string inner = path + "/" + entry->d_name;
-            if (name != "." && name != ".." && unlink(inner.c_str()) != 0) remove_all(inner);
+            if (name != "." && name != ".." && unlink(inner.c_str()) != 0)
+                remove_all(inner);
         }
         closedir(directory);
     }
@@ -32,14 +33,17 @@ void remove_all(const std::string& path) {
 
 std::optional<std::string> read_descriptor(int file) {
     struct stat state{};
-    if (fstat(file, &state) != 0 || state.st_size < 0) return std::nullopt;
+    if (fstat(file, &state) != 0 || state.st_size < 0)
+        return std::nullopt;
     std::string contents(static_cast<std::size_t>(state.st_size), '\0');
     std::size_t done = 0;
     while (done < contents.size()) {
         const ssize_t got =
             pread(file, contents.data() + done, contents.size() - done, static_cast<off_t>(done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return std::nullopt;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return std::nullopt;
         done += static_cast<std::size_t>(got);
     }
     return contents;
@@ -47,7 +51,8 @@ std::optional<std::string> read_descriptor(int file) {
 
 std::optional<std::string> read_file(const std::string& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return std::nullopt;
+    if (file < 0)
+        return std::nullopt;
     auto contents = read_descriptor(file);
     close(file);
     return contents;
@@ -55,28 +60,35 @@ std::optional<std::string> read_file(const std::string& path) {
 
 bool write_file(const std::string& path, std::string_view contents) {
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) return false;
+    if (file < 0)
+        return false;
     while (!contents.empty()) {
         const ssize_t put = write(file, contents.data(), contents.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) break;
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            break;
         contents.remove_prefix(static_cast<std::size_t>(put));
     }
     const bool is_whole = close(file) == 0 && contents.empty();
-    if (!is_whole) unlink(path.c_str());
+    if (!is_whole)
+        unlink(path.c_str());
     return is_whole;
 }
 
 std::string find_program(const std::string& name) {
-    if (name.find('/') != std::string::npos) return is_executable(name) ? name : "";
+    if (name.find('/') != std::string::npos)
+        return is_executable(name) ? name : "";
     const char* path = std::getenv("PATH");
     std::string_view left = path != nullptr ? path : "/bin:/usr/bin";
     for (;;) {
         const auto end = left.find(':');
         const std::string directory{left.substr(0, end)};
         const std::string found = (directory.empty() ? "." : directory) + "/" + name;
-        if (is_executable(found)) return found;
-        if (end == std::string_view::npos) return "";
+        if (is_executable(found))
+            return found;
+        if (end == std::string_view::npos)
+            return "";
         left.remove_prefix(end + 1);
     }
 }
@@ -84,7 +96,8 @@ std::string find_program(const std::string& name) {
 Scratch::Scratch() {
     const char* asked = std::getenv("TMPDIR");
     for (const char* parent : std::array{asked, "/tmp", "/var/tmp", "."}) {
-        if (parent == nullptr || *parent == '\0') continue;
+        if (parent == nullptr || *parent == '\0')
+            continue;
         std::string name = std::string{parent} + "/mpiric-XXXXXX";
         if (mkdtemp(name.data()) != nullptr) {
             path_ = name;
@@ -94,7 +107,8 @@ Scratch::Scratch() {
 }
 
 Scratch::~Scratch() {
-    if (!path_.empty()) remove_all(path_);
+    if (!path_.empty())
+        remove_all(path_);
 }
 
 bool Scratch::make_directory(const std::string& name) const {

@@ -1,8 +1,8 @@
 // `mpiric`, `mpiric-cc`, `mpiric-cxx`, `mpiric-fc` as they stand in bin.
 //
 // A build calls a compiler for every file, and Python takes as long to start as a small file to compile. So a
-// compilation that Python has written down once (src/mpiric/build/plan.py) is repeated from here for every other file.
-// Everything else is Python's, which stands beside this as `mpiric-python`.
+// compilation that Python has written down once (src/mpiric/build/plan.py) is repeated from here for every
+// other file. Everything else is Python's, which stands beside this as `mpiric-python`.
 
 #include "compilation.hpp"
 #include "files.hpp"
@@ -36,19 +36,23 @@ std::string target_of(const char* link) {
     std::vector<char*> argv;
     std::string name = "mpiric-python";
     argv.push_back(name.data());
-    for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    for (const auto& word : words)
+        argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     for (const auto& beside : {find_program(called), target_of("/proc/self/exe")})
-        if (!beside.empty()) execv((directory_of(beside) + name).c_str(), argv.data());
+        if (!beside.empty())
+            execv((directory_of(beside) + name).c_str(), argv.data());
     std::fprintf(stderr, "mpiric: mpiric-python is not beside this program\nhint: install mpiric again\n");
     std::_Exit(cannot_start);
 }
 
 [[noreturn]] void become_compiler(const Step& step, const Request& request) {
     std::vector<std::string> words;
-    for (const auto& word : step.argv) words.push_back(filled(word, request, ""));
+    for (const auto& word : step.argv)
+        words.push_back(filled(word, request, ""));
     std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
+    for (auto& word : words)
+        argv.push_back(word.data());
     argv.push_back(nullptr);
     execvp(argv[0], argv.data());
     std::_Exit(cannot_start);
@@ -58,11 +62,14 @@ std::string target_of(const char* link) {
 void compile(const Request& request) {
     const std::string key = request.key();
     const std::string path = plan_path(key);
-    if (path.empty() || key.size() > longest_key) return;
+    if (path.empty() || key.size() > longest_key)
+        return;
     if (const auto plan = load_plan(path, key, request)) {
-        if (plan->steps.size() == 1 && plan->sentences.empty()) become_compiler(plan->steps.front(), request);
+        if (plan->steps.size() == 1 && plan->sentences.empty())
+            become_compiler(plan->steps.front(), request);
         if (plan->steps.size() > 1)
-            if (const auto status = carry_out(*plan, request)) std::_Exit(*status);
+            if (const auto status = carry_out(*plan, request))
+                std::_Exit(*status);
         return;
     }
     setenv("MPIRIC_PLAN", path.c_str(), 1);
@@ -73,8 +80,10 @@ void compile(const Request& request) {
 // A number below three that is free would become a file of ours.
 void open_streams() {
     int file = 0;
-    while (file >= 0 && file < 3) file = open("/dev/null", O_RDWR);
-    if (file >= 3) close(file);
+    while (file >= 0 && file < 3)
+        file = open("/dev/null", O_RDWR);
+    if (file >= 3)
+        close(file);
 }
 
 int run(int count, char** given) {
@@ -83,9 +92,11 @@ int run(int count, char** given) {
     const std::string called = count > 0 ? given[0] : "mpiric";
     const std::string name = called.substr(called.rfind('/') + 1);
     std::vector<std::string> words(given + (count > 0 ? 1 : 0), given + count);
-    if (name.starts_with(prefix)) words.insert(words.begin(), name.substr(prefix.size()));
+    if (name.starts_with(prefix))
+        words.insert(words.begin(), name.substr(prefix.size()));
     const std::string verb = words.empty() ? "" : words.front();
-    for (const char* setting : {"MPIRIC_PLAN", "MPIRIC_PLAN_KEY", "MPIRIC_PLAN_WORDS"}) unsetenv(setting);
+    for (const char* setting : {"MPIRIC_PLAN", "MPIRIC_PLAN_KEY", "MPIRIC_PLAN_WORDS"})
+        unsetenv(setting);
     if (verb == "cc" || verb == "cxx" || verb == "fc") {
         if (const auto request = read_request(verb, {words.begin() + 1, words.end()})) {
             words = request->words;

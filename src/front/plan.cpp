@@ -50,7 +50,8 @@ class Fields {
 // Nobody else may have had a hand in what is going to be run.
 std::optional<std::string> read_own(const std::string& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return std::nullopt;
+    if (file < 0)
+        return std::nullopt;
     struct stat state{};
     std::optional<std::string> contents;
     if (fstat(file, &state) == 0 && state.st_uid == geteuid() && (state.st_mode & 022) == 0)
@@ -62,8 +63,10 @@ std::optional<std::string> read_own(const std::string& path) {
 bool is_unchanged(const std::string& name, const std::string& path, const std::string& modified_ns,
                   const std::string& size_bytes) {
     struct stat state{};
-    if (name != path && find_program(name) != path) return false;
-    if (stat(path.c_str(), &state) != 0) return false;
+    if (name != path && find_program(name) != path)
+        return false;
+    if (stat(path.c_str(), &state) != 0)
+        return false;
     const auto ns = std::int64_t{state.st_mtim.tv_sec} * 1'000'000'000 + state.st_mtim.tv_nsec;
     return std::to_string(ns) == modified_ns && std::to_string(state.st_size) == size_bytes;
 }
@@ -77,7 +80,8 @@ std::string working_directory() {
 
 std::uint64_t fnv1a(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    for (const char letter : text)
+        hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
     return hash;
 }
 
@@ -98,27 +102,35 @@ std::string plan_path(const std::string& key) {
 
 std::optional<Plan> load_plan(const std::string& path, const std::string& key, const Request& request) {
     const auto text = read_own(path);
-    if (!text) return std::nullopt;
+    if (!text)
+        return std::nullopt;
     Fields fields{*text};
-    if (fields.next() != format || fields.next() != key) return std::nullopt;
+    if (fields.next() != format || fields.next() != key)
+        return std::nullopt;
     for (auto left = fields.number(); left > 0; --left) {
-        const auto name = fields.next(), found = fields.next(), modified = fields.next(), size = fields.next();
-        if (!is_unchanged(name, found, modified, size)) return std::nullopt;
+        const auto name = fields.next(), found = fields.next(), modified = fields.next(),
+                   size = fields.next();
+        if (!is_unchanged(name, found, modified, size))
+            return std::nullopt;
     }
     const std::string where = working_directory() + "/" + request.source();
     for (auto left = fields.number(); left > 0; --left)
-        if (where.find(fields.next()) != std::string::npos) return std::nullopt;
+        if (where.find(fields.next()) != std::string::npos)
+            return std::nullopt;
     Plan plan{};
     plan.sentences = fields.next();
     plan.retry = fields.number() != 0;
     plan.baseline_alone = fields.number() != 0;
-    for (auto left = fields.number(); left > 0; --left) plan.directories.push_back(fields.next());
+    for (auto left = fields.number(); left > 0; --left)
+        plan.directories.push_back(fields.next());
     for (auto left = fields.number(); left > 0; --left) {
         Step step{fields.next(), fields.next(), fields.next(), {}};
-        for (auto words = fields.number(); words > 0; --words) step.argv.push_back(fields.next());
+        for (auto words = fields.number(); words > 0; --words)
+            step.argv.push_back(fields.next());
         plan.steps.push_back(step);
     }
-    if (!fields.is_whole() || plan.steps.empty()) return std::nullopt;
+    if (!fields.is_whole() || plan.steps.empty())
+        return std::nullopt;
     return plan;
 }
 

@@ -21,7 +21,8 @@ std::string ending_of(std::string_view word) {
     const auto slash = word.rfind('/');
     const auto name = slash == std::string_view::npos ? word : word.substr(slash + 1);
     const auto dot = name.rfind('.');
-    if (dot == std::string_view::npos || dot == 0) return "";
+    if (dot == std::string_view::npos || dot == 0)
+        return "";
     return std::string{name.substr(dot)};
 }
 
@@ -36,7 +37,9 @@ std::string object_of(const Request& request) {
     return name.substr(0, name.size() - request.ending.size()) + ".o";
 }
 
-bool is_plain(const std::string& word) { return !word.starts_with('@') && word.find(hole) == std::string::npos; }
+bool is_plain(const std::string& word) {
+    return !word.starts_with('@') && word.find(hole) == std::string::npos;
+}
 
 }  // namespace
 
@@ -52,17 +55,21 @@ std::string Request::key() const {
     std::vector<std::string_view> settings;
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string_view setting = *entry;
-        const bool counts = std::ranges::any_of(matters, [&](auto start) { return setting.starts_with(start); });
-        if (counts && !setting.starts_with(how_many)) settings.push_back(setting);
+        const bool counts =
+            std::ranges::any_of(matters, [&](auto start) { return setting.starts_with(start); });
+        if (counts && !setting.starts_with(how_many))
+            settings.push_back(setting);
     }
     std::ranges::sort(settings);
-    for (const auto setting : settings) (text += hole) += setting;
+    for (const auto setting : settings)
+        (text += hole) += setting;
     return text;
 }
 
 std::string Request::positions() const {
     std::string text;
-    for (const auto at : changing) text += (text.empty() ? "" : " ") + std::to_string(at);
+    for (const auto at : changing)
+        text += (text.empty() ? "" : " ") + std::to_string(at);
     return text;
 }
 
@@ -74,7 +81,8 @@ std::optional<Request> read_request(const std::string& verb, std::vector<std::st
     bool has_output = false;
     for (std::size_t at = 0; at < request.words.size(); ++at) {
         const std::string& word = request.words[at];
-        if (!is_plain(word) || word == "-") return std::nullopt;
+        if (!is_plain(word) || word == "-")
+            return std::nullopt;
         compiles = compiles || word == "-c";
         has_output = has_output || word.starts_with("-o");
         if (std::ranges::find(names_a_file, word) != names_a_file.end() && at + 1 < request.words.size())
@@ -82,7 +90,8 @@ std::optional<Request> read_request(const std::string& verb, std::vector<std::st
         else if (is_source(word))
             sources.push_back(at);
     }
-    if (!compiles || sources.size() != 1) return std::nullopt;
+    if (!compiles || sources.size() != 1)
+        return std::nullopt;
     request.changing = sources;
     request.changing.insert(request.changing.end(), named.begin(), named.end());
     request.ending = ending_of(request.source());

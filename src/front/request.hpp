@@ -1,4 +1,5 @@
-// A command line as the front sees it: which words change from file to file, and what all others make the key of.
+// A command line as the front sees it: which words change from file to file, and what all others make the key
+// of.
 #pragma once
 
 #include <optional>
@@ -8,10 +9,11 @@
 namespace mpiric::front {
 
 struct Request {
-    std::string verb;                 // "cc", "cxx" or "fc"
-    std::vector<std::string> words;   // with -o, also where the compiler would have chosen the name
-    std::vector<std::size_t> changing;  // positions of the words that name files of this compilation, the source's first
-    std::string ending;               // of the source, with its dot
+    std::string verb;                // "cc", "cxx" or "fc"
+    std::vector<std::string> words;  // with -o, also where the compiler would have chosen the name
+    std::vector<std::size_t>
+        changing;        // positions of the words that name files of this compilation, the source's first
+    std::string ending;  // of the source, with its dot
 
     const std::string& source() const { return words[changing.front()]; }
 

@@ -34,7 +34,8 @@ bool is_pipe(int file) {
 std::string_view job_server(std::string_view makeflags) {
     for (const std::string_view name : {"--jobserver-auth=", "--jobserver-fds="}) {
         const auto at = makeflags.rfind(name);
-        if (at == std::string_view::npos) continue;
+        if (at == std::string_view::npos)
+            continue;
         const auto rest = makeflags.substr(at + name.size());
         return rest.substr(0, rest.find(' '));
     }
@@ -53,16 +54,21 @@ Slots::Slots() {
 }
 
 Slots::~Slots() {
-    while (!tokens_.empty()) give();
-    if (reading_ >= 0) close(reading_);
-    if (writing_ >= 0) close(writing_);
+    while (!tokens_.empty())
+        give();
+    if (reading_ >= 0)
+        close(reading_);
+    if (writing_ >= 0)
+        close(writing_);
 }
 
-// True under a parallel make, also where its tokens are out of reach: it closes its pipe to what it does not take for
-// another make. The pipe is opened anew, for reading without waiting is a property that all its users share.
+// True under a parallel make, also where its tokens are out of reach: it closes its pipe to what it does not
+// take for another make. The pipe is opened anew, for reading without waiting is a property that all its
+// users share.
 bool Slots::connect(const char* makeflags) {
     const auto where = job_server(makeflags);
-    if (where.empty()) return false;
+    if (where.empty())
+        return false;
     std::string from, to;
     if (where.starts_with("fifo:")) {
         from = to = where.substr(5);
@@ -70,16 +76,19 @@ bool Slots::connect(const char* makeflags) {
         int reading = -1, writing = -1;
         const auto* end = where.data() + where.size();
         const auto [comma, error] = std::from_chars(where.data(), end, reading);
-        if (error != std::errc{} || comma == end) return true;
+        if (error != std::errc{} || comma == end)
+            return true;
         std::from_chars(comma + 1, end, writing);
-        if (!is_pipe(reading) || !is_pipe(writing)) return true;
+        if (!is_pipe(reading) || !is_pipe(writing))
+            return true;
         from = "/proc/self/fd/" + std::to_string(reading);
         to = "/proc/self/fd/" + std::to_string(writing);
     }
     reading_ = open(from.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     writing_ = open(to.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (reading_ < 0 || writing_ < 0 || !is_pipe(reading_)) {
-        if (reading_ >= 0) close(reading_);
+        if (reading_ >= 0)
+            close(reading_);
         reading_ = -1;
     }
     return true;
@@ -88,11 +97,13 @@ bool Slots::connect(const char* makeflags) {
 bool Slots::take() {
     if (reading_ >= 0) {
         char token = 0;
-        if (read(reading_, &token, 1) != 1) return false;
+        if (read(reading_, &token, 1) != 1)
+            return false;
         tokens_.push_back(token);
         return true;
     }
-    if (free_ == 0) return false;
+    if (free_ == 0)
+        return false;
     --free_;
     return true;
 }
@@ -101,7 +112,8 @@ void Slots::give() {
     if (reading_ < 0) {
         ++free_;
     } else if (!tokens_.empty()) {
-        if (write(writing_, &tokens_.back(), 1) == 1 || errno != EINTR) tokens_.pop_back();
+        if (write(writing_, &tokens_.back(), 1) == 1 || errno != EINTR)
+            tokens_.pop_back();
     }
 }
 

@@ -15,7 +15,8 @@ namespace mpiric::front {
 
 Tool::Tool(const std::vector<std::string>& argv, bool keeps_words) {
     std::vector<char*> words;
-    for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+    for (const auto& word : argv)
+        words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -36,19 +37,22 @@ Tool::Tool(const std::vector<std::string>& argv, bool keeps_words) {
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    if (posix_spawnp(&pid_, words[0], &actions, &attributes, words.data(), environ) != 0) pid_ = 0;
+    if (posix_spawnp(&pid_, words[0], &actions, &attributes, words.data(), environ) != 0)
+        pid_ = 0;
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
 }
 
 Tool::Tool(Tool&& other) noexcept
-    : out_{std::exchange(other.out_, -1)}, err_{std::exchange(other.err_, -1)}, pid_{std::exchange(other.pid_, 0)},
-      status_{other.status_} {}
+    : out_{std::exchange(other.out_, -1)}, err_{std::exchange(other.err_, -1)},
+      pid_{std::exchange(other.pid_, 0)}, status_{other.status_} {}
 
 Tool::~Tool() {
     stop();
-    if (out_ >= 0) close(out_);
-    if (err_ >= 0) close(err_);
+    if (out_ >= 0)
+        close(out_);
+    if (err_ >= 0)
+        close(err_);
 }
 
 void Tool::ended(int wait_status) {
@@ -57,7 +61,8 @@ void Tool::ended(int wait_status) {
 }
 
 void Tool::stop() {
-    if (!is_running()) return;
+    if (!is_running())
+        return;
     kill(pid_, SIGTERM);
     int state = 0;
     while (waitpid(pid_, &state, 0) < 0 && errno == EINTR) {
@@ -68,7 +73,8 @@ void Tool::stop() {
 std::string Tool::words() const {
     std::string said;
     for (const int file : {out_, err_})
-        if (file >= 0) said += read_descriptor(file).value_or("");
+        if (file >= 0)
+            said += read_descriptor(file).value_or("");
     return said;
 }
 

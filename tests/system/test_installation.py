@@ -36,9 +36,22 @@ def probes(bin_directory: Path) -> list[str]:
     return sorted(path.parent.name for path in native.glob("*/probe-mpi"))
 
 
+def check_commands(where: Path, place: Path, environment: dict[str, str]) -> None:
+    """Each command starts from elsewhere, by its path and by a link to it."""
+    (place / "a.c").write_text("int f(void) { return 1; }\n")
+    (place / "linked").symlink_to(where / "mpiric")
+    told = subprocess.run([place / "linked", "--help"], env=environment, capture_output=True, text=True)
+    assert told.stdout.startswith("Usage: mpiric "), told.stderr
+    for command in (["mpiric", "cc"], ["mpiric-cc"], ["mpiric-cc"], ["mpiric-cxx", "g++"]):
+        words = [where / command[0], *command[1:], "-c", "a.c", "-o", "a.o"]
+        subprocess.run(words, cwd=place, env=environment, check=True)
+        assert b".mpiric.x86_64_v3" in (place / "a.o").read_bytes()
+        (place / "a.o").unlink()
+
+
 @pytest.mark.timeout(1500)
 @pytest.mark.requires("gcc", "g++", "ccache", "mpi:mpich", "mpi:openmpi")
-def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, tmp_path):
+def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, tmp_path, environment):
     asked = subprocess.run(
         ["ccache", "--get-config", "cache_dir"], capture_output=True, text=True, check=True
     )
@@ -50,10 +63,13 @@ def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, 
     }
     where = installed(MPIRIC_MPI_HOME=str(mpi_prefix("mpich").parent), **cache)
     assert probes(where) == ["mpich", "openmpi", "standard"]
-    subprocess.run([where / "mpiric", "--version"], check=True)
+    assert (where / "mpiric-cc").read_bytes()[:4] == b"\x7fELF"
+    check_commands(where, tmp_path, environment)
 
 
-def test_a_wheel_made_without_a_compiler_is_whole_but_for_them(installed, environment):
+@pytest.mark.requires("gcc", "g++")
+def test_a_wheel_made_without_a_compiler_is_whole_but_for_them(installed, environment, tmp_path):
     where = installed(CXX="/no/such/compiler")
     assert probes(where) == []
+    check_commands(where, tmp_path, environment)
     subprocess.run([where / "python", "-m", "mpiric", "mpi", "list"], env=environment, check=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/native"
 PASSED = ROOT / "build/tidy"
-ROOMS = ("probes", "runtime", "fat", "mapper")
+ROOMS = ("probes", "runtime", "front", "mapper")
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 

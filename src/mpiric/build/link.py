@@ -313,9 +313,13 @@ def _plain_members(job: Job, dropped: set[Path]) -> list[Path]:
 
 
 def deliver(made: Path, output: Path) -> None:
-    """Put the program where it was asked for, as a linker does: a new file, its mode by the umask."""
+    """Put the program where it was asked for, as a linker does: a new file, its mode by the umask, or none."""
     if output.is_char_device():
         return
     output.unlink(missing_ok=True)
-    shutil.copyfile(made, output)
+    try:
+        shutil.copyfile(made, output)
+    except OSError as error:
+        output.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(output)) from None
     os.chmod(output, made.stat().st_mode & 0o777)  # noqa: PTH101

@@ -1,0 +1,78 @@
+"""Plans: which command lines have one, and who may read what is kept."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mpiric.build import cache
+from mpiric.build.command import understand
+from mpiric.build.plan import Plan, Step, Wanted, holes_are_known, take_wanted, write
+
+WORDS = ["gcc", "-O2", "-MF", "d/a.d", "-c", "src/a.cc", "-o", "a.o"]
+
+
+def with_holes(words: list[str], *positions: int) -> list[str]:
+    return Wanted("path", "key", positions).with_holes(words)
+
+
+def test_of_a_source_the_ending_stays() -> None:
+    assert with_holes(WORDS, 5, 3, 7)[5].endswith("\x1f.cc")
+    assert "a" not in "".join(with_holes(WORDS, 5, 3, 7)[n] for n in (3, 7))
+
+
+@pytest.mark.parametrize(
+    ("words", "positions", "known"),
+    [
+        (WORDS, (5, 3, 7), True),
+        (["gcc", "-c", "a.c"], (2,), False),  # no output is named
+        (["gcc", "-include", "a.c", "-c", "-o", "a.o"], (2, 5), False),
+        (["gcc", "-c", "a.c", "-Xclang", "-o", "a.o"], (2, 5), False),
+        (["gcc", "-c", "a.c", "b.c", "-o", "a.o"], (2, 5), False),
+    ],
+)
+def test_holes_are_the_source_and_names_of_this_compilation(
+    words: list[str], positions: tuple[int, ...], known: bool
+) -> None:
+    assert holes_are_known(understand(with_holes(words, *positions)[1:])) is known
+
+
+def test_tools_do_not_see_what_was_asked_for() -> None:
+    environ = {"MPIRIC_PLAN": "p", "MPIRIC_PLAN_KEY": "k", "MPIRIC_PLAN_WORDS": "3 4", "A": "b"}
+    assert take_wanted(environ) == Wanted("p", "k", (3, 4))
+    assert environ == {"A": "b"}
+    assert take_wanted(environ) is None
+
+
+def test_a_plan_is_whole_and_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "plans/1"
+    write(
+        Plan([Step(("gcc", "\udcff"), "a.o")], (), False, (), False, (), ()), Wanted(str(path), "key", (1,))
+    )
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.read_bytes().endswith(b"\x002\0gcc\0\xff\0")
+    assert [entry.name for entry in path.parent.iterdir()] == ["1"]
+
+
+def test_what_others_can_write_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    cache.write(str(path), "text")
+    assert cache.read(str(path)) == "text"
+    path.chmod(0o620)
+    assert cache.read(str(path)) is None
+    assert cache.read(str(tmp_path / "none")) is None
+
+
+def test_without_a_home_nothing_is_kept() -> None:
+    assert cache.directory({}) == ""
+    assert cache.directory({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}) == "/home/u/.cache/mpiric"
+
+
+def test_the_oldest_half_goes_when_there_are_too_many(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).touch()
+        os.utime(tmp_path / str(number), (number, number))
+    cache.make_room(str(tmp_path), 5)
+    assert len(list(tmp_path.iterdir())) == 5
+    cache.make_room(str(tmp_path), 4)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["2", "3", "4"]

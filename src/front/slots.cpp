@@ -1,5 +1,6 @@
 #include "slots.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -30,6 +31,22 @@ bool is_pipe(int file) {
     return fstat(file, &state) == 0 && S_ISFIFO(state.st_mode);
 }
 
+// The number of threads that run or want to stands behind the three averages: "0.20 0.18 0.12 1/80 11206".
+bool is_a_cpu_idle() {
+    const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true;
+    char text[128] = "";
+    const ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    std::string_view left{text, length > 0 ? static_cast<std::size_t>(length) : 0};
+    for (int skipped = 0; skipped < 3; ++skipped)
+        left.remove_prefix(std::min(left.size(), left.find(' ') + 1));
+    long running = 0;
+    std::from_chars(left.data(), left.data() + left.size(), running);
+    return running - 1 < sysconf(_SC_NPROCESSORS_ONLN);  // one is this process, asking
+}
+
 // Of several, the last counts: a make below another adds its own.
 std::string_view job_server(std::string_view makeflags) {
     for (const std::string_view name : {"--jobserver-auth=", "--jobserver-fds="}) {
@@ -49,8 +66,10 @@ Slots::Slots() {
     const char* makeflags = std::getenv("MAKEFLAGS");
     if (asked > 0)
         free_ = asked - 1;
-    else if (makeflags == nullptr || !connect(makeflags))
+    else if (makeflags == nullptr || !connect(makeflags)) {
         free_ = cpus() - 1;
+        only_idle_ = true;
+    }
 }
 
 Slots::~Slots() {
@@ -102,7 +121,7 @@ bool Slots::take() {
         tokens_.push_back(token);
         return true;
     }
-    if (free_ == 0)
+    if (free_ == 0 || (only_idle_ && !is_a_cpu_idle()))
         return false;
     --free_;
     return true;

@@ -1,4 +1,5 @@
-// How many tools may run at once: a number, or the tokens of a make that shares its -j with what it starts.
+// How many tools may run at once: a number, the CPUs that are idle, or what a parallel make has left of its
+// -j.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,8 @@ namespace mpiric::front {
 
 class Slots {
   public:
-    // MPIRIC_JOBS, else the job server in MAKEFLAGS, else the CPUs this process may use.
+    // MPIRIC_JOBS, else the job server in MAKEFLAGS, else the CPUs this process may use and nobody does:
+    // Ninja starts as many of us as there are CPUs and has no job server.
     Slots();
     ~Slots();
     Slots(const Slots&) = delete;
@@ -23,7 +25,8 @@ class Slots {
   private:
     bool connect(const char* makeflags);
 
-    unsigned free_ = 0;  // without a job server
+    unsigned free_ = 0;       // without a job server
+    bool only_idle_ = false;  // of these, what is idle
     int reading_ = -1;
     int writing_ = -1;
     std::vector<char> tokens_;  // go back as they came

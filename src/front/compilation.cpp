@@ -94,10 +94,7 @@ class Compilation {
 };
 
 void Compilation::start(std::size_t step) {
-    std::vector<std::string> argv;
-    for (const auto& word : plan_.steps[step].argv)
-        argv.push_back(for_this_file(word));
-    tools_.emplace_back(argv, step == 0);
+    tools_.emplace_back(all_filled(plan_.steps[step].argv, request_, scratch_.path()), step == 0);
 }
 
 // False when something went wrong and the rest need not be done.

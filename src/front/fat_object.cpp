@@ -31,6 +31,7 @@ void pad(std::string& out) { out.append((8 - out.size() % 8) % 8, '\0'); }
 std::vector<Elf64_Shdr> sections_of(const std::string& data) {
     const auto header = at<Elf64_Ehdr>(data, 0);
     std::vector<Elf64_Shdr> sections;
+    sections.reserve(header.e_shnum);
     for (unsigned i = 0; i < header.e_shnum; ++i)
         sections.push_back(at<Elf64_Shdr>(data, header.e_shoff + i * sizeof(Elf64_Shdr)));
     return sections;

@@ -84,7 +84,7 @@ std::string find_program(const std::string& name) {
     for (;;) {
         const auto end = left.find(':');
         const std::string directory{left.substr(0, end)};
-        const std::string found = (directory.empty() ? "." : directory) + "/" + name;
+        std::string found = (directory.empty() ? "." : directory) + "/" + name;
         if (is_executable(found))
             return found;
         if (end == std::string_view::npos)

@@ -8,6 +8,7 @@
 #include "files.hpp"
 #include "plan.hpp"
 #include "request.hpp"
+#include "tool.hpp"
 
 #include <climits>
 #include <cstdio>
@@ -32,29 +33,19 @@ std::string target_of(const char* link) {
 }
 
 // Does not return: Python does what is left.
-[[noreturn]] void become_python(const std::string& called, const std::vector<std::string>& words) {
-    std::vector<char*> argv;
-    std::string name = "mpiric-python";
-    argv.push_back(name.data());
-    for (const auto& word : words)
-        argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
+[[noreturn]] void become_python(const std::string& called, std::vector<std::string> words) {
+    const std::string name = "mpiric-python";
+    words.insert(words.begin(), name);
     for (const auto& beside : {find_program(called), target_of("/proc/self/exe")})
         if (!beside.empty())
-            execv((directory_of(beside) + name).c_str(), argv.data());
+            execv((directory_of(beside) + name).c_str(), argv_of(words).data());
     std::fprintf(stderr, "mpiric: mpiric-python is not beside this program\nhint: install mpiric again\n");
     std::_Exit(cannot_start);
 }
 
 [[noreturn]] void become_compiler(const Step& step, const Request& request) {
-    std::vector<std::string> words;
-    for (const auto& word : step.argv)
-        words.push_back(filled(word, request, ""));
-    std::vector<char*> argv;
-    for (auto& word : words)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
-    execvp(argv[0], argv.data());
+    const auto words = all_filled(step.argv, request, "");
+    execvp(words.front().c_str(), argv_of(words).data());
     std::_Exit(cannot_start);
 }
 

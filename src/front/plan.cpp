@@ -156,4 +156,13 @@ std::string filled(const std::string& word, const Request& request, const std::s
     return out;
 }
 
+std::vector<std::string> all_filled(const std::vector<std::string>& words, const Request& request,
+                                    const std::string& scratch) {
+    std::vector<std::string> out;
+    out.reserve(words.size());
+    for (const auto& word : words)
+        out.push_back(filled(word, request, scratch));
+    return out;
+}
+
 }  // namespace mpiric::front

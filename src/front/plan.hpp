@@ -31,5 +31,7 @@ std::optional<Plan> load_plan(const std::string& path, const std::string& key, c
 
 // A word of a plan with its holes filled for one file.
 std::string filled(const std::string& word, const Request& request, const std::string& scratch);
+std::vector<std::string> all_filled(const std::vector<std::string>& words, const Request& request,
+                                    const std::string& scratch);
 
 }  // namespace mpiric::front

@@ -92,7 +92,7 @@ std::optional<Request> read_request(const std::string& verb, std::vector<std::st
     }
     if (!compiles || sources.size() != 1)
         return std::nullopt;
-    request.changing = sources;
+    request.changing = std::move(sources);
     request.changing.insert(request.changing.end(), named.begin(), named.end());
     request.ending = ending_of(request.source());
     if (!has_output) {

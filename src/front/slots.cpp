@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fcntl.h>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <string_view>
@@ -14,11 +15,12 @@
 namespace mpiric::front {
 namespace {
 
-unsigned number_in(const char* text) {
-    const std::string_view digits = text != nullptr ? text : "";
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc{} && end == digits.data() + digits.size() ? value : 0;
+std::optional<int> number_in(std::string_view digits) {
+    int value = 0;
+    const std::string text{digits};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = error == std::errc{} && end == text.data() + text.size() && value >= 0;
+    return is_number ? std::optional{value} : std::nullopt;
 }
 
 unsigned cpus() {
@@ -62,10 +64,11 @@ std::string_view job_server(std::string_view makeflags) {
 }  // namespace
 
 Slots::Slots() {
-    const unsigned asked = number_in(std::getenv("MPIRIC_JOBS"));
+    const char* jobs = std::getenv("MPIRIC_JOBS");
+    const int asked = number_in(jobs != nullptr ? jobs : "").value_or(0);
     const char* makeflags = std::getenv("MAKEFLAGS");
     if (asked > 0)
-        free_ = asked - 1;
+        free_ = static_cast<unsigned>(asked) - 1;
     else if (makeflags == nullptr || !connect(makeflags)) {
         free_ = cpus() - 1;
         only_idle_ = true;
@@ -92,16 +95,13 @@ bool Slots::connect(const char* makeflags) {
     if (where.starts_with("fifo:")) {
         from = to = where.substr(5);
     } else {
-        int reading = -1, writing = -1;
-        const auto* end = where.data() + where.size();
-        const auto [comma, error] = std::from_chars(where.data(), end, reading);
-        if (error != std::errc{} || comma == end)
+        const auto comma = where.find(',');
+        const auto reading = number_in(where.substr(0, comma));
+        const auto writing = comma == std::string_view::npos ? reading : number_in(where.substr(comma + 1));
+        if (!reading || !writing || !is_pipe(*reading) || !is_pipe(*writing))
             return true;
-        std::from_chars(comma + 1, end, writing);
-        if (!is_pipe(reading) || !is_pipe(writing))
-            return true;
-        from = "/proc/self/fd/" + std::to_string(reading);
-        to = "/proc/self/fd/" + std::to_string(writing);
+        from = "/proc/self/fd/" + std::to_string(*reading);
+        to = "/proc/self/fd/" + std::to_string(*writing);
     }
     reading_ = open(from.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     writing_ = open(to.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);

@@ -13,11 +13,17 @@
 
 namespace mpiric::front {
 
+std::vector<char*> argv_of(const std::vector<std::string>& words) {
+    std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
+    for (const auto& word : words)
+        argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    return argv;
+}
+
 Tool::Tool(const std::vector<std::string>& argv, bool keeps_words) {
-    std::vector<char*> words;
-    for (const auto& word : argv)
-        words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
+    const std::vector<char*> words = argv_of(argv);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

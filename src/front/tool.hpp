@@ -7,6 +7,9 @@
 
 namespace mpiric::front {
 
+// The words as C wants them, for as long as they live.
+std::vector<char*> argv_of(const std::vector<std::string>& words);
+
 class Tool {
   public:
     // Starts it with no input; `keeps_words`: what it says is kept, else nobody hears it.

@@ -313,7 +313,7 @@ def _plain_members(job: Job, dropped: set[Path]) -> list[Path]:
 
 
 def deliver(made: Path, output: Path) -> None:
-    """Put the program where it was asked for, as a linker does: a new file, its mode by the umask, or none."""
+    """Put the program where it was asked for as a linker does: a new file, its mode by the umask."""
     if output.is_char_device():
         return
     output.unlink(missing_ok=True)

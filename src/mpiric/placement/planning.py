@@ -12,6 +12,7 @@ from mpiric.placement.policies import Wanted, policy_named
 from mpiric.placement.policies.near_gpu import gpu_of
 from mpiric.placement.price import price_of_more_nodes
 from mpiric.placement.saturation import rule_of_thumb, saturation_of
+from mpiric.placement.seen import counted
 from mpiric.placement.selection import select
 from mpiric.placement.sizing import size
 
@@ -112,7 +113,6 @@ def _notes(made: Plan, quota: float) -> tuple[str, ...]:
             f"the control group grants {quota:g} CPUs' worth of time: {busy} threads will be throttled"
         )
     if len(made.usable) < len(made.topology.pus):
-        notes.append(
-            f"{len(made.topology.pus) - len(made.usable)} hardware threads are outside of what may be used"
-        )
+        outside = counted(len(made.topology.pus) - len(made.usable), "hardware thread")
+        notes.append(f"outside of what may be used: {outside}")
     return tuple(notes)

@@ -6,6 +6,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
 from mpiric.placement.grounds import Grounds
 from mpiric.placement.policies.bandwidth import saturating
+from mpiric.placement.seen import counted
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def size(
         note = f"{needed} threads on {len(room.cores)} cores: each has one hardware thread"
         return Sizing(request.nodes, per_node, threads, HardwareThreads.ALL, every, (note,))
     raise MpiricError(
-        f"{per_node} ranks of {threads} threads do not fit on a node with {len(grounds.cores)} usable cores",
+        f"{counted(per_node, 'rank')} of {counted(threads, 'thread')} do not fit on a node with "
+        f"{counted(len(grounds.cores), 'usable core')}",
         hint=f"--nodes {-(-request.ranks * threads // len(room.cores))}, or fewer threads",
     )
 

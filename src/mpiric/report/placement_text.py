@@ -12,12 +12,19 @@ _SHOWN_RANKS = 16
 
 def placement_text(plan: Plan) -> str:
     """Picture, table of ranks and notes of a node; nodes are alike."""
-    per_node = f"{plan.ranks_per_node} ranks on each of {plan.nodes} nodes"
-    if plan.nodes == 1:
-        per_node = f"{plan.ranks_per_node} ranks"
-    head = f"{per_node}, {plan.threads} thread{'s' if plan.threads > 1 else ''} each, policy {plan.policy}"
+    threads = f"{plan.threads} thread{'s' if plan.threads > 1 else ''} each"
+    head = f"{_ranks_of_nodes(plan)}, {threads}, policy {plan.policy}"
     notes = [f"  - {note}" for note in plan.notes]
     return "\n".join([head, "", *picture(plan), "", *_ranks(plan), *([""] if notes else []), *notes])
+
+
+def _ranks_of_nodes(plan: Plan) -> str:
+    ranks = f"{plan.ranks_per_node} rank{'s' if plan.ranks_per_node > 1 else ''}"
+    if plan.nodes == 1:
+        return ranks
+    last = plan.request.ranks - plan.ranks_per_node * (plan.nodes - 1)
+    on_last = f" ({last} on the last)" if last < plan.ranks_per_node else ""
+    return f"{ranks} on each of {plan.nodes} nodes{on_last}"
 
 
 def picture(plan: Plan) -> list[str]:

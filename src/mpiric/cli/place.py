@@ -18,7 +18,7 @@ from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, Placem
 from mpiric.placement import launchers, policies
 from mpiric.placement.rankfile import Numbers
 from mpiric.report.placement_svg import placement_svg
-from mpiric.report.placement_text import launchers_text, placement_text
+from mpiric.report.placement_text import launchers_text, placement_text, runtimes_text
 from mpiric.report.placement_verdict import verdict_text
 from mpiric.workflows.place import Placed, host_files, place, place_by_measurement, place_rankfile
 from mpiric.workflows.verify_placement import verify
@@ -166,7 +166,12 @@ def _show(placed: Placed, measured: tuple[Bandwidth, ...], given: dict[str, Any]
     elif given["launcher"]:
         print(launchers_text({given["launcher"]: _one(placed, given["launcher"])}))
     else:
-        print(f"{placed.title}: {placement_text(placed.plan)}\n\n{launchers_text(placed.launchers)}")
+        parts = [
+            placement_text(placed.plan),
+            launchers_text(placed.launchers),
+            runtimes_text(placed.runtimes),
+        ]
+        print(f"{placed.title}: " + "\n\n".join(filter(None, parts)))
 
 
 def _one(placed: Placed, name: str) -> Any:

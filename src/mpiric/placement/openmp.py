@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from mpiric.model.placement import Plan
-from mpiric.model.pu_set import pu_list
 
 
 def openmp_variables(plan: Plan) -> dict[str, str]:
@@ -45,12 +44,3 @@ def runtime_variables(plan: Plan) -> Mapping[str, Mapping[str, str]]:
             "OMP_NUM_THREADS": str(plan.threads),
         }
     return found
-
-
-def explain(plan: Plan) -> str:
-    """One sentence for people, "" without threads."""
-    if plan.threads == 1:
-        return ""
-    return (
-        f"{plan.threads} threads a rank; those of rank 0 on {pu_list(plan.seats[0].pus)}, one after the other"
-    )

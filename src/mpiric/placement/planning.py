@@ -99,7 +99,7 @@ def _notes(made: Plan, quota: float) -> tuple[str, ...]:
     straddling = sum(len({core.numa_node for core in seat.cores}) > 1 for seat in made.seats)
     if straddling:
         notes.append(
-            f"{straddling} ranks of a node have cores of several NUMA nodes: part of their memory is far"
+            f"{counted(straddling, 'rank')} on cores of several NUMA nodes: part of that memory is far"
         )
     kinds = {core.kind for seat in made.seats for core in seat.cores}
     if len(kinds) > 1:

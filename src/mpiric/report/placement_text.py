@@ -1,5 +1,6 @@
 """A plan for the terminal: one line a NUMA node, one cell a core with the rank that has it."""
 
+import shlex
 from collections.abc import Mapping
 
 from mpiric.model.machine import Core
@@ -72,12 +73,17 @@ def launchers_text(launchers: Mapping[str, Emission]) -> str:
     """Each launcher's line with its variables, and the files that belong to it."""
     lines = []
     for name, emission in launchers.items():
-        variables = [f"{key}={_quoted(value)}" for key, value in emission.env.items()]
-        lines += [f"{name}:", "  " + " ".join([*variables, *map(_quoted, emission.argv)])]
+        lines += [f"{name}:", f"  {_assigned(emission.env)} {shlex.join(emission.argv)}".rstrip()]
         lines += [f"  with the file {file} (--write DIR)" for file in emission.files]
         lines += [f"  {emission.note}"] if emission.note else []
     return "\n".join(lines)
 
 
-def _quoted(word: str) -> str:
-    return f"'{word}'" if any(letter in word for letter in "[]{}() *") else word
+def runtimes_text(runtimes: Mapping[str, Mapping[str, str]]) -> str:
+    """What OpenMP runtimes take in place of the standard's variables; "" when no rank has threads."""
+    lines = [f"  {name}: {_assigned(variables)}" for name, variables in runtimes.items()]
+    return "\n".join(["programs that ignore OMP_PLACES, by their OpenMP runtime:", *lines]) if lines else ""
+
+
+def _assigned(variables: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())

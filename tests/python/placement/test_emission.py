@@ -103,6 +103,11 @@ def test_aprun_asks_for_huge_pages_in_its_own_form():
     assert "-m 1200hs " in memory(HugePages.REQUIRED)
 
 
+def test_aprun_confines_no_memory_of_ranks_wider_than_a_numa_node():
+    assert "-ss" in words(placed(made_up(4, 4), 2, threads=4), "aprun")
+    assert "-ss" not in words(placed(made_up(4, 4), 1, threads=8), "aprun")
+
+
 def test_aprun_says_where_it_names_less_than_the_plan():
     emission = emit(placed(recorded("betzy"), 8), "aprun")
     assert not emission.exact

@@ -23,7 +23,10 @@ def emit(plan: Plan) -> Emission:
         words += ["-m", f"{request.memory_mib}{_HUGE[request.huge_pages]}"]
     if plan.hosts:
         words += ["-L", ",".join(plan.hosts)]
-    if len(plan.topology.numa_nodes) > 1:
+    within = all(len({core.numa_node for core in seat.cores}) == 1 for seat in plan.seats)
+    if (
+        len(plan.topology.numa_nodes) > 1 and within
+    ):  # a wider rank would get the memory of one NUMA node only
         words += [*_per_numa(plan), "-ss"]
     whole = any(len(thread) > 1 for seat in plan.seats for thread in seat.threads)
     note = "-j 1 names a core by its first hardware thread" if whole else ""

@@ -38,7 +38,7 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
         if spelling is None:
             raise MismatchError(
                 f"{name}={value} cannot be said to {under.mpi.label} through {under.job.dialect}",
-                hint=f"leave it out with --without {name}",
+                hint=f"take another value, or leave {name} out",
             )
         written[name] = spelling
     return settle(written, situation.job.environment)

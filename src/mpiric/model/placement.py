@@ -191,3 +191,4 @@ class ProcessSeen:
     places: str = ""  # OMP_PLACES and its like, as the process was started with
     omp_threads: int = 0  # OMP_NUM_THREADS, 0 when it is not set
     launch: str = ""  # mpiric's own mark, when mpiric started it
+    scheduled: str = ""  # id of the scheduler's job it is part of, "" outside of one

@@ -3,6 +3,7 @@
 from mpiric.host.host import Host
 from mpiric.machine import read_machine
 from mpiric.model.errors import NotFoundError
+from mpiric.model.placement import ProcessSeen
 from mpiric.placement.verification import judge
 from mpiric.workflows.seen import see_jobs, see_process
 from mpiric.workflows.verify_placement import Checked, node_of
@@ -15,7 +16,7 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
     """
     everyone = see_jobs(host)
     machine = read_machine(host, working_directory)
-    chosen = tuple(process for process in everyone if not which or _is_of(process.job, process.pid, which))
+    chosen = tuple(process for process in everyone if not which or _is_of(process, which))
     if which and not chosen and which.isdigit():
         alone = see_process(host, int(which))
         jobs = {process.job for process in everyone if _below(host, process.pid, int(which))}
@@ -31,9 +32,10 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
     return Checked(chosen, judge(node_of(machine), (*chosen, *others), about={p.pid for p in chosen}))
 
 
-def _is_of(job: str, pid: int, which: str) -> bool:
-    name = job.split()[-1]
-    return which in {str(pid), name, name.split(".")[0]}
+def _is_of(process: ProcessSeen, which: str) -> bool:
+    """By its pid, its launcher's, its step (``12.0``), or the scheduler's job (``12``, ``12.server``)."""
+    names = {process.job.split()[-1], process.scheduled}
+    return which in {str(process.pid), *names, *(name.split(".")[0] for name in names if name)}
 
 
 def _below(host: Host, pid: int, root: int) -> bool:

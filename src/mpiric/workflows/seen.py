@@ -16,6 +16,7 @@ from mpiric.machine.cpu_sets import parse_list
 from mpiric.model.count import count_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 
+_SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
 _SMALL_PAGE = 4  # KiB, the unit of memory_pages
 _PROCESSOR, _USER, _SYSTEM, _FAULTS = 36, 11, 12, 7  # fields of /proc/PID/stat after the name
@@ -57,6 +58,7 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         places=_printable(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
         launch=environment.get(MARK, ""),
+        scheduled=_printable(next((environment[name] for name in _SCHEDULED if name in environment), "")),
     )
 
 

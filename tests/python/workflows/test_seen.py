@@ -3,7 +3,10 @@
 import os
 import subprocess
 
+import pytest
+
 from mpiric.host.local import LocalHost
+from mpiric.workflows.ps import look
 from mpiric.workflows.seen import memory_pages, see_jobs, see_process
 
 NUMA_MAPS = """\
@@ -38,3 +41,14 @@ def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_t
         finally:
             sleeper.kill()
     assert (seen.rank, seen.omp_threads, seen.places) == (None, 0, "?]0;owned?{0}")
+
+
+@pytest.mark.parametrize(("variable", "of_the_job"), [("SLURM_JOB_ID", "4711"), ("PBS_JOBID", "4711.server")])
+def test_the_scheduler_names_a_job_whoever_launched_it(variable, of_the_job):
+    inside = {**os.environ, variable: of_the_job, "PMI_RANK": "0", "PMIX_NAMESPACE": "prterun@1"}
+    with subprocess.Popen(["sleep", "60"], env=inside) as sleeper:
+        try:
+            chosen = look(LocalHost(), "4711", "/").processes
+        finally:
+            sleeper.kill()
+    assert [process.pid for process in chosen] == [sleeper.pid]

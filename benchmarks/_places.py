@@ -13,7 +13,6 @@ from benchmarks._programs import Bed
 from benchmarks._report import RESULTS
 from mpiric.model.errors import ProgramFailedError
 
-_HOSTS = host_names("4")
 _LIMIT_S = 900.0
 _CROWDED = {
     "mpich": {
@@ -38,6 +37,7 @@ class Place:
     most_bytes: int
     device: str = ""  # of the network
     lab: Path | None = None
+    hosts: tuple[str, ...] = ()
 
     def line(self, bed: Bed) -> list[str]:
         """The launch line without a program."""
@@ -46,9 +46,9 @@ class Place:
             return [bed.mpi.launcher, *bound, "-n", str(self.ranks)]
         per_node = self.ranks // self.nodes
         if bed.mpi.implementation == "openmpi":
-            hosts = ",".join(f"{host}:{per_node}" for host in _HOSTS)
+            hosts = ",".join(f"{host}:{per_node}" for host in self.hosts)
             return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", "-n", str(self.ranks)]
-        words = ["-hosts", ",".join(_HOSTS), "-ppn", str(per_node), "-n", str(self.ranks)]
+        words = ["-hosts", ",".join(self.hosts), "-ppn", str(per_node), "-n", str(self.ranks)]
         return [bed.mpi.launcher, *words]
 
     def environment(self, bed: Bed) -> dict[str, str]:
@@ -73,25 +73,27 @@ class Place:
                 argv, env=dict(environment), capture_output=True, text=True, timeout=_LIMIT_S, check=False
             )
         else:
-            done = cluster.run(self.lab, _HOSTS[0], list(argv), dict(environment), timeout=_LIMIT_S)
+            done = cluster.run(self.lab, self.hosts[0], list(argv), dict(environment), timeout=_LIMIT_S)
         if done.returncode:
             raise ProgramFailedError(f"{' '.join(argv[:8])} …: {(done.stderr or done.stdout)[-300:]}")
         return str(done.stdout)
 
 
 @contextmanager
-def place(name: str, device: str, most: int) -> Iterator[Place]:
+def place(name: str, device: str, most: int, hosts: int = 4, per_node: int = 2) -> Iterator[Place]:
+    """Here when no device is named, else on the hosts of a cluster that ends with the block."""
     if not device:
         yield Place(name, 2, 1, most)
         return
     directory = RESULTS / "collectives" / "lab"
     directory.parent.mkdir(parents=True, exist_ok=True)
-    cluster.up(directory, Plan(_HOSTS))
+    names = host_names(str(hosts))
+    cluster.up(directory, Plan(names))
     try:
-        for host in _HOSTS[1:]:  # a bridge forwards a second after its ports are up
+        for host in names[1:]:  # a bridge forwards a second after its ports are up
             cluster.run(
-                directory, _HOSTS[0], ["ping", "-c", "1", "-w", "5", f"{host}-{device}"], timeout=_LIMIT_S
+                directory, names[0], ["ping", "-c", "1", "-w", "5", f"{host}-{device}"], timeout=_LIMIT_S
             )
-        yield Place(name, 8, 4, most, device, directory)
+        yield Place(name, hosts * per_node, hosts, most, device, directory, names)
     finally:
         cluster.down(directory)

@@ -1,11 +1,16 @@
-// scale COLLECTIVE:BYTES…: the algorithms of src/runtime/coll and the tuner's learning, simulated by
+// scale CALLS COLLECTIVE:BYTES…: the algorithms of src/runtime/coll and the tuner's learning, simulated by
 // SimGrid's SMPI.
 //
-// For each size, every algorithm of ours that serves and what SMPI's selector picks ("library") run once from
-// a common start, in simulated time; the slowest rank counts. The learner of src/runtime/tune is then fed
-// with those times, spread by a log-normal law as on a real machine, until it settles. Rank 0 prints a JSON
-// line for each size. The ranks of a node do not share memory here, so the forms that need that do not serve.
+// For each size, every algorithm of ours that serves and what SMPI's selector picks ("library") run CALLS
+// times in a row from a common start, in simulated time, the root moving on; the slowest rank counts. The
+// learner of src/runtime/tune is then fed with those times, disturbed as on a real machine, until it settles.
+// Rank 0 prints a JSON line for each size. The ranks of a node do not share memory here, so the forms that
+// need that do not serve.
+//
+// All ranks live in one process and nobody looks at the data: they share their buffers and scratch memory, no
+// message is copied in earnest, and a reduction only takes time.
 #include "coll/algorithm.hpp"
+#include "coll/scratch.hpp"
 #include "coll/shape.hpp"
 #include "coll/team.hpp"
 #include "tune/learner.hpp"
@@ -16,54 +21,99 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <smpi/smpi.h>
 #include <string>
 #include <sys/resource.h>
 #include <vector>
 
 namespace {
 
+constexpr size_t megabyte = size_t(1) << 20;
+constexpr size_t data_bytes = 512 * megabyte;  // each of send, receive and scratch
+
+/// The memory of all ranks.
+char* common_memory() {
+    static char* const memory = static_cast<char*>(SMPI_SHARED_MALLOC(3 * data_bytes));
+    return memory;
+}
+
+}  // namespace
+
+// In the place of src/runtime/coll/scratch.cpp.
+namespace mpiric::coll {
+Scratch::Scratch(size_t bytes) noexcept : data_(common_memory() + 2 * data_bytes), bytes_(bytes) {}
+Scratch::~Scratch() = default;
+}  // namespace mpiric::coll
+
+namespace {
+
 using namespace mpiric;
 
-constexpr double spread = 0.08;          // of a logarithm: a quiet cluster
+// What a measured time has beside the simulated one. Detours are what the system takes from a rank now and
+// then: the more ranks, the more of them fall into one call (Hoefler, Schneider, Lumsdaine, "Characterizing
+// the influence of system noise on large-scale applications by simulation", SC 2010).
+constexpr double spread = 0.05;         // of a logarithm
+constexpr double detours_a_second = 5;  // of one rank
+constexpr double detour_seconds = 30e-6;
+
+constexpr double start_seconds = 1;      // until all ranks have come to the start, in simulated time
 constexpr uint64_t most_calls = 20'000;  // of a key, until it should have settled
-constexpr uint64_t most_messages = 3'000'000;
+constexpr uint64_t most_messages = 1'000'000;
+constexpr int least_charged_bytes = 4096;
 
 struct Timed {
     std::string name;
     double seconds;
 };
 
-/// Messages that all ranks together send: what has p² of them is left out where that takes too long.
-uint64_t messages_of(std::string_view name, uint64_t ranks) {
-    for (const char* one : {"ring", "pairwise", "linear", "neighbour_exchange", "chain"})
+/// Messages that all ranks together send, roughly: what takes too long is left out.
+uint64_t messages_of(std::string_view name, uint64_t ranks, uint64_t bytes) {
+    for (const auto& [suffix, piece] : {std::pair{"_16k", 16'384}, {"_128k", 131'072}})
+        if (name.ends_with(suffix))
+            return ranks * (bytes / uint64_t(piece) + 1);
+    for (const char* one : {"ring", "pairwise", "linear", "neighbour_exchange"})
         if (name.find(one) != std::string_view::npos)
             return ranks * ranks;
     return ranks * 16;
 }
 
-struct Buffers {
-    std::vector<char> send, receive;
-};
+/// The operation of all reductions: the host's speed is in bytes a second.
+void take_time(void*, void*, int* count, MPI_Datatype*) {
+    const int bytes = *count * int(sizeof(float));
+    if (bytes >= least_charged_bytes)
+        smpi_execute_flops(bytes);
+}
 
-coll::Call arguments(coll::Team& team, Collective collective, uint64_t bytes, Buffers& buffers) {
+MPI_Op reduction() {
+    static const MPI_Op op = [] {
+        MPI_Op made;
+        MPI_Op_create(take_time, 1, &made);
+        return made;
+    }();
+    return op;
+}
+
+coll::Call arguments(coll::Team& team, Collective collective, uint64_t bytes) {
     coll::Call call{team};
-    call.send = buffers.send.data(), call.receive = buffers.receive.data();
+    call.send = common_memory(), call.receive = common_memory() + data_bytes;
     call.send_type = call.receive_type = reduces(collective) ? MPI_FLOAT : MPI_BYTE;
     call.send_count = call.receive_count = MPI_Count(reduces(collective) ? bytes / sizeof(float) : bytes);
-    call.op = MPI_SUM;
+    call.op = reduction();
     return call;
 }
 
-int library_call(Collective collective, const coll::Call& call, MPI_Comm comm) {
+/// By MPI's own operation, which takes no time here: for those of users MPICH has other algorithms.
+int library_call(Collective collective, const coll::Call& call) {
+    const MPI_Comm comm = call.team.comm();
     const int count = int(call.receive_count);
     void* send = const_cast<void*>(call.send);
     switch (collective) {
     case Collective::allreduce:
         return MPI_Allreduce(send, call.receive, count, MPI_FLOAT, MPI_SUM, comm);
     case Collective::bcast:
-        return MPI_Bcast(call.receive, count, MPI_BYTE, 0, comm);
+        return MPI_Bcast(call.receive, count, MPI_BYTE, call.root, comm);
     case Collective::reduce:
-        return MPI_Reduce(send, call.receive, count, MPI_FLOAT, MPI_SUM, 0, comm);
+        return MPI_Reduce(send, call.receive, count, MPI_FLOAT, MPI_SUM, call.root, comm);
     case Collective::allgather:
         return MPI_Allgather(send, count, MPI_BYTE, call.receive, count, MPI_BYTE, comm);
     case Collective::alltoall:
@@ -75,18 +125,44 @@ int library_call(Collective collective, const coll::Call& call, MPI_Comm comm) {
     }
 }
 
-/// Of the slowest rank, from a common start.
-template <class Run> double simulated(MPI_Comm comm, Run&& run) {
-    MPI_Barrier(comm);
-    double begin = MPI_Wtime(), common = 0, slowest = 0;
-    MPI_Allreduce(&begin, &common, 1, MPI_DOUBLE, MPI_MAX, comm);
-    const double start = MPI_Wtime();
-    if (run() != MPI_SUCCESS)
-        MPI_Abort(comm, 1);
-    double took = MPI_Wtime() - start;
+/// Seconds a call of the slowest rank, from a common start.
+template <class Run> double simulated(coll::Call& call, int calls, Run&& run) {
+    const MPI_Comm comm = call.team.comm();
+    double come = MPI_Wtime(), last = 0, slowest = 0;
+    MPI_Allreduce(&come, &last, 1, MPI_DOUBLE, MPI_MAX, comm);
+    const double begin = last + start_seconds;
+    const double rest = begin - MPI_Wtime();
+    const timespec nap = {time_t(rest), long((rest - std::floor(rest)) * 1e9)};
+    smpi_nanosleep(&nap, nullptr);
+    for (int at = 0; at < calls; ++at) {
+        call.root = at % call.team.size();
+        if (run() != MPI_SUCCESS)
+            MPI_Abort(comm, 1);
+    }
+    double took = (MPI_Wtime() - begin) / calls;
     MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm);
     return slowest;
 }
+
+/// As measured: longer by its own spread and by the longest of the detours that fall into it.
+class Disturbed {
+  public:
+    Disturbed(int ranks, unsigned seed) : ranks_(ranks), random_(seed) {}
+    double operator()(double seconds) {
+        std::poisson_distribution<int> how_many(detours_a_second * ranks_ * seconds);
+        double longest = 0;
+        for (int left = std::min(how_many(random_), most_drawn); left > 0; --left)
+            longest = std::max(longest, detour_(random_));
+        return seconds * std::exp(std::abs(spread_(random_))) + longest;
+    }
+
+  private:
+    static constexpr int most_drawn = 1000;
+    int ranks_;
+    std::mt19937 random_;
+    std::normal_distribution<double> spread_{0, spread};
+    std::exponential_distribution<double> detour_{1 / detour_seconds};
+};
 
 /// Which candidate the learner settles on, and what that costs.
 struct Learnt {
@@ -95,16 +171,14 @@ struct Learnt {
     double lost = 0;  ///< seconds more than the best candidate would have taken until then
 };
 
-Learnt learn(const std::vector<Timed>& times, double best, unsigned seed) {
+Learnt learn(const std::vector<Timed>& times, double best, Disturbed disturbed) {
     const std::vector<int32_t> parents(times.size(), tune::Race::no_parent);
     tune::Learner learner(parents, 0);
-    std::mt19937 random(seed);
-    std::normal_distribution<double> noise(0, spread);
     Learnt learnt;
     double inside = 0;
     while (!learner.settled() && learnt.calls < most_calls) {
         const tune::Step step = learner.next();
-        const double took = times[step.candidate].seconds * std::exp(std::abs(noise(random)));
+        const double took = disturbed(times[step.candidate].seconds);
         ++learnt.calls;
         learnt.lost += times[step.candidate].seconds - best;
         inside += step.measured ? took : 0;
@@ -123,7 +197,7 @@ void print(Collective collective, int ranks, uint64_t bytes, const std::vector<T
     for (size_t at = 0; at < times.size(); ++at)
         if (times[at].seconds < times[best].seconds)
             best = at;
-    const Learnt learnt = learn(times, times[best].seconds, unsigned(bytes));
+    const Learnt learnt = learn(times, times[best].seconds, {ranks, unsigned(bytes)});
     std::printf(
         "{\"collective\": \"%s\", \"ranks\": %d, \"bytes\": %llu, \"best\": \"%s\", \"best_s\": %.9g, "
         "\"chosen\": \"%s\", \"chosen_s\": %.9g, \"calls\": %llu, \"learning_calls\": %llu, "
@@ -140,44 +214,58 @@ void print(Collective collective, int ranks, uint64_t bytes, const std::vector<T
 
 int alone(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank, 0, node); }
 
-void simulate(Collective collective, coll::Team& team, uint64_t bytes) {
+void simulate(Collective collective, coll::Team& team, uint64_t bytes, int calls) {
     const int ranks = team.size();
-    const bool blocks = collective == Collective::allgather || collective == Collective::alltoall;
-    const size_t room = size_t(bytes) * (blocks ? size_t(ranks) : 1) + 64;
-    Buffers buffers{std::vector<char>(collective == Collective::allgather ? bytes + 64 : room),
-                    std::vector<char>(room)};
-    const coll::Call call = arguments(team, collective, bytes, buffers);
+    coll::Call call = arguments(team, collective, bytes);
     std::vector<Timed> times;
-    times.push_back(
-        {"library", simulated(team.comm(), [&] { return library_call(collective, call, team.comm()); })});
+    times.push_back({"library", simulated(call, calls, [&] { return library_call(collective, call); })});
     for (const coll::Algorithm* one : coll::algorithms()) {
         if (one->collective != collective || !coll::serves(*one, coll::shape_of(collective, call)) ||
-            messages_of(one->name, uint64_t(ranks)) > most_messages)
+            messages_of(one->name, uint64_t(ranks), bytes) > most_messages)
             continue;
         times.push_back(
-            {std::string("own:") + one->name, simulated(team.comm(), [&] { return one->run(call); })});
+            {std::string("own:") + one->name, simulated(call, calls, [&] { return one->run(call); })});
     }
     if (team.rank() == 0)
         print(collective, ranks, bytes, times);
+}
+
+/// Asking whether a message has come lets no simulated time pass: what asks, waits.
+void wait_in_simulated_time() {
+    world::library.Test = [](MPI_Request* request, int* flag, MPI_Status* status) {
+        *flag = 1;
+        return MPI_Wait(request, status);
+    };
+    world::library.Testall = [](int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+        *flag = 1;
+        return MPI_Waitall(count, requests, statuses);
+    };
+    world::library.Testany = [](int count, MPI_Request requests[], int* which, int* flag,
+                                MPI_Status* status) {
+        *flag = 1;
+        return MPI_Waitany(count, requests, which, status);
+    };
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
+    common_memory();
     world::bind();
+    wait_in_simulated_time();
     const rlimit none = {0, 0};
     setrlimit(RLIMIT_FSIZE, &none);  // no memory shared between ranks that simulate nodes of their own
     coll::Team* team = coll::Team::make(MPI_COMM_WORLD, alone);
-    if (!team)
+    if (!team || argc < 2)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int at = 1; at < argc; ++at) {
-        std::string word = argv[at];
+    for (int at = 2; at < argc; ++at) {
+        const std::string word = argv[at];
         const size_t colon = word.find(':');
         const Collective collective = collective_of(word.substr(0, colon));
         if (collective == Collective::count || colon == std::string::npos)
             MPI_Abort(MPI_COMM_WORLD, 2);
-        simulate(collective, *team, std::strtoull(word.c_str() + colon + 1, nullptr, 10));
+        simulate(collective, *team, std::strtoull(word.c_str() + colon + 1, nullptr, 10), std::atoi(argv[1]));
     }
     coll::Team::free(team);
     MPI_Finalize();

@@ -16,7 +16,7 @@
 
 namespace mpiric::wrap {
 
-thread_local constinit RememberedSpace remembered_space{};
+thread_local constinit RememberedSpace remembered_spaces[remembered_spaces_count]{};
 
 Tuning& tuning() noexcept {
     alignas(Tuning) static std::byte place[sizeof(Tuning)];
@@ -314,7 +314,7 @@ Space* find_space(MPI_Comm comm) noexcept try {
     {
         const std::lock_guard held(all.lock);
         if (const auto known = all.spaces.find(handle); known != all.spaces.end()) {
-            remembered_space = {comm, now, known->second.get()};
+            remembered_space(comm) = {comm, now, known->second.get()};
             return known->second.get();
         }
     }
@@ -324,7 +324,7 @@ Space* find_space(MPI_Comm comm) noexcept try {
         const std::lock_guard held(all.lock);
         all.spaces[handle] = std::move(space);
     }
-    remembered_space = {comm, now, found};
+    remembered_space(comm) = {comm, now, found};
     return found;
 } catch (...) {
     return nullptr;

@@ -151,13 +151,19 @@ struct RememberedSpace {
     uint32_t generation;
     Space* space;
 };
-extern thread_local constinit RememberedSpace remembered_space;
+inline constexpr uint32_t remembered_spaces_count = 16;
+/// By a few bits of the handle: programs call on rows and columns in turns.
+extern thread_local constinit RememberedSpace remembered_spaces[remembered_spaces_count];
+
+inline RememberedSpace& remembered_space(MPI_Comm comm) noexcept {
+    return remembered_spaces[world::few_bits(world::number(comm))];
+}
 
 Space* find_space(MPI_Comm comm) noexcept;
 
 /// Null for communicators that are left alone.
 inline Space* space_of(MPI_Comm comm) noexcept {
-    const RememberedSpace& known = remembered_space;
+    const RememberedSpace& known = remembered_space(comm);
     if (known.comm == comm && known.generation == world::generation.load(std::memory_order_acquire))
         [[likely]]
         return known.space;

@@ -106,11 +106,29 @@ int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatyp
     return complete(both);
 }
 
-int Requests::send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
+int start_receive(const Team& team, char* into, uint64_t bytes, int from, MPI_Request& request,
+                  int stream) noexcept {
+    const Sized in{MPI_Count(bytes), world::handles.byte};
+    MPIRIC_TRY(in.error());
+    return library.Irecv(into, in.count(), in.type(), from, tag + stream, team.comm(), &request);
+}
+
+int either(MPI_Request& one, MPI_Request& other, size_t& which) noexcept {
+    MPI_Request both[2] = {one, other};
+    int index = 0;
+    const int code = world::wait_until(
+        [&](int* flag) { return library.Testany(2, both, &index, flag, MPI_STATUS_IGNORE); });
+    one = both[0], other = both[1];
+    which = size_t(index);
+    return code;
+}
+
+int Requests::send_on(int stream, const Team& team, const void* from, MPI_Count count, MPI_Datatype type,
+                      int to) noexcept {
     const Sized out{count, type};
     MPIRIC_TRY(out.error());
     MPI_Request request;
-    MPIRIC_TRY(library.Isend(from, out.count(), out.type(), to, tag, team.comm(), &request));
+    MPIRIC_TRY(library.Isend(from, out.count(), out.type(), to, tag + stream, team.comm(), &request));
     under_way_.push_back(request);
     return MPI_SUCCESS;
 }

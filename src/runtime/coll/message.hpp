@@ -12,7 +12,7 @@ namespace mpiric::coll {
     if (const int code = (step); code != MPI_SUCCESS) [[unlikely]]                                           \
     return code
 
-inline constexpr int tag = 0;
+inline constexpr int tag = 0;      ///< of the first stream; messages of one stream keep their order
 inline constexpr int nobody = -1;  ///< as a peer: no message that way
 
 int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept;
@@ -28,6 +28,12 @@ inline int receive(const Team& team, char* into, uint64_t bytes, int from) noexc
 /// Both at once, each possibly to nobody.
 int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, void* in,
              MPI_Count in_count, MPI_Datatype in_type, int from) noexcept;
+
+/// Begins to receive bytes of a stream.
+int start_receive(const Team& team, char* into, uint64_t bytes, int from, MPI_Request& request,
+                  int stream) noexcept;
+/// Waits until one of two has come: which, 0 or 1.
+int either(MPI_Request& one, MPI_Request& other, size_t& which) noexcept;
 
 /// Each gets what the other has there.
 int swap(const Team& team, void* there, MPI_Count count, MPI_Datatype type, int with) noexcept;
@@ -46,7 +52,11 @@ class Requests {
     Requests(const Requests&) = delete;
     Requests& operator=(const Requests&) = delete;
 
-    int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept;
+    int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept {
+        return send_on(0, team, from, count, type, to);
+    }
+    int send_on(int stream, const Team& team, const void* from, MPI_Count count, MPI_Datatype type,
+                int to) noexcept;
     int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept;
     int send(const Team& team, const char* from, uint64_t bytes, int to) noexcept {
         return send(team, from, MPI_Count(bytes), world::handles.byte, to);

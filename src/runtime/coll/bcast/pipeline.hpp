@@ -2,6 +2,11 @@
 #pragma once
 
 #include "coll/bcast/stages.hpp"
+#include "world/patience.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace mpiric::coll {
 
@@ -11,19 +16,80 @@ struct Neighbours {
     int children[2] = {nobody, nobody};
 };
 
-/// Segment s travels by `trees[s % trees]`.
+/// The segments that come down one tree, in order. Receives are posted before their segments are sent, so
+/// that a library that asks the receiver first has its answer at once.
+class Coming {
+  public:
+    /// Of segments `begin`, `begin` + `step`, … below `end`.
+    Coming(uint64_t begin, uint64_t step, uint64_t end) noexcept
+        : next_(begin), posted_(begin), step_(step), end_(end) {}
+    ~Coming() {
+        for (; next_ < posted_; next_ += step_)
+            world::complete({&first(), 1});
+    }
+    Coming(const Coming&) = delete;
+    Coming& operator=(const Coming&) = delete;
+
+    /// Posts as many as there is room for; `piece(number)` is where a segment belongs, and its bytes.
+    template <class Piece> int post(const Team& team, int parent, int tree, Piece&& piece) noexcept {
+        for (; posted_ < end_ && posted_ < next_ + ahead * step_; posted_ += step_) {
+            const auto [at, bytes] = piece(posted_);
+            MPIRIC_TRY(start_receive(team, at, bytes, parent, request(posted_), tree));
+        }
+        return MPI_SUCCESS;
+    }
+    bool over() const noexcept { return next_ >= end_; }
+    MPI_Request& first() noexcept { return request(next_); }
+    /// The first one has come: its number.
+    uint64_t take() noexcept { return std::exchange(next_, next_ + step_); }
+
+  private:
+    static constexpr uint64_t ahead = 4;
+    MPI_Request& request(uint64_t number) noexcept { return requests_[number / step_ % ahead]; }
+
+    uint64_t next_, posted_, step_, end_;
+    std::array<MPI_Request, ahead> requests_{};
+};
+
+/// Segment s travels by `trees[s % trees]`. The trees do not wait for one another: with two, a rank near the
+/// root of one is far from that of the other, and taking segments in one order would add up the depths.
 template <size_t trees>
 int pipeline(const Team& team, const Neighbours (&by)[trees], char* data, uint64_t bytes, uint64_t segment) {
-    Requests sent{size_t(2 * (bytes / segment + 1))};
-    size_t number = 0;
-    for (uint64_t done = 0; done < bytes; done += segment, ++number) {
-        const uint64_t piece = std::min(segment, bytes - done);
-        const Neighbours& here = by[number % trees];
-        if (here.parent != nobody)
-            MPIRIC_TRY(receive(team, data + done, piece, here.parent));
-        for (const int child : here.children)
+    static_assert(trees <= 2);
+    const uint64_t end = (bytes + segment - 1) / segment;
+    const auto piece = [&](uint64_t number) {
+        return std::pair{data + number * segment, std::min(segment, bytes - number * segment)};
+    };
+    Requests sent{size_t(2 * end)};
+    const auto pass_on = [&](uint64_t number) -> int {
+        const auto [at, piece_bytes] = piece(number);
+        for (const int child : by[number % trees].children)
             if (child != nobody)
-                MPIRIC_TRY(sent.send(team, data + done, piece, child));
+                MPIRIC_TRY(sent.send_on(int(number % trees), team, at, MPI_Count(piece_bytes),
+                                        world::handles.byte, child));
+        return MPI_SUCCESS;
+    };
+    if (by[0].parent == nobody) {
+        for (uint64_t number = 0; number < end; ++number)
+            MPIRIC_TRY(pass_on(number));
+        return sent.wait();
+    }
+    Coming coming[2] = {{0, trees, end}, {1, trees, trees == 2 ? end : 0}};
+    const auto post = [&](size_t tree) {
+        return coming[tree].post(team, by[tree % trees].parent, int(tree), piece);
+    };
+    MPIRIC_TRY(post(0));
+    MPIRIC_TRY(post(1));
+    while (!coming[0].over() || !coming[1].over()) {
+        size_t tree = coming[0].over();
+        if (coming[0].over() || coming[1].over()) {
+            MPIRIC_TRY(world::complete({&coming[tree].first(), 1}));
+        } else {
+            MPIRIC_TRY(either(coming[0].first(), coming[1].first(), tree));
+        }
+        const uint64_t number = coming[tree].take();
+        MPIRIC_TRY(post(tree));
+        MPIRIC_TRY(pass_on(number));
     }
     return sent.wait();
 }

@@ -385,6 +385,7 @@ OWN: tuple[tuple[str, str], ...] = (
     ("gatherv", "linear"),
     ("reduce", "binomial"),
     ("reduce", "hierarchical"),
+    ("reduce", "rabenseifner"),
     ("reduce", "reduce_scatter_gather"),
     ("reduce", "shared"),
     ("reduce", "shared_slices"),

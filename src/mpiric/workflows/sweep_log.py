@@ -28,15 +28,17 @@ class Log:
             raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another --out") from error
 
     def _read(self, head: Mapping[str, object], subjects: Mapping[Subject, Subject]) -> None:
-        first, *rows = self._path.read_text(encoding="utf-8").splitlines() or ["{}"]
+        text = self._path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:  # the last line was cut off while it was written
+            self._path.write_text(whole, encoding="utf-8")
+        first, *rows = whole.splitlines() or ["{}"]
         try:
             if json.loads(first) != head:
                 raise MismatchError(
                     f"{self._path} is of another sweep ({first[:200]})", hint="name another --out"
                 )
             for row in rows:
-                if not row.endswith("}"):
-                    continue  # cut off while it was written
                 known = json.loads(row)
                 subject = Subject(known["collective"], Shape(**known["shape"]))
                 if subject in subjects:

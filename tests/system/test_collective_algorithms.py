@@ -11,6 +11,7 @@ from mpiric.mpis import find_mpis
 
 GRIDS = Path(__file__).parents[2] / "build/native/tests"
 FAMILIES = {"mpich": "mpich", "openmpi": "openmpi", "intelmpi": "mpich"}
+DEBIAN = "debian-openmpi"  # an older one of the same family
 # Nothing to compare with where ranks describe the same data by different datatypes: their own collectives
 # fail then, or never end (Open MPI's allgatherv chooses its algorithm by the size of the own datatype).
 ALIKE = {"intelmpi": ["alike"], "openmpi": ["alike"]}
@@ -28,23 +29,25 @@ def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:
 
 def under(name: str):
     """A library as a parameter; one in `make test`, the others in the sweep."""
-    marks = [pytest.mark.requires(f"mpi:{name}"), *([] if name == "mpich" else [pytest.mark.sweep])]
+    need = name if name == DEBIAN else f"mpi:{name}"
+    marks = [pytest.mark.requires(need), *([] if name == "mpich" else [pytest.mark.sweep])]
     return pytest.param(name, marks=marks)
 
 
-@pytest.fixture(params=[under(name) for name in FAMILIES])
-def brought(request) -> MpiLibrary:
-    """Each library that `mpiric mpi install` brings: the grid is built for these."""
+@pytest.fixture(params=[under(name) for name in (*FAMILIES, DEBIAN)])
+def library(request) -> MpiLibrary:
+    """Each library that `mpiric mpi install` brings: the grid is built for these. And Debian's Open MPI."""
+    name, found_by = ("openmpi", "path") if request.param == DEBIAN else (request.param, "mpiric")
     found = find_mpis(LocalHost())
-    return next(mpi for mpi in found if (mpi.implementation, mpi.found_by) == (request.param, "mpiric"))
+    return next(mpi for mpi in found if (mpi.implementation, mpi.found_by) == (name, found_by))
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_every_algorithm_gives_what_the_library_gives(brought, mpi_run, ranks):
-    grid_holds(brought, mpi_run, ranks, "quick")
+def test_every_algorithm_gives_what_the_library_gives(library, mpi_run, ranks):
+    grid_holds(library, mpi_run, ranks, "quick")
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("ranks", range(2, 18))
-def test_every_algorithm_gives_what_the_library_gives_on_more_ranks(brought, mpi_run, ranks):
-    grid_holds(brought, mpi_run, ranks, "full" if ranks < 10 else "quick")
+def test_every_algorithm_gives_what_the_library_gives_on_more_ranks(library, mpi_run, ranks):
+    grid_holds(library, mpi_run, ranks, "full" if ranks < 10 else "quick")

@@ -64,6 +64,13 @@ def test_results_are_right_when_every_call_has_another_algorithm(run, family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("mode", ["restless", "online"])
+def test_random_schedules_on_communicators_that_come_and_go_give_right_results(run, family, mode):
+    done = run(family, 4, "1", "300", source="schedule.c", MPIRIC_COLLECTIVES=mode)
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_results_are_right_while_it_learns_and_records(run, family, tmp_path):
     learned = tmp_path / "learned.json"
     done = run(

@@ -1,0 +1,89 @@
+"""Every candidate of every collective, and random schedules, in real programs under every library."""
+
+import subprocess
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+from tests.system.patience import PATIENT
+
+from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.policy import COLLECTIVES
+from mpiric.workflows.policies import tuner_for
+
+PROGRAMS = Path(__file__).parent / "runtime_programs"
+RANKS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17]
+# Open MPI 4 looks at its variables only with these rules on from the start.
+RULES = {"openmpi": {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}}
+
+pytestmark = [pytest.mark.sweep, pytest.mark.requires("any-mpi")]
+
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path: Path) -> Run:
+    """`is_right(source, ranks, *arguments, **settings)`: a program under the runtime says so."""
+    runtime, compiler = tuner_for(mpi).library, mpi.compilers.get("c")
+    if not runtime or not compiler:
+        pytest.skip(f"no runtime or no compiler for {mpi.label}")
+
+    def check(source: str, ranks: int, *arguments: object, **settings: object) -> None:
+        program = tmp_path / Path(source).stem
+        if not program.exists():
+            words = [compiler, "-O1", "-pthread", PROGRAMS / source, "-o", program]
+            subprocess.run(words, check=True, timeout=120, env={**environment, **mpi.environment})
+        given = {"LD_PRELOAD": runtime, "MPIRIC_LEARN_AT_MOST": "", **RULES.get(mpi.implementation, {})}
+        assignments = [f"{name}={value}" for name, value in {**given, **settings}.items()]
+        done = mpi_run(
+            mpi,
+            ranks,
+            "env",
+            *assignments,
+            program,
+            *arguments,
+            env=PATIENT[mpi.implementation],
+            timeout=600,
+        )
+        said = [line for line in done.stdout.splitlines() if line]
+        assert (done.returncode, said[-1:]) == (0, ["right"]), f"{settings}\n{done.stdout}{done.stderr}"
+
+    return check
+
+
+def candidates(mpi: MpiLibrary, collective: str) -> list[str]:
+    """Those of the library with each value of each parameter, and ours."""
+    found = []
+    for one in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
+        found.append(f"library:{one.name}")
+        found += [f"library:{one.name} {p.key}={value}" for p in one.parameters for value in p.values]
+    return [*found, *(f"own:{name}" for name in own_algorithms(collective))]
+
+
+def policies(mpi: MpiLibrary, directory: Path) -> list[Path]:
+    """In which, all together, every candidate of every collective is chosen once for all sizes."""
+    columns = [[(name, one) for one in candidates(mpi, name)] for name in sorted(COLLECTIVES)]
+    files = []
+    for number, row in enumerate(zip_longest(*columns)):
+        lines = [f"choose {choice[0]} * * * * * 0 * {choice[1]}\n" for choice in row if choice]
+        files.append(directory / f"{number}.policy")
+        files[-1].write_text(f"mpiric-policy 1\nmpi {mpi.implementation} {mpi.version}\n{''.join(lines)}")
+    assert len(files) > 10
+    return files
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_every_candidate_gives_right_results(mpi, is_right: Run, ranks: int, tmp_path: Path) -> None:
+    for policy in policies(mpi, tmp_path):
+        settings = {"MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": policy}
+        is_right("collectives.c", ranks, 6, **settings)
+        is_right("started.c", ranks, 2, **settings)
+
+
+@pytest.mark.parametrize("mode", ["restless", "online"])
+@pytest.mark.parametrize("ranks", RANKS)
+def test_random_schedules_give_right_results(mpi, is_right: Run, ranks: int, mode: str) -> None:
+    for seed in range(1, 4):
+        is_right("schedule.c", ranks, seed, 600, MPIRIC_COLLECTIVES=mode)

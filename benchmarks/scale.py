@@ -49,7 +49,7 @@ _SMALL = 8  # ranks at which somebody may have learnt a policy
 _CALLS = 1  # in a row
 _VALIDATED = (4, 16)  # hosts
 _CALLS_VALIDATED = 8
-_PROBED_S = "0.4"
+_PROBED_S = "0.15"
 _PLACE = RESULTS / "scale"
 _VALIDATION_WORK = {
     "allreduce": (8, 16_384, 262_144),

@@ -29,13 +29,19 @@ _NO_COMMUNICATOR = 0xFFFF
 Names = list[tuple[str, str]]
 
 
+def _shown(raw: bytes) -> str:
+    """As text that a terminal cannot take for orders."""
+    text = raw.decode("utf-8", "replace").replace("\t", " ")
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
 def _text(raw: bytes) -> str:
-    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return _shown(raw.split(b"\0", 1)[0])
 
 
 def read_names(raw: bytes) -> Names:
     """Functions by number: name and class."""
-    names = [tuple(line.split(" ")) for line in raw.decode("ascii", "replace").splitlines()]
+    names = [tuple(_shown(line).split(" ")) for line in raw.splitlines()]
     if not names or any(len(one) != 2 for one in names):
         raise ValueError("its list of functions is damaged")
     return [(one[0], one[1]) for one in names]
@@ -196,7 +202,7 @@ def _reached_s(timeline: Timeline) -> float:
 
 def _facts(image: memoryview, head: ImageHead) -> dict[str, str]:
     offset, used, _ = head.sections["facts"]
-    lines = bytes(image[offset : offset + used]).decode("utf-8", "replace").split("\n")
+    lines = map(_shown, bytes(image[offset : offset + used]).split(b"\n"))
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 

@@ -62,8 +62,9 @@ LAYOUTS = {
     2: Layout(Struct("<8sIIQiiII18Q"), {**_FIRST, "spans": SPAN.size}),
 }
 
-# No program has more ranks; a number above it is damage, and must not become memory.
+# No program has more ranks, and no runtime writes more; what is above is damage, and must not become memory.
 MOST_RANKS = 1 << 24
+MOST_IMAGE_BYTES, MOST_NAMES_BYTES = 1 << 24, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """Reads records. Everything in a file is doubted: sizes are checked before they become memory."""
 
+import os
 import struct
 from pathlib import Path
+from typing import BinaryIO
 from zlib import crc32
 
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
@@ -20,28 +22,37 @@ def _damaged(path: Path, what: str) -> RecordError:
     return RecordError(f"{path} is not a usable record: {what}", hint="profile the program again")
 
 
-def _read_merged(path: Path, data: memoryview) -> Record:
-    magic, version, world_size, size, index, names, names_bytes = layout.MERGED.unpack_from(data)
+def _read_merged(path: Path, file: BinaryIO, length: int) -> Record:
+    magic, version, world_size, size, index, names, names_bytes = layout.MERGED.unpack(
+        file.read(layout.MERGED.size)
+    )
     if magic != layout.RECORD_MAGIC:
         raise _damaged(path, "it does not begin as one")
     if version not in layout.LAYOUTS:
         raise _damaged(path, f"its format is version {version}, this mpiric reads up to {layout.VERSION}")
-    if size != len(data):
-        raise _damaged(path, f"it has {len(data)} bytes where {size} were written")
+    if size != length:
+        raise _damaged(path, f"it has {length} bytes where {size} were written")
     if not 0 < world_size <= layout.MOST_RANKS or not layout.MERGED.size <= index <= names:
         raise _damaged(path, "its head contradicts itself")
-    if names + names_bytes != size or (names - index) % layout.ENTRY.size:
+    entries, rest = divmod(names - index, layout.ENTRY.size)
+    if names + names_bytes != size or rest or entries > world_size or names_bytes > layout.MOST_NAMES_BYTES:
         raise _damaged(path, "its index does not fit")
-    functions = read_names(bytes(data[names:]))
+    file.seek(index)
+    places = list(layout.ENTRY.iter_unpack(file.read(names - index)))
+    functions = read_names(file.read(names_bytes))
+    if sum(image_bytes for _, image_bytes, _, _ in places) > index - layout.MERGED.size:
+        raise _damaged(path, "its ranks share data")
     ranks = []
-    for at in range(index, names, layout.ENTRY.size):
-        offset, length, checksum, rank = layout.ENTRY.unpack_from(data, at)
-        if not layout.MERGED.size <= offset <= offset + length <= index:
+    for offset, image_bytes, checksum, rank in places:
+        if not layout.MERGED.size <= offset <= offset + image_bytes <= index:
             raise _damaged(path, f"the data of rank {rank} lies outside it")
-        image = data[offset : offset + length]
+        if image_bytes > layout.MOST_IMAGE_BYTES:
+            raise _damaged(path, f"the data of rank {rank} is too long")
+        file.seek(offset)
+        image = file.read(image_bytes)
         if crc32(image) != checksum:
             raise _damaged(path, f"the data of rank {rank} has changed since it was written")
-        ranks.append(_rank(path, image, functions))
+        ranks.append(_rank(path, memoryview(image), functions))
     if [one.rank for one in ranks] != sorted({one.rank for one in ranks}):
         raise _damaged(path, "a rank is in it twice or out of order")
     return Record(world_size, dict(functions), tuple(ranks))
@@ -65,17 +76,23 @@ def _read_part(path: Path, data: memoryview) -> Record:
 
 
 def read_file(path: Path) -> Record:
-    """One file: a merged record, or the part that one rank left."""
+    """One file: a merged record, or the part that one rank left. One rank is in memory at a time."""
     try:
-        data = memoryview(path.read_bytes())
+        with path.open("rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            magic = file.read(len(layout.IMAGE_MAGIC))
+            file.seek(0)
+            if magic != layout.IMAGE_MAGIC:
+                return _read_merged(path, file, length)
+            if length > layout.MOST_IMAGE_BYTES:
+                raise _damaged(path, "the data of a rank is too long")
+            return _read_part(path, memoryview(file.read()))
     except OSError as error:
         raise NotFoundError(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        if bytes(data[:8]) == layout.IMAGE_MAGIC:
-            return _read_part(path, data)
-        return _read_merged(path, data)
     except struct.error:
         raise _damaged(path, "it is cut short") from None
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
 
 
 def _joined(parts: list[Record]) -> Record:

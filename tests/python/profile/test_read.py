@@ -159,6 +159,35 @@ def test_hostile_sizes_do_not_become_memory(tmp_path_factory, version, part, dat
     attempt(tmp_path_factory.mktemp("hostile"), bytes(raw))
 
 
+@pytest.mark.parametrize("begins", [layout.RECORD_MAGIC, layout.IMAGE_MAGIC, b""])
+def test_a_file_of_a_terabyte_is_refused_without_reading_it(tmp_path, begins):
+    path = tmp_path / "record.mpiric"
+    with path.open("wb") as file:
+        file.write(begins)
+        file.truncate(1 << 40)
+    with pytest.raises(RecordError):
+        read_record(path)
+
+
+def test_a_record_whose_ranks_share_data_is_refused(tmp_path):
+    raw = bytearray(SAMPLE.read_bytes())
+    *_, index, _, _ = layout.MERGED.unpack_from(raw)
+    whole = index - layout.MERGED.size
+    for rank in range(4):
+        layout.ENTRY.pack_into(raw, index + rank * layout.ENTRY.size, layout.MERGED.size, whole, 0, rank)
+    path = tmp_path / "record.mpiric"
+    path.write_bytes(raw)
+    with pytest.raises(RecordError, match="share"):
+        read_record(path)
+
+
+def test_names_cannot_give_orders_to_a_terminal(part, tmp_path):
+    path = tmp_path / "rank-0.part"
+    path.write_bytes(part.read_bytes().replace(b"(program)", b"\x1b]0;mine\x07"))
+    (rank,) = read_record(path).ranks
+    assert rank.regions[0].name == "\ufffd]0;mine\ufffd"
+
+
 def test_another_version_is_named(tmp_path):
     raw = bytearray(SAMPLE.read_bytes())
     raw[8] = 99

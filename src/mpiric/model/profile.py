@@ -108,6 +108,12 @@ class RankUse:
     io_s: float
     peak_bytes: int  # resident
     regions: tuple[tuple[str, float], ...]  # the program's own, with the time of each
+    threads: int = 1  # in MPI at once, at least; times in MPI are their mean
+
+    @property
+    def time_s(self) -> float:
+        """Time of all its threads that are in MPI."""
+        return self.wall_s * self.threads
 
     @property
     def useful_s(self) -> float:

@@ -44,8 +44,14 @@ class CallCell:
 
     @property
     def time_s(self) -> float:
-        """Time of all calls: that of the timed ones, scaled."""
-        return self.timed_s * self.calls / self.timed_calls if self.timed_calls else 0.0
+        """Time of all calls: that of the timed ones, scaled. The longest of them stands for itself alone.
+
+        It may be the first one, which is cold, or one that lost the CPU.
+        """
+        if self.timed_calls < 2:
+            return self.timed_s * self.calls
+        others_s = (self.timed_s - self.longest_s) / (self.timed_calls - 1)
+        return self.longest_s + others_s * (self.calls - 1)
 
 
 @dataclass(frozen=True, slots=True)

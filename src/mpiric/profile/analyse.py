@@ -10,7 +10,14 @@ from mpiric.profile.communicators import by_collective, by_communicator, labels
 from mpiric.profile.efficiency import efficiencies
 from mpiric.profile.expected import expected_numbers
 from mpiric.profile.files import file_totals
-from mpiric.profile.numbers import balance_numbers, io_numbers, message_numbers, system_numbers, time_numbers
+from mpiric.profile.numbers import (
+    balance_numbers,
+    counter_numbers,
+    io_numbers,
+    message_numbers,
+    system_numbers,
+    time_numbers,
+)
 from mpiric.profile.places import place_numbers
 from mpiric.profile.ranks import rank_uses
 from mpiric.profile.sites import site_uses
@@ -38,6 +45,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         **message_numbers(record, p2p, places),
         **balance_numbers(ranks, efficiency),
         **system_numbers(record),
+        **counter_numbers(record),
         **io_numbers(files, ranks),
         **place_numbers(ranks),
     }
@@ -78,7 +86,7 @@ def _fact(record: Record, key: str) -> str:
 
 def _mpi(record: Record) -> str:
     """The first words of what the library says of itself: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
-    words = _fact(record, "mpi.version").replace("\t", " ").split(",")[0].split()
+    words = _fact(record, "mpi.version").split(",")[0].split()
     return " ".join(words[:3]) or _fact(record, "mpi.family")
 
 
@@ -92,6 +100,10 @@ def _notes(record: Record) -> tuple[str, ...]:
     notes = []
     if record.ranks and max(rank.wall_s for rank in record.ranks) < _SHORT_S:
         notes.append("the run is very short: counts are exact, shares of its time say little")
+    if (threads := max(map(cells.threads_in_mpi, record.ranks), default=1)) > 1:
+        notes.append(
+            f"up to {threads} threads of a rank are in MPI at once: shares are of the time of them all"
+        )
     if record.missing:
         notes.append(
             f"{len(record.missing)} of {record.world_size} ranks left no data: {_listed(record.missing)}"

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import ceil
 
 from mpiric.model.profile import FunctionUse, RegionUse, SizeUse
 from mpiric.model.record import CallCell, RankRecord, Record
@@ -12,18 +13,31 @@ OUTSIDE = frozenset(
     {"MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Finalize", "MPI_Session_finalize"}
 )
 
+_MULTIPLE = (3, 4096)  # MPI_THREAD_MULTIPLE of MPICH and Open MPI, of the standard ABI
+
 
 def counted(rank: RankRecord) -> Iterator[CallCell]:
     """Cells whose time is part of the rank's wall time."""
     return (cell for cell in rank.cells if cell.function not in OUTSIDE)
 
 
+def _spent_s(rank: RankRecord) -> float:
+    return sum(cell.time_s + cell.waited_s for cell in counted(rank))
+
+
+def threads_in_mpi(rank: RankRecord) -> int:
+    """Threads that must have been in MPI at once, as their times add up to more than the rank ran."""
+    if rank.thread_level not in _MULTIPLE or rank.wall_s <= 0:
+        return 1
+    return max(1, ceil(_spent_s(rank) / rank.wall_s))
+
+
 def mpi_s(rank: RankRecord) -> float:
     """Time of a rank in MPI, with the barriers that measured its waiting: never more than the rank ran.
 
-    Calls of several threads at once add up, and of a sampled call one that lost the CPU stands for many.
+    That of several threads at once is their mean; of a sampled call one that lost the CPU stands for many.
     """
-    spent_s = sum(cell.time_s + cell.waited_s for cell in counted(rank))
+    spent_s = _spent_s(rank) / threads_in_mpi(rank)
     return min(spent_s, rank.wall_s) if rank.wall_s > 0 else spent_s
 
 
@@ -105,6 +119,7 @@ def by_region(record: Record) -> tuple[RegionUse, ...]:
         for position, region in enumerate(rank.regions):
             entries[region.name] += region.entries
             times[region.name] += region.time_s if position else rank.wall_s
+        threads = threads_in_mpi(rank)
         for cell in counted(rank):
-            within[names[cell.region]] += cell.time_s + cell.waited_s
+            within[names[cell.region]] += (cell.time_s + cell.waited_s) / threads
     return tuple(RegionUse(name, entries[name], times[name], within[name]) for name in entries)

@@ -26,7 +26,7 @@ def expected_numbers(
     numbers: Mapping[str, float],
 ) -> dict[str, float]:
     """Numbers that rules name in ``expected``; 0 where the record has nothing to go by."""
-    total_s = sum(rank.wall_s for rank in ranks) or 1.0
+    total_s = sum(rank.time_s for rank in ranks) or 1.0
     transfer = _point_to_point_transfer_s(record, waiting) / total_s
     late_bytes = _late_bytes(record)
     barriers = [use for use in collectives if use.name == "MPI_Barrier"]

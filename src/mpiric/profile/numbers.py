@@ -12,6 +12,7 @@ from mpiric.profile.traffic import outside_bytes
 
 _SMALL_BYTES = 2048  # a message whose cost is its start-up rather than its length
 _TICKS_PER_S = 1e6
+_LINE_BYTES = 64  # of a cache
 
 
 def _share(part: float, whole: float) -> float:
@@ -22,7 +23,7 @@ def time_numbers(
     functions: Iterable[FunctionUse], collectives: Iterable[CollectiveUse], ranks: tuple[RankUse, ...]
 ) -> dict[str, float]:
     """What the ranks' time went into."""
-    total_s = sum(rank.wall_s for rank in ranks)
+    total_s = sum(rank.time_s for rank in ranks)
     by_name: dict[str, float] = {}
     by_kind: dict[str, float] = {}
     for use in functions:
@@ -31,7 +32,7 @@ def time_numbers(
     collective_s = sum(use.time_s for use in collectives)
     waited_s = sum(use.waited_s for use in collectives)
     numbers = {f"{kind}_share": _share(time_s, total_s) for kind, time_s in by_kind.items()}
-    numbers["mpi_share"] = _share(sum(rank.mpi_s for rank in ranks), total_s)
+    numbers["mpi_share"] = _share(sum(rank.mpi_s * rank.threads for rank in ranks), total_s)
     numbers["point_to_point_share"] = _share(sum(by_kind.get(kind, 0.0) for kind in POINT_TO_POINT), total_s)
     numbers["collective_wait_share"] = _share(waited_s, total_s)
     numbers["collective_transfer_share"] = max(0.0, _share(collective_s - waited_s, total_s))
@@ -110,9 +111,24 @@ def system_numbers(record: Record) -> dict[str, float]:
     }
 
 
+def counter_numbers(record: Record) -> dict[str, float]:
+    """Hardware counters of the ranks' own code, where the machine let them be read."""
+    instructions, cycles, misses = (
+        sum(fact(rank, f"counter.{name}") for rank in record.ranks)
+        for name in ("instructions", "cycles", "last_level_misses")
+    )
+    wall_s = max((rank.wall_s for rank in record.ranks), default=0.0)
+    return {
+        "instructions": instructions,
+        "instructions_per_cycle": _share(instructions, cycles),
+        "misses_per_1000_instructions": _share(1000 * misses, instructions),
+        "memory_bytes_per_s": _share(misses * _LINE_BYTES, wall_s),  # at least: what is prefetched is no miss
+    }
+
+
 def io_numbers(files: tuple[FileTotal, ...], ranks: tuple[RankUse, ...]) -> dict[str, float]:
     """Files: time, small and unaligned accesses, metadata, one rank that writes for all."""
-    total_s = sum(rank.wall_s for rank in ranks)
+    total_s = sum(rank.time_s for rank in ranks)
     real = [file for file in files if file.interface != "stream"]
     accesses = sum(file.reads + file.writes for file in real)
     written = sum(file.bytes_written for file in real)

@@ -2,15 +2,17 @@
 
 from mpiric.model.profile import RankUse
 from mpiric.model.record import RankRecord, Record
-from mpiric.profile.cells import counted, mpi_s
+from mpiric.profile.cells import counted, mpi_s, threads_in_mpi
 
 POINT_TO_POINT = frozenset({"send", "receive", "start", "wait", "poll"})
+
+_MOST_DIGITS = 20  # of a number of 64 bits
 
 
 def fact(rank: RankRecord, key: str) -> int:
     """A number among the facts, 0 when it is not there."""
     text = rank.facts.get(key, "")
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
 
 
 def rank_uses(record: Record) -> tuple[RankUse, ...]:
@@ -19,7 +21,7 @@ def rank_uses(record: Record) -> tuple[RankUse, ...]:
 
 
 def _use(rank: RankRecord, record: Record) -> RankUse:
-    kinds = record.function_classes
+    kinds, threads = record.function_classes, threads_in_mpi(rank)
     return RankUse(
         rank=rank.rank,
         host=rank.facts.get("host", "unknown"),
@@ -31,11 +33,14 @@ def _use(rank: RankRecord, record: Record) -> RankUse:
         mpi_s=mpi_s(rank),
         collective_s=sum(
             c.time_s + c.waited_s for c in counted(rank) if kinds.get(c.function) == "collective"
-        ),
-        point_to_point_s=sum(c.time_s for c in counted(rank) if kinds.get(c.function) in POINT_TO_POINT),
+        )
+        / threads,
+        point_to_point_s=sum(c.time_s for c in counted(rank) if kinds.get(c.function) in POINT_TO_POINT)
+        / threads,
         io_s=sum(
             file.read_s + file.write_s + file.metadata_s for file in rank.files if file.interface != "mpi-io"
         ),
         peak_bytes=fact(rank, "memory.peak_kib") << 10,
         regions=tuple((region.name, region.time_s) for region in rank.regions[1:]),
+        threads=threads,
     )

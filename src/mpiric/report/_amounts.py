@@ -31,7 +31,8 @@ def share(value: float) -> str:
 def expectation(advice: Advice) -> str:
     """What following an advice would bring, as far as it can be told before it is tried."""
     if advice.expected_share is not None:
-        about = f"about {share(advice.expected_share)} of the run time"
+        expected = share(advice.expected_share)
+        about = f"{'' if expected.startswith('<') else 'about '}{expected} of the run time"
         bound = advice.gain_share > advice.expected_share * 1.005
         return f"{about}, at the very most {share(advice.gain_share)}" if bound else about
     trial = "a trial tells" if advice.knobs else ""

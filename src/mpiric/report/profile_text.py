@@ -27,7 +27,7 @@ def print_profile(profile: Profile, console: Console, report: str = "") -> None:
     """Print the letter; ``report`` is the path of the HTML page, "" when there is none."""
     console.print()
     for part in _letter(profile, report):
-        console.print(part, crop=False)
+        console.print(Group(part), crop=False)  # texts alone would be joined, and lose that they do not wrap
 
 
 def _letter(profile: Profile, report: str) -> Iterator[RenderableType]:
@@ -74,9 +74,9 @@ def _style(goodness: float) -> str:
 
 def _whole(profile: Profile) -> Text:
     """The time of all ranks as one bar."""
-    total_s = sum(rank.wall_s for rank in profile.ranks) or 1.0
-    between = sum(rank.point_to_point_s for rank in profile.ranks) / total_s
-    collective = sum(rank.collective_s for rank in profile.ranks) / total_s
+    total_s = sum(rank.time_s for rank in profile.ranks) or 1.0
+    between = min(1.0, sum(rank.point_to_point_s * rank.threads for rank in profile.ranks) / total_s)
+    collective = min(1.0, sum(rank.collective_s * rank.threads for rank in profile.ranks) / total_s)
     files = min(profile.numbers["io_share"], 1.0 - profile.mpi_share)
     other = max(0.0, profile.mpi_share - between - collective)
     parts = {
@@ -114,7 +114,7 @@ def _functions(profile: Profile) -> Table:
     for heading in ("\ntime", "of all", "\ncalls", "\nbytes", "mean\ncall"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
-    total_s = sum(rank.wall_s for rank in profile.ranks)
+    total_s = sum(rank.time_s for rank in profile.ranks)
     inside = [
         use
         for use in profile.functions
@@ -123,7 +123,7 @@ def _functions(profile: Profile) -> Table:
     for use in inside[:_MOST_FUNCTIONS]:
         part = use.time_s / total_s if total_s else 0.0
         mean = seconds(use.time_s / use.calls) if use.calls else ""
-        bar = "█" * round(part * _BAR) or "▏"
+        bar = "█" * round(min(part, 1.0) * _BAR) or "▏"
         table.add_row(
             use.name, seconds(use.time_s), share(part), count(use.calls), size(use.bytes), mean, bar
         )
@@ -149,6 +149,8 @@ def _remarks(profile: Profile) -> Iterator[Text]:
     memory = (
         f"memory  {size(numbers['peak_bytes'])} peak a rank, {share(numbers['huge_share'])} on huge pages"
     )
+    if numbers["instructions"]:
+        memory += f"; {numbers['instructions_per_cycle']:.2f} instructions a cycle"
     yield Text(f"{memory}; {share(numbers['system_share'])} of the CPU time in the kernel")
     if numbers["io_accesses"] or numbers["printed_bytes"]:
         moved = f"{size(numbers['io_bytes_read'])} read, {size(numbers['io_bytes_written'])} written, "

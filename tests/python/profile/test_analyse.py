@@ -37,6 +37,44 @@ def test_parallel_efficiency_is_the_product_of_its_parts():
     assert e.parallel == pytest.approx(e.load_balance * e.serialisation * e.transfer)
 
 
+def test_ranks_that_never_leave_mpi_are_not_efficient():
+    e = analyse(record(*(rank(n, 10.0, cell("MPI_Allreduce", 1, 8, 10.0)) for n in range(2)))).efficiencies
+    assert (e.parallel, e.communication, e.load_balance) == (0.0, 0.0, 1.0)
+
+
+def test_threads_in_mpi_at_once_share_the_time_of_them_all():
+    calls = cell("MPI_Recv", 100, 800, 36.0, size_bin=4)
+    profile = analyse(record(rank(0, 10.0, calls, thread_level=3), rank(1, 10.0, thread_level=3)))
+    assert [use.threads for use in profile.ranks] == [4, 1]
+    assert profile.ranks[0].mpi_s == pytest.approx(9.0)
+    assert profile.mpi_share == pytest.approx(36.0 / 50.0)
+    assert profile.functions[0].time_s == pytest.approx(36.0)
+    assert profile.efficiencies.parallel == pytest.approx((1.0 + 10.0) / 20.0)
+    assert any("4 threads" in note for note in profile.notes)
+
+
+def test_one_thread_is_never_longer_in_mpi_than_it_ran():
+    (use,) = analyse(record(rank(0, 10.0, cell("MPI_Recv", 1, 8, 36.0, size_bin=4)))).ranks
+    assert (use.threads, use.mpi_s) == (1, 10.0)
+
+
+def test_hardware_counters_are_told_where_there_are_some():
+    counters = {"instructions": 3_000_000_000, "cycles": 6_000_000_000, "last_level_misses": 60_000_000}
+    facts = {"host": "n1", **{f"counter.{name}": str(value) for name, value in counters.items()}}
+    profile = analyse(record(rank(0, 2.0, facts=facts), rank(1, 2.0, facts=facts)))
+    assert profile.numbers["instructions_per_cycle"] == 0.5
+    assert profile.numbers["misses_per_1000_instructions"] == 20.0
+    assert profile.numbers["memory_bytes_per_s"] == 2 * 60e6 * 64 / 2.0
+    assert "waits-for-memory" in {advice.finding.id for advice in profile.advice}
+    assert analyse(record(rank(0, 2.0))).numbers["instructions"] == 0
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "\u00b2", "-1", "1e9"])
+def test_a_fact_that_is_no_number_counts_as_none(text):
+    facts = {"host": "n1", "memory.peak_kib": text}
+    assert analyse(record(rank(0, 1.0, facts=facts))).ranks[0].peak_bytes == 0
+
+
 def test_the_quickest_rank_of_a_collective_waits_for_nobody():
     (use,) = analyse(uneven()).collectives
     assert use.waited_s == pytest.approx(4.0)

@@ -9,7 +9,7 @@ TITLE = "MPI functions"
 
 def view(profile: Profile) -> dict[str, Any]:
     """Every function, with its share of the time of all ranks; start-up lies outside that time."""
-    total_s = sum(rank.wall_s for rank in profile.ranks)
+    total_s = sum(rank.time_s for rank in profile.ranks)
     outside = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Finalize", "MPI_Session_finalize")
     return {
         "rows": [

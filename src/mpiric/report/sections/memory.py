@@ -1,5 +1,6 @@
 """Memory and what the kernel did."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mpiric.model.profile import Profile
@@ -13,6 +14,7 @@ def view(profile: Profile) -> dict[str, Any]:
     n = profile.numbers
     return {
         "rows": [
+            *_counters(n),
             ("largest resident size of a rank", size(n["peak_bytes"]), "at its peak"),
             ("on huge pages", share(n["huge_share"]), f"of {size(n['anonymous_bytes'])} of anonymous memory"),
             ("swapped out", size(n["swapped_bytes"]), "at the end"),
@@ -26,3 +28,21 @@ def view(profile: Profile) -> dict[str, Any]:
             ("lost the CPU", f"{n['involuntary_per_s']:.3g} /s", "a rank: involuntary context switches"),
         ]
     }
+
+
+def _counters(n: Mapping[str, float]) -> list[tuple[str, str, str]]:
+    """What hardware counters say; nothing where the machine has none or keeps them to itself."""
+    if not n["instructions"]:
+        return []
+    return [
+        (
+            "instructions per cycle",
+            f"{n['instructions_per_cycle']:.2f}",
+            f"{n['instructions']:.3g} instructions of the ranks' own code, waiting in MPI included",
+        ),
+        (
+            "last-level cache misses",
+            f"{n['misses_per_1000_instructions']:.3g}",
+            f"per 1,000 instructions; at least {size(n['memory_bytes_per_s'])}/s from memory",
+        ),
+    ]

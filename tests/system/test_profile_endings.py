@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.tuning.lock import Lock
+
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 
 
@@ -62,3 +64,37 @@ def test_standard_input_reaches_the_program_unchanged(run_mpiric, tmp_path, stac
     done = run_mpiric("profile", "-o", tmp_path / "p", "--", *launch, "-n", "2", program, input=text)
     assert done.returncode == 0, done.stderr
     assert f"read {len(text)} bytes" in done.stdout
+
+
+@pytest.mark.requires("debian-mpich")
+def test_a_directory_that_another_profile_writes_to_is_left_alone(run_mpiric, tmp_path):
+    """The second would take away what the ranks of the first have written."""
+    program = built("ring.c", "mpicc.mpich", tmp_path)
+    profile = ("profile", "-q", "-o", tmp_path / "p", "--", "mpiexec.mpich", "-n", "1", program)
+    (tmp_path / "p").mkdir()
+    other = Lock.take(tmp_path / "p/.profiling")
+    refused = run_mpiric(*profile)
+    assert (refused.returncode, refused.stdout) == (120, "")
+    assert "another mpiric works on" in refused.stderr
+    other.release()
+    done = run_mpiric(*profile)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "p").iterdir() if "report" not in path.name] == [
+        "record.mpiric"
+    ]
+
+
+@pytest.mark.requires("debian-mpich")
+def test_doctor_where_nothing_can_be_written_names_the_way_out(run_mpiric, tmp_path):
+    done = run_mpiric("doctor", "--", "mpiexec.mpich", "-n", "1", "true", cwd="/proc")
+    assert done.returncode == 124
+    assert "hint: name a directory for the record with -o" in done.stderr
+
+
+@pytest.mark.requires("debian-mpich")
+def test_a_static_program_runs_and_is_told_why_nothing_was_recorded(run_mpiric, tmp_path):
+    (tmp_path / "hello.c").write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')
+    subprocess.run(["gcc", "-static", "hello.c", "-o", "hello"], cwd=tmp_path, check=True, timeout=120)
+    done = run_mpiric("profile", "-o", tmp_path / "p", "--", "mpiexec.mpich", "-n", "1", tmp_path / "hello")
+    assert (done.returncode, done.stdout) == (121, "hello\n")
+    assert "linked statically" in done.stderr

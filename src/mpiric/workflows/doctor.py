@@ -2,12 +2,13 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.machine import notice
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice
 from mpiric.model.pu_set import parse_pu_list
@@ -68,8 +69,8 @@ class Diagnosis:
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """Run and gather. The record is kept only where the request names a directory."""
-    with tempfile.TemporaryDirectory(prefix="mpiric-doctor-", dir=request.working_directory) as scratch:
-        done = profile(replace(request, directory=request.directory or Path(scratch)), host)
+    with _place(request) as directory:
+        done = profile(replace(request, directory=directory), host)
     machine = done.prepared.understood.machine
     return Diagnosis(
         profiled=done,
@@ -78,6 +79,23 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
         of_settings=tuple(_of_settings(done, host)),
         of_machine=notice(machine),
     )
+
+
+@contextmanager
+def _place(request: ProfileRequest) -> Iterator[Path]:
+    """The directory that the request names, or one for the time of the run where all nodes see it."""
+    if request.directory:
+        yield request.directory
+        return
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="mpiric-doctor-", dir=request.working_directory)
+    except OSError as error:
+        raise NoRoomError(
+            f"{request.working_directory} cannot be written: {error.strerror}",
+            hint="name a directory for the record with -o, on a file system that all nodes share",
+        ) from error
+    with scratch as place:
+        yield Path(place)
 
 
 def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """Run a command with the recording runtime in its ranks, and say what the record means."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,10 +22,13 @@ from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
+from mpiric.tuning.lock import Lock
+from mpiric.workflows.report import with_others
 from mpiric.workflows.understand import Understood, program_path, understand
 
 _LIBRARY = "libmpiric.so"
-_OURS = ("record*.mpiric", "rank-*.part", "report.html", "report.json")
+_OURS = ("record*.mpiric", "rank-*.part", "merging.*", "report.html", "report.json")
+_LOCK = ".profiling"
 
 
 @dataclass(frozen=True)
@@ -79,19 +83,31 @@ def prepare(request: ProfileRequest, host: Host) -> Prepared:
 def profile(request: ProfileRequest, host: Host) -> Profiled:
     """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read."""
     prepared = prepare(request, host)
-    _make_ready(prepared.directory)
-    ran = run_in_foreground(
-        prepared.launch, prepared.understood.job.environment, request.output, request.limit_s
-    )
-    merge_parts(prepared.directory)
-    try:
-        record = read_record(prepared.directory)
-    except MpiricError as error:
-        return Profiled(prepared, ran, None, None, error)
+    with _made_ready(prepared.directory):
+        ran = run_in_foreground(
+            prepared.launch, prepared.understood.job.environment, request.output, request.limit_s
+        )
+        merge_parts(prepared.directory)
+        try:
+            record = read_record(prepared.directory)
+        except MpiricError as error:
+            return Profiled(prepared, ran, None, None, _explained(error, prepared.understood, host))
     machine = prepared.understood.machine
-    found = name_sites(analyse(record, shlex.join(request.argv)), host)
+    found = with_others(name_sites(analyse(record, shlex.join(request.argv)), host), prepared.directory)
     shape = NodeShape(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))
+
+
+def _explained(error: MpiricError, understood: Understood, host: Host) -> MpiricError:
+    """Why nothing was recorded, where the program's file tells."""
+    path = program_path(understood.job, host)
+    elf = host.elf(path) if path else None
+    if elf is None or elf.interpreter:
+        return error
+    return NotFoundError(
+        f"{error.message}: {path} is linked statically, so that nothing can be loaded into its ranks",
+        hint="link it with shared libraries, at least with that of MPI",
+    )
 
 
 def _family(understood: Understood, host: Host) -> AbiFamily:
@@ -125,10 +141,12 @@ def _new_directory(request: ProfileRequest, job: Job) -> Path:
     return Path(request.working_directory) / f"mpiric-profile-{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def _make_ready(directory: Path) -> None:
-    """An empty place for the record: what an earlier profile left there goes, other files stay."""
+@contextmanager
+def _made_ready(directory: Path) -> Iterator[None]:
+    """An empty place for the record, ours alone: what an earlier profile left goes, other files stay."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        lock = Lock.take(directory / _LOCK)
         for pattern in _OURS:
             for path in directory.glob(pattern):
                 path.unlink()
@@ -136,3 +154,7 @@ def _make_ready(directory: Path) -> None:
         raise NoRoomError(
             f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
         ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -21,6 +21,7 @@ from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
 
 PAGE, DATA = "report.html", "report.json"
+_SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
 
 def load(place: Path, host: Host | None = None) -> Profile:
@@ -33,11 +34,21 @@ def load(place: Path, host: Host | None = None) -> Profile:
     profile = replace(profile, shape=_shape(known.get("node_shape")))
     if host is not None:
         profile = name_sites(profile, host)
+    return with_others(profile, place)
+
+
+def with_others(profile: Profile, place: Path) -> Profile:
+    """With a note on what else the command ran: other records beside this one, or spawned ranks without."""
     more = sorted(path.name for path in place.glob("record-*.mpiric")) if place.is_dir() else []
+    spawns = any(use.name in _SPAWNING for use in profile.functions)
     if more:
-        note = f"the command ran MPI several times; this is the first, the others are {', '.join(more)}"
-        profile = replace(profile, notes=(*profile.notes, note))
-    return profile
+        ran = "spawned ranks" if spawns else "ran MPI several times"
+        note = f"the command {ran}; this is the first record, the others are {', '.join(more)}"
+    elif spawns and place.is_dir():
+        note = "the ranks that the program spawned left no record: they did not get its environment"
+    else:
+        return profile
+    return replace(profile, notes=(*profile.notes, note))
 
 
 def load_two(first: Path, second: Path) -> Comparison:

@@ -11,7 +11,8 @@ _GROUPS = (
     ("amx", re.compile(r"(tdp|tileload|tilestore|tilezero|ldtilecfg)")),
     ("fma", _FMA),
     ("bmi2", re.compile(r"(mulx|pdep|pext|bzhi|rorx|sarx|shlx|shrx)[lq]?$")),
-    ("bmi1", re.compile(r"(andn|bextr|blsi|blsmsk|blsr|tzcnt)[lqw]?$")),
+    # tzcnt proves nothing: GCC writes it for every CPU, and those without BMI take it for bsf.
+    ("bmi1", re.compile(r"(andn|bextr|blsi|blsmsk|blsr)[lqw]?$")),
     ("lzcnt", re.compile(r"lzcnt[lqw]?$")),
     ("popcnt", re.compile(r"popcnt[lqw]?$")),
     ("movbe", re.compile(r"movbe")),

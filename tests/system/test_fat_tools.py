@@ -304,6 +304,16 @@ def test_every_compiler_is_tried_and_one_is_recommended(tmp_path: Path, run_mpir
     assert not (tmp_path / "a").exists()
 
 
+def test_a_build_that_compiles_nothing_is_told_from_one_that_does(tmp_path: Path, run_mpiric: Run) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
+    subprocess.run(["make"], cwd=tmp_path, check=True, capture_output=True)
+    done = run_mpiric("build", "--try-compilers", "--json", "--run", "./a", "--", "make")
+    told = json.loads(done.stdout)
+    assert not any(attempt["built"] for attempt in told["attempts"])
+    assert "called no compiler" in told["attempts"][0]["sentence"]
+
+
 def test_a_run_teaches_a_second_build(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text(PROGRAM)
     (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")

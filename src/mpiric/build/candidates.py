@@ -8,6 +8,7 @@ from pathlib import Path
 from mpiric.build.compilers import CompilerFamily, families
 
 LANGUAGES = ("c", "cxx", "fortran")
+CALLED = ".called"
 _NAMES = {
     "c": ("cc", "gcc", "clang", "c99", "icx", "icc", "nvc"),
     "cxx": ("c++", "g++", "clang++", "CC", "icpx", "icpc", "nvc++"),
@@ -96,7 +97,8 @@ def _first(names: tuple[str, ...], path: str) -> str:
 def shims(candidate: Candidate, place: Path, flags: Sequence[str]) -> Mapping[str, str]:
     """Scripts under the usual compilers' names that run the candidate with ``flags`` last; the environment.
 
-    A makefile that says ``gcc`` gets the candidate, and so does an MPI's compiler wrapper.
+    A makefile that says ``gcc`` gets the candidate, and so does an MPI's compiler wrapper. The file `CALLED`
+    beside them tells that one was called.
     """
     place.mkdir(parents=True, exist_ok=True)
     environment: dict[str, str] = {}
@@ -104,7 +106,7 @@ def shims(candidate: Candidate, place: Path, flags: Sequence[str]) -> Mapping[st
         words = " ".join(f"'{flag}'" for flag in (*flags, *candidate.vectorisation))
         for name in _NAMES[language]:
             script = place / name
-            script.write_text(f'#!/bin/sh\nexec {program} "$@" {words}\n')
+            script.write_text(f'#!/bin/sh\n: >"{place / CALLED}"\nexec {program} "$@" {words}\n')
             script.chmod(0o755)
         usual = str(place / _NAMES[language][0])
         environment.update(dict.fromkeys(_WRAPPED[language], usual))

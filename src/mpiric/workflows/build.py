@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mpiric.build.candidates import Candidate, candidates, shims
+from mpiric.build.candidates import CALLED, Candidate, candidates, shims
 from mpiric.host.host import Host
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
@@ -17,6 +17,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 from mpiric.tuning.equivalence import Expectation, learn
 
+_NOTHING = "the build called no compiler: clean the directory first, or give a command that builds all anew"
 WORTH_SAYING = 1.01  # a smaller gain is not recommended
 
 
@@ -108,8 +109,9 @@ def _build(
             done = _in(tree, request.build, environment, toolchain)
     said = done.stdout.decode(errors="replace") + done.words
     label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
-    attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", done.status == 0)
-    attempt.sentence = "" if done.status == 0 else _last_line(said)
+    is_built = done.status == 0 and (place / "bin" / CALLED).exists()
+    attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", is_built)
+    attempt.sentence = "" if is_built else _NOTHING if done.status == 0 else _last_line(said)
     attempt.vectorised = sum("vectorized" in line for line in said.splitlines())
     attempt.tree, attempt.environment = tree, environment
     return attempt

@@ -68,7 +68,7 @@ def plan_rankfile(topology: Topology, entries: Sequence[Entry], numbers: Numbers
         if not alike or not in_order or (len(node) < len(seats) and node is not nodes[-1]):
             raise MpiricError(
                 f"the rankfile places ranks on {node[0].host} otherwise than on {hosts[0]}",
-                hint="only what is alike on all nodes, filled one after the other, can be carried over",
+                hint="launchers other than Open MPI's are told one placement for all nodes, filled in order",
             )
     widths = {len(seat.threads) for seat in seats}
     if len(widths) > 1:

@@ -222,7 +222,7 @@ def measured(bench: Bench) -> list[dict[str, Any]]:
     ways: dict[str, dict[str, dict[str, str]]] = {}
 
     def keep(collective: str, number: int, way: str, found: Times) -> None:
-        one = {"collective": collective, "way": way, "round": number, "seconds": found}
+        one = {"collective": collective, "way": way, "round": number, "at": time.time(), "seconds": found}
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(one) + "\n")
         done.append(one)

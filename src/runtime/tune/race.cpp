@@ -8,7 +8,7 @@
 namespace mpiric::tune {
 namespace {
 
-constexpr uint32_t trial_rounds = 2;    // the first calls set up connections and memory: none is judged alone
+constexpr uint32_t trial_rounds = 3;    // the first calls set up connections and memory: none is judged alone
 constexpr double hopeless = 3;          // times the library's own in each of them
 constexpr double skew_seconds = 20e-6;  // of one call: ranks begin apart, memory is new
 constexpr uint32_t first_judged = 4;    // rounds

@@ -30,8 +30,8 @@ class Learner {
   public:
     /// `learn_at_most`: largest part of the key's time that may be lost; 0 means no bound.
     Learner(std::span<const int32_t> parents, double learn_at_most);
-    /// Whether what another has chosen, its candidate 1 here, is faster than the library's own for these calls
-    /// too. `calls`: of the key so far.
+    /// Whether what another has chosen, its candidate 1 here, is faster than the library's own for these
+    /// calls too. `calls`: of the key so far.
     Learner(const Learner& settled, uint64_t calls);
 
     /// For the next call of the key.
@@ -58,7 +58,7 @@ class Learner {
     uint32_t left_ = 0;     ///< calls of the block under way
     uint32_t length_ = 0;   ///< those of them that are measured
     uint32_t lead_ = 0;     ///< those before
-    bool looked_ = false;  ///< how the program calls is known
+    bool looked_ = false;   ///< how the program calls is known
     bool alone_ = false;
     double total_ = 0, lost_ = 0;
 };

@@ -78,12 +78,12 @@ struct Lesson {
     Stretch held{0, 0, Entry::library};  ///< for which the entry's choice holds
     std::unique_ptr<Lesson> again;       ///< whether the choice for one of the stretches holds there
     bool repeats = false;                ///< it is another's `again`
-    bool doubts = false;  ///< choices have to prove themselves again: of the forms that block
-    bool composed = false;    ///< a type was seen that other ranks may describe otherwise
-    bool block_full = false;  ///< what is measured has all been started
-    uint32_t under_way = 0;   ///< measured calls that have not completed
-    uint32_t put_off = 0;     ///< agreements that came too early for some rank
-    uint64_t calls = 0;       ///< of a form that does not block, when its communicator is gone
+    bool doubts = false;                 ///< choices have to prove themselves again: of the forms that block
+    bool composed = false;               ///< a type was seen that other ranks may describe otherwise
+    bool block_full = false;             ///< what is measured has all been started
+    uint32_t under_way = 0;              ///< measured calls that have not completed
+    uint32_t put_off = 0;                ///< agreements that came too early for some rank
+    uint64_t calls = 0;                  ///< of a form that does not block, when its communicator is gone
 };
 
 int32_t Entry::choice_at(uint64_t bytes) const noexcept {

@@ -53,6 +53,7 @@ COLUMNS = {
     "worst_bytes": "at, B",
     "below": f"below {_AS_GOOD}",
     "odd": "odd sizes",
+    "paired": "in turns",
     "bound": "way ÷ bound",
     "rounds": "rounds",
 }
@@ -169,7 +170,8 @@ def measure(given: Namespace) -> Result:
                 done = measured(bench)
                 bound = _bound(bench)
                 about = {"where": here.name, "mpi": bed.mpi.label}
-                rows += [{**about, **row} for row in rows_of(done, given.collective, bound)]
+                found = list(rows_of(done, given.collective, bound))
+                rows += [{**about, **row, "paired": _paired(bench, row)} for row in found]
                 times += [{**about, **one} for one in done]
     if not rows:
         raise NotFoundError(
@@ -257,6 +259,19 @@ def rows_of(
             pairs = [(untuned[number], tuned[number]) for number in both]
             if found := gains(pairs, partial(bound, collective)):
                 yield {"collective": collective, "way": way, **found}
+
+
+def _paired(bench: Bench, row: Mapping[str, Any]) -> float | None:
+    """The gain inside the run that learnt, where the library and the choice took turns every millisecond.
+
+    Geometric mean over size classes; what changes between runs does not enter.
+    """
+    learned = bench.directory / f"{row['collective']}.policy.json"
+    if row["way"] != "replayed" or not learned.is_file():
+        return None
+    keys = [key for key in read_learned(learned).keys if key.collective == row["collective"].lower()]
+    found = [(key.gain if key.settled else None) or 1.0 for key in keys]
+    return geometric_mean(found) if found else None
 
 
 def _swept(bench: Bench, collective: str) -> dict[str, str]:

@@ -43,8 +43,7 @@ std::string target_of(const char* link) {
     std::_Exit(cannot_start);
 }
 
-[[noreturn]] void become_compiler(const Step& step, const Request& request) {
-    const auto words = all_filled(step.argv, request, "");
+[[noreturn]] void become_compiler(const std::vector<std::string>& words) {
     execvp(words.front().c_str(), argv_of(words).data());
     std::_Exit(cannot_start);
 }
@@ -57,7 +56,7 @@ void compile(const Request& request) {
         return;
     if (const auto plan = load_plan(path, key, request)) {
         if (plan->steps.size() == 1 && plan->sentences.empty())
-            become_compiler(plan->steps.front(), request);
+            become_compiler(all_filled(plan->steps.front().argv, request, ""));
         if (plan->steps.size() > 1)
             if (const auto status = carry_out(*plan, request))
                 std::_Exit(*status);
@@ -66,6 +65,24 @@ void compile(const Request& request) {
     setenv("MPIRIC_PLAN", path.c_str(), 1);
     setenv("MPIRIC_PLAN_KEY", key.c_str(), 1);
     setenv("MPIRIC_PLAN_WORDS", request.positions().c_str(), 1);
+}
+
+// Ends this process when a build system only asks what the compiler can do and Python has said which that is.
+void answer(const std::string& verb, const std::vector<std::string>& words) {
+    const std::string first = words.empty() || words.front().starts_with('-') ? "" : words.front();
+    const std::string key = verb + "\x1f\x1f" + first + settings();
+    const std::string path = plan_path(key);
+    if (path.empty() || key.size() > longest_key)
+        return;
+    if (const auto question = load_question(path, key)) {
+        if (!is_asked(*question, words))
+            return;
+        auto whole = question->compiler;
+        whole.insert(whole.end(), words.begin() + static_cast<std::ptrdiff_t>(question->named), words.end());
+        become_compiler(whole);
+    }
+    setenv("MPIRIC_PLAN_QUESTION", path.c_str(), 1);
+    setenv("MPIRIC_PLAN_QUESTION_KEY", key.c_str(), 1);
 }
 
 // A number below three that is free would become a file of ours.
@@ -86,13 +103,18 @@ int run(int count, char** given) {
     if (name.starts_with(prefix))
         words.insert(words.begin(), name.substr(prefix.size()));
     const std::string verb = words.empty() ? "" : words.front();
-    for (const char* setting : {"MPIRIC_PLAN", "MPIRIC_PLAN_KEY", "MPIRIC_PLAN_WORDS"})
+    for (const char* setting : {"MPIRIC_PLAN", "MPIRIC_PLAN_KEY", "MPIRIC_PLAN_WORDS", "MPIRIC_PLAN_QUESTION",
+                                "MPIRIC_PLAN_QUESTION_KEY"})
         unsetenv(setting);
     if (verb == "cc" || verb == "cxx" || verb == "fc") {
-        if (const auto request = read_request(verb, {words.begin() + 1, words.end()})) {
+        const std::vector<std::string> own{words.begin() + 1, words.end()};
+        const auto request = read_request(verb, own);
+        if (request)
+            compile(*request);
+        answer(verb, own);
+        if (request) {
             words = request->words;
             words.insert(words.begin(), verb);
-            compile(*request);
         }
     }
     become_python(called, words);

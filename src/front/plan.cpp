@@ -2,6 +2,7 @@
 
 #include "files.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -40,6 +41,13 @@ class Fields {
         return is_whole_ ? value : 0;
     }
 
+    std::vector<std::string> list() {
+        std::vector<std::string> found;
+        for (auto left = number(); left > 0; --left)
+            found.push_back(next());
+        return found;
+    }
+
     bool is_whole() const { return is_whole_; }
 
   private:
@@ -69,6 +77,16 @@ bool is_unchanged(const std::string& name, const std::string& path, const std::s
         return false;
     const auto ns = std::int64_t{state.st_mtim.tv_sec} * 1'000'000'000 + state.st_mtim.tv_nsec;
     return std::to_string(ns) == modified_ns && std::to_string(state.st_size) == size_bytes;
+}
+
+bool are_unchanged(Fields& fields) {
+    for (auto left = fields.number(); left > 0; --left) {
+        const auto name = fields.next(), found = fields.next(), modified = fields.next(),
+                   size = fields.next();
+        if (!is_unchanged(name, found, modified, size))
+            return false;
+    }
+    return true;
 }
 
 std::string working_directory() {
@@ -107,12 +125,8 @@ std::optional<Plan> load_plan(const std::string& path, const std::string& key, c
     Fields fields{*text};
     if (fields.next() != format || fields.next() != key)
         return std::nullopt;
-    for (auto left = fields.number(); left > 0; --left) {
-        const auto name = fields.next(), found = fields.next(), modified = fields.next(),
-                   size = fields.next();
-        if (!is_unchanged(name, found, modified, size))
-            return std::nullopt;
-    }
+    if (!are_unchanged(fields))
+        return std::nullopt;
     const std::string where = working_directory() + "/" + request.source();
     for (auto left = fields.number(); left > 0; --left)
         if (where.find(fields.next()) != std::string::npos)
@@ -121,17 +135,50 @@ std::optional<Plan> load_plan(const std::string& path, const std::string& key, c
     plan.sentences = fields.next();
     plan.retry = fields.number() != 0;
     plan.baseline_alone = fields.number() != 0;
-    for (auto left = fields.number(); left > 0; --left)
-        plan.directories.push_back(fields.next());
+    plan.directories = fields.list();
     for (auto left = fields.number(); left > 0; --left) {
         Step step{fields.next(), fields.next(), fields.next(), {}};
-        for (auto words = fields.number(); words > 0; --words)
-            step.argv.push_back(fields.next());
+        step.argv = fields.list();
         plan.steps.push_back(step);
     }
     if (!fields.is_whole() || plan.steps.empty())
         return std::nullopt;
     return plan;
+}
+
+std::optional<Question> load_question(const std::string& path, const std::string& key) {
+    const auto text = read_own(path);
+    if (!text)
+        return std::nullopt;
+    Fields fields{*text};
+    if (fields.next() != format || fields.next() != key || !are_unchanged(fields))
+        return std::nullopt;
+    Question question{};
+    question.marks = fields.list();
+    question.own_words = fields.list();
+    question.named = fields.number();
+    question.compiler = fields.list();
+    if (!fields.is_whole() || question.compiler.empty())
+        return std::nullopt;
+    return question;
+}
+
+bool is_asked(const Question& question, const std::vector<std::string>& words) {
+    const auto begins = [](const std::string& word) {
+        return [&word](const std::string& start) { return word.starts_with(start); };
+    };
+    const std::string where = working_directory() + "/";
+    bool has_mark = false;
+    for (const auto& word : words) {
+        if (std::ranges::any_of(question.own_words, begins(word)))
+            return false;
+        const std::string path = where + word;
+        has_mark =
+            has_mark || (!word.starts_with('-') && std::ranges::any_of(question.marks, [&](const auto& mark) {
+                return path.find(mark) != std::string::npos;
+            }));
+    }
+    return has_mark && words.size() >= question.named;
 }
 
 std::string filled(const std::string& word, const Request& request, const std::string& scratch) {

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 25> endings = {
 constexpr std::array<std::string_view, 4> names_a_file = {"-o", "-MF", "-MT", "-MQ"};
 // The environment that Python looks at when it plans; what only changes how it is done is left out.
 constexpr std::array<std::string_view, 5> matters = {"MPIRIC_", "OMPI_", "MPICH_", "I_MPI_", "PATH="};
-constexpr std::string_view how_many = "MPIRIC_JOBS=";
+constexpr std::array<std::string_view, 2> does_not = {"MPIRIC_JOBS=", "MPIRIC_PLAN"};
 
 std::string ending_of(std::string_view word) {
     const auto slash = word.rfind('/');
@@ -43,6 +43,21 @@ bool is_plain(const std::string& word) {
 
 }  // namespace
 
+std::string settings() {
+    std::vector<std::string_view> found;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view setting = *entry;
+        const auto begins = [&](auto start) { return setting.starts_with(start); };
+        if (std::ranges::any_of(matters, begins) && std::ranges::none_of(does_not, begins))
+            found.push_back(setting);
+    }
+    std::ranges::sort(found);
+    std::string text;
+    for (const auto setting : found)
+        (text += hole) += setting;
+    return text;
+}
+
 std::string Request::key() const {
     std::string text = verb;
     for (std::size_t at = 0; at < words.size(); ++at) {
@@ -52,18 +67,7 @@ std::string Request::key() const {
         else
             text += at == changing.front() ? hole + ending : std::string{hole};
     }
-    std::vector<std::string_view> settings;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view setting = *entry;
-        const bool counts =
-            std::ranges::any_of(matters, [&](auto start) { return setting.starts_with(start); });
-        if (counts && !setting.starts_with(how_many))
-            settings.push_back(setting);
-    }
-    std::ranges::sort(settings);
-    for (const auto setting : settings)
-        (text += hole) += setting;
-    return text;
+    return text + settings();
 }
 
 std::string Request::positions() const {

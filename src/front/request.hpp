@@ -24,6 +24,9 @@ struct Request {
     std::string positions() const;
 };
 
+// The environment that Python looks at, as part of a key.
+std::string settings();
+
 // Nothing where the words are not the compilation of one source to one object.
 std::optional<Request> read_request(const std::string& verb, std::vector<std::string> words);
 

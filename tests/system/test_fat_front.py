@@ -182,6 +182,21 @@ def test_what_only_asks_is_no_compilation(front: Front) -> None:
     size = (front.place / "a.o").stat().st_size
     assert front("cc", "gcc", "-c", "conftest.c").returncode == 0
     assert (front.place / "conftest.o").stat().st_size < size / 2
+    (front.place / "conftest.o").unlink()
+    assert front.without_python("cc", "gcc", "-c", "conftest.c").returncode == 0
+    assert (front.place / "conftest.o").stat().st_size < size / 2
+    done = front.without_python(
+        "cc", "gcc", "-O2", "-mavx2", "-shared", "-fPIC", "conftest.c", "-o", "conftest"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (front.place / "conftest").exists()
+    assert front("cc", "gcc", "--targets", "v3", "-c", "conftest.c").returncode == 0
+    tried = front.place / "CMakeFiles/CMakeScratch/TryCompile-1"
+    tried.mkdir(parents=True)
+    source = tried / "src.c"
+    source.write_text("int f(void) { return 1; }\n")
+    assert front.without_python("cc", "gcc", "-o", str(tried / "src.o"), "-c", str(source)).returncode == 0
+    assert b".mpiric." not in (tried / "src.o").read_bytes()
     assert "gcc" in front("cc", "gcc", "--version").stdout
     assert front("cc", "gcc", "-c", "nosuch.c").returncode == 1
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mpiric.build import cache
 from mpiric.build.command import Command
+from mpiric.build.wishes import OWN_WORDS
 
 _FORMAT = "mpiric plan 1"
 _MARK = "\x1f"
@@ -24,9 +25,11 @@ _PER_FILE_OPTIONS = frozenset({"-o", "-MF", "-MT", "-MQ"})
 class Wanted(NamedTuple):
     """What the command in ``bin`` asks for; ``positions`` begin with the source's."""
 
-    path: str
+    path: str  # "" where no plan is wanted
     key: str
     positions: tuple[int, ...]
+    question_path: str = ""  # where to write what `write_question` does
+    question_key: str = ""
 
     def with_holes(self, words: Sequence[str]) -> list[str]:
         """The command line of any file: of the source only the ending stays."""
@@ -70,7 +73,8 @@ class Plan(NamedTuple):
 def take_wanted(environ: MutableMapping[str, str]) -> Wanted | None:
     """What is asked for, and no trace of it for the tools that are started."""
     path, key, words = (environ.pop(f"MPIRIC_PLAN{part}", "") for part in ("", "_KEY", "_WORDS"))
-    return Wanted(path, key, tuple(map(int, words.split()))) if path and key and words else None
+    question = tuple(environ.pop(f"MPIRIC_PLAN_QUESTION{part}", "") for part in ("", "_KEY"))
+    return Wanted(path, key, tuple(map(int, words.split())), *question) if any((path, *question)) else None
 
 
 def holes_are_known(command: Command) -> bool:
@@ -115,8 +119,26 @@ def write(plan: Plan, wanted: Wanted) -> None:
     fields += _listed(
         [step.section, step.description, step.made, str(len(step.argv)), *step.argv] for step in plan.steps
     )
-    cache.make_room(os.path.dirname(wanted.path), _KEPT)
-    cache.write(wanted.path, "".join(f"{field}\0" for field in fields))
+    _keep(wanted.path, fields)
+
+
+def write_question(
+    wanted: Wanted, compiler: Sequence[str], named: int, marks: Sequence[str], witnesses: Iterable[Witness]
+) -> None:
+    """Write down that files with these ``marks`` in their path are questions, and who answers them.
+
+    ``named`` of the first words on the command line name the compiler.
+    """
+    fields: list[object] = [_FORMAT, wanted.question_key]
+    fields += _listed([str(field) for field in row] for row in witnesses)
+    fields += [*_listed([mark] for mark in marks), *_listed([word] for word in OWN_WORDS), named]
+    fields += _listed([word] for word in compiler)
+    _keep(wanted.question_path, fields)
+
+
+def _keep(path: str, fields: Sequence[object]) -> None:
+    cache.make_room(os.path.dirname(path), _KEPT)
+    cache.write(path, "".join(f"{field}\0" for field in fields))
 
 
 def _listed(rows: Iterable[Sequence[str]]) -> list[str]:

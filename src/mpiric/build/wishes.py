@@ -11,6 +11,9 @@ from typing import NamedTuple
 from mpiric.build.targets import BASELINE, canonical
 from mpiric.model.errors import MpiricError
 
+_VALUES = ("--targets", "--compiler")
+_SWITCHES = ("--no-fma", "--explain-vectorisation")
+OWN_WORDS = (*_VALUES, *_SWITCHES)
 _NATIVE = {"native", "host", "Host", "HOST"}
 # Compiled by `re` at the first word that may match: most command lines have none.
 _FEATURE = (
@@ -53,9 +56,9 @@ def own_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     iterator = iter(words)
     for word in iterator:
         name, equals, value = word.partition("=")
-        if name in ("--targets", "--compiler"):
+        if name in _VALUES:
             found[name] = value if equals else next(iterator, "")
-        elif word in ("--no-fma", "--explain-vectorisation"):
+        elif word in _SWITCHES:
             found[word] = "1"
         else:
             rest.append(word)

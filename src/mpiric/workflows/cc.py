@@ -9,7 +9,7 @@ from mpiric.build import wishes as reading
 from mpiric.build.command import Command, Mode, expand, is_input_name, split_words, stem, understand
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
-from mpiric.build.plan import SCRATCH, Plan, Wanted, holes_are_known, own_files, write
+from mpiric.build.plan import SCRATCH, Plan, Wanted, holes_are_known, own_files, write, write_question
 from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Scratch, Toolchain, which
@@ -55,21 +55,30 @@ def build(
 
     A compilation also leaves the plan that is ``wanted``.
     """
-    prepared = _prepare(verb, given, toolchain, machines)
+    prepared = _prepare(verb, given, toolchain, machines, wanted)
     outcome = _build(prepared.driver, prepared.wishes)
-    if wanted and outcome.status == 0 and prepared.command.mode is Mode.COMPILE:
+    if wanted and wanted.path and outcome.status == 0 and prepared.command.mode is Mode.COMPILE:
         _write_plan(_prepare(verb, wanted.with_holes(given), toolchain, machines), wanted)
     return outcome
 
 
 def _prepare(
-    verb: str, given: Sequence[str], toolchain: Toolchain, machines: Callable[[str], Sequence[str]]
+    verb: str,
+    given: Sequence[str],
+    toolchain: Toolchain,
+    machines: Callable[[str], Sequence[str]],
+    wanted: Wanted | None = None,
 ) -> _Prepared:
-    options, words = reading.own_options(given)
-    compiler, words = _compiler(verb, options, words, toolchain.environ)
+    options, rest = reading.own_options(given)
+    compiler, words = _compiler(verb, options, rest, toolchain.environ)
     expanded = expand(words, _read)
     command = understand(expanded)
-    if command.mode in (Mode.ASK, Mode.PARTIAL) or _is_question(command):
+    is_question = _is_question(command)
+    named = len(rest) - len(words)
+    if is_question and wanted and wanted.question_path and not options and named < 2:
+        witnesses = (*Driver(compiler, toolchain).witnesses, *own_files())
+        write_question(wanted, compiler, named, _QUESTIONS_OF_BUILD_SYSTEMS, witnesses)
+    if is_question or command.mode in (Mode.ASK, Mode.PARTIAL):
         toolchain.become([*compiler, *words])
     driver = Driver(compiler, toolchain)
     asked = options.get("--targets") or toolchain.environ.get("MPIRIC_TARGETS", "")

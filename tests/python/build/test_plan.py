@@ -42,6 +42,8 @@ def test_tools_do_not_see_what_was_asked_for() -> None:
     assert take_wanted(environ) == Wanted("p", "k", (3, 4))
     assert environ == {"A": "b"}
     assert take_wanted(environ) is None
+    environ = {"MPIRIC_PLAN_QUESTION": "q", "MPIRIC_PLAN_QUESTION_KEY": "k"}
+    assert take_wanted(environ) == Wanted("", "", (), "q", "k")
 
 
 def test_a_plan_is_whole_and_its_owners_alone(tmp_path: Path) -> None:

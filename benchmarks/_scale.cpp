@@ -58,7 +58,7 @@ constexpr double detour_seconds = 30e-6;
 
 constexpr double start_seconds = 1;      // until all ranks have come to the start, in simulated time
 constexpr uint64_t most_calls = 20'000;  // of a key, until it should have settled
-constexpr uint64_t most_messages = 1'000'000;
+constexpr uint64_t most_messages = 150'000;
 constexpr int least_charged_bytes = 4096;
 
 struct Timed {

@@ -1,14 +1,16 @@
-"""Runs a test suite of somebody else's with the runtime preloaded and without, and lists each difference.
+"""Runs a test suite of somebody else's with the runtime preloaded and, where it does not pass, without.
 
     python -m tests.system.compare_suite unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
     python -m tests.system.compare_suite testlists --mpi mpich-5.0.2 --way restless BUILT --source SUITE coll io
 
 The suites are brought and built by whoever runs this; nothing of them is kept here. `unittest` compares the status of each
 test in the verbose output of Python's unittest. `testlists` runs what the lists of MPICH's tests name below the given
-directories, each with its own number of ranks, arguments, environment and time limit, and compares exit status, whether it
-printed "No Errors", and whether it printed anything else. What differs is run again: a difference stands when three
-further runs of both sides show no outcome in common. Each result is a line of `--results`, and what is there is not run
-again, so that a run cut short, by `--stop-after` or otherwise, goes on where it was. Exit status 1 when something differs.
+directories, each with its own number of ranks, arguments, environment and time limit. A run passes that ends with status 0,
+prints "No Errors" and nothing else, and leaves a readable record; of any other, exit status and what it printed are
+compared with those of a run without the runtime. What differs is run again: a difference stands when three further runs of
+both sides show no outcome in common. Each result is a line of `--results`, and what is there is not run again, so that a run
+cut short, by `--stop-after` or otherwise, goes on where it was; only what took too long runs again under a higher `--limit`.
+Exit status 1 when something differs.
 """  # noqa: E501
 
 import argparse
@@ -19,11 +21,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from zlib import crc32
 
-from tests.system.suite_bench import TOO_LONG, WAYS, Bench, asked
+from tests.system.suite_bench import PASS, TOO_LONG, WAYS, Bench, asked
 from tests.system.testlists import Listed, read_testlists
 
 from mpiric.host.execution import Runner
@@ -31,7 +34,7 @@ from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.mpis import find_mpis
 
-STATUS = re.compile(r"^(\S+ \([\w.]+\)).*\.\.\. .*?(ok|FAIL|ERROR|skipped)", re.MULTILINE)
+STATUS = re.compile(r"^(\S+) \(([\w.]+)\).*\.\.\. .*?(ok|FAIL|ERROR|skipped)", re.MULTILINE)
 REPEATS = 3
 
 
@@ -41,29 +44,34 @@ def before_program(words: list[str], added: Mapping[str, str]) -> list[str]:
     return [*words[:at], "env", *(f"{name}={value}" for name, value in added.items()), *words[at:]]
 
 
-def unittest_results(words: list[str], added: Mapping[str, str], limit_s: float) -> dict[str, str]:
-    """Test → status. Several ranks print the same test: the worst status counts."""
+def unittest_results(
+    words: list[str], added: Mapping[str, str], limit_s: float
+) -> tuple[int, dict[str, str]]:
+    """Exit status, and test → status. Several ranks print the same test: the worst status counts."""
     try:
         done = subprocess.run(before_program(words, added), capture_output=True, text=True, timeout=limit_s)
     except subprocess.TimeoutExpired:
         side = "with the runtime" if added else "without the runtime"
         raise MpiricError(f"the suite did not end within {limit_s:.0f} s {side}", hint="--limit") from None
     results: dict[str, str] = {}
-    for name, status in STATUS.findall(done.stdout + done.stderr):
+    for method, owner, status in STATUS.findall(done.stdout + done.stderr):
+        name = f"{owner.removesuffix(f'.{method}')}.{method}"
         results[name] = status if status in ("FAIL", "ERROR") else results.get(name, status)
-    return results
+    return done.returncode, results
 
 
 class Results:
     """Outcomes of each test and way, on disk as they come."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, limit_s: float) -> None:
         self.path = path
+        self.limit_s = limit_s
         self.outcomes: dict[tuple[str, str], list[str]] = {}
         if path and path.exists():
             for line in path.read_text().splitlines():
                 row = json.loads(line)
-                self.outcomes.setdefault((row["test"], row["way"]), []).append(row["outcome"])
+                if row["outcome"] != TOO_LONG or row["limit"] >= limit_s:
+                    self.outcomes.setdefault((row["test"], row["way"]), []).append(row["outcome"])
 
     def of(self, test: Listed, way: str, least: int, run: Callable[[Listed, str], str]) -> list[str]:
         """At least so many outcomes, from the file as far as it has them."""
@@ -76,6 +84,7 @@ class Results:
                 "test": test.name,
                 "way": way,
                 "outcome": outcome,
+                "limit": self.limit_s,
                 "seconds": round(time.monotonic() - begun, 2),
             }
             if self.path:
@@ -89,65 +98,102 @@ def in_turn(tests: Iterable[Listed]) -> list[Listed]:
 
     What is done when time runs out is a fair sample then.
     """
-    seen: dict[tuple[str, str], int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
     keyed = []
-    for test in dict.fromkeys(tests):
-        number = seen[test.directory, test.program] = seen.get((test.directory, test.program), -1) + 1
-        keyed.append((number, test))
+    for test in {test.name: test for test in tests}.values():
+        program = test.directory, test.program
+        keyed.append((seen[program], test))
+        seen[program] += 1
     return [test for _, test in sorted(keyed, key=lambda pair: (pair[0], crc32(pair[1].name.encode())))]
 
 
+def verdict(test: Listed, way: str, results: Results, run: Callable[[Listed, str], str]) -> str:
+    """What the runtime does to a run: "passes", "the same" as without, "unsteady" or "differs"."""
+    mine = results.of(test, way, 1, run)
+    if set(mine) == {PASS}:
+        return "passes"
+    plain = results.of(test, "", 1, run)
+    if set(plain) == set(mine):
+        return "too long both ways" if TOO_LONG in plain else "the same"
+    plain, mine = (results.of(test, each, 1 + REPEATS, run) for each in ("", way))
+    return "unsteady" if set(plain) & set(mine) else "differs"
+
+
+def verdicts(
+    tests: list[Listed], way: str, results: Results, run: Callable[[Listed, str], str], until: float
+) -> dict[Listed, str]:
+    """The verdict of each test that its turn came to; those that take too long come last."""
+    reached = []
+    for test in tests:
+        if time.monotonic() < until:
+            results.of(test, way, 1, run)
+            reached.append(test)
+    reached.sort(key=lambda test: TOO_LONG in results.of(test, way, 1, run))
+    return {test: verdict(test, way, results, run) for test in reached if time.monotonic() < until}
+
+
 def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
-    """Differences, and a sentence with the numbers."""
+    """Differences, and sentences with the numbers."""
     mpi = next((mpi for mpi in find_mpis(LocalHost()) if mpi.label == given.mpi), None)
     if mpi is None:
         raise NotFoundError(f"no MPI library {given.mpi!r} is here", hint="`mpiric mpi list` has the labels")
     built, source = given.built.resolve(), (given.source or given.built).resolve()
-    listed = in_turn(
+    lines = [
         test
         for directory in given.directories
         for test in read_testlists(built, source, directory, given.ranks)
-    )
-    tests = [test for test in listed if os.access(built / test.directory / test.program, os.X_OK)]
-    results, differing, unsteady = Results(given.results), [], []
-    passed = done = too_long = 0
-    until = time.monotonic() + given.stop_after
+    ]
+    listed = in_turn(lines)
+    absent = [test for test in listed if not os.access(built / test.directory / test.program, os.X_OK)]
+    tests = [test for test in listed if test not in absent and not test.needs]
+    results, until = Results(given.results, given.limit), time.monotonic() + given.stop_after
     with Runner() as runner:
-        bench = Bench(mpi, built, runner, given.limit)
-        for test in tests:
-            if time.monotonic() > until:
-                break
-            plain = results.of(test, "", 1, bench.outcome)
-            if plain[0] == TOO_LONG:
-                too_long += 1
-                continue
-            mine = results.of(test, given.way, 1, bench.outcome)
-            if set(plain) != set(mine):
-                plain, mine = (results.of(test, way, 1 + REPEATS, bench.outcome) for way in ("", given.way))
-                verdict = unsteady if set(plain) & set(mine) else differing
-                verdict.append(f"{test.name}: {' | '.join(plain)}; {given.way}: {' | '.join(mine)}")
-            passed += plain[0] in ("status 0, no errors", "status 0, test skipped")
-            done += 1
-    return differing, (
-        f"{done} of {len(tests)} runs of {len({(t.directory, t.program) for t in tests})} programs compared, "
-        f"{passed} pass, {too_long} too long without, {len(listed) - len(tests)} not built, "
-        f"{len(unsteady)} unsteady, {len(differing)} differ" + "".join(f"\n~ {line}" for line in unsteady)
+        run = Bench(mpi, built, runner, given.limit).outcome
+        judged = verdicts(tests, given.way, results, run, until)
+
+    def told(word: str) -> list[str]:
+        return [
+            f"{test.name}: {' | '.join(results.outcomes[test.name, ''])}; "
+            f"{given.way}: {' | '.join(results.outcomes[test.name, given.way])}"
+            for test in judged
+            if judged[test] == word
+        ]
+
+    counts = ", ".join(f"{number} {word}" for word, number in Counter(judged.values()).most_common())
+    programs = {(test.directory, test.program) for test in tests}
+    needs = Counter(test.needs for test in listed if test.needs)
+    return told("differs"), "\n".join(
+        [
+            f"{len(judged)} of {len(tests)} runs of {len(programs)} programs: {counts}",
+            f"{len(lines)} lines; {len(lines) - len(listed)} are the same with at most {given.ranks} ranks; "
+            f"{sum(test.fewer_ranks for test in tests)} run with fewer ranks than they ask for",
+            *(f"{number} need {what}" for what, number in needs.items()),
+            *(f"not built: {test.name}" for test in absent if not test.needs),
+            *(f"~ {line}" for line in told("unsteady")),
+        ]
     )
 
 
 def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
-    """Differences, and a sentence with the numbers."""
+    """Differences, and a sentence with the numbers.
+
+    A suite that ends well needs a second run only of the tests that it skipped.
+    """
     with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as record:
-        plain = unittest_results(given.words, {}, given.limit)
-        mine = unittest_results(given.words, asked(given.way, given.runtime, record), given.limit)
+        status, mine = unittest_results(given.words, asked(given.way, given.runtime, record), given.limit)
+    doubtful = sorted(name for name, outcome in mine.items() if outcome != "ok")
+    whole = status != 0 or not mine
+    chosen = [] if whole else [word for name in doubtful for word in ("-k", name)]
+    plain = unittest_results([*given.words, *chosen], {}, given.limit)[1] if whole or doubtful else {}
     differing = [
         f"{name}: {plain.get(name, 'did not run')} without, {mine.get(name, 'did not run')} with"
-        for name in sorted(plain | mine)
+        for name in (sorted(plain | mine) if whole else doubtful)
         if plain.get(name) != mine.get(name)
     ]
-    if not plain:
+    if not mine:
         differing.append("no test ran")
-    return differing, f"{len(plain)} without, {len(mine)} with, {len(differing)} differ"
+    counts = ", ".join(f"{number} {word}" for word, number in Counter(mine.values()).most_common())
+    return differing, f"{len(mine)} tests: {counts}; {len(plain)} run without; {len(differing)} differ"
 
 
 def main() -> int:

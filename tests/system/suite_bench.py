@@ -20,7 +20,7 @@ from mpiric.profile.read import read_record
 
 PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Skipped)\s*$", re.MULTILINE)
 
-TOO_LONG = "too long"
+PASS, TOO_LONG = "status 0, no errors", "too long"
 
 # What the runtime is asked to do; the record is kept in all of them.
 WAYS: dict[str, dict[str, str]] = {

@@ -21,6 +21,8 @@ class Listed:
     environment: tuple[tuple[str, str], ...] = ()
     launcher_options: tuple[str, ...] = ()
     limit_s: float = LIMIT_S
+    needs: str = ""  # what no machine of this comparison has
+    fewer_ranks: bool = False  # than its list wants
 
     @property
     def name(self) -> str:
@@ -34,7 +36,7 @@ def read_testlists(built: Path, source: Path, directory: str, most_ranks: int) -
     """What the list of a directory and those of its subdirectories name, with at most so many ranks.
 
     A list stands in the directory of the programs, or, where configuring had nothing to fill in, beside the
-    sources. Left out is what needs a GPU or much memory.
+    sources.
     """
     file = next(
         (root / directory / "testlist" for root in (built, source) if _is_list(root, directory)), None
@@ -48,22 +50,19 @@ def read_testlists(built: Path, source: Path, directory: str, most_ranks: int) -
         name = words[0].strip("/")
         if (source / directory / name).is_dir():
             yield from read_testlists(built, source, f"{directory}/{name}", most_ranks)
-        elif (listed := _listed(directory, name, words[1:], most_ranks)) is not None:
-            yield listed
+        else:
+            yield _listed(directory, name, words[1:], most_ranks)
 
 
 def _is_list(root: Path, directory: str) -> bool:
     return (root / directory / "testlist").is_file()
 
 
-def _listed(directory: str, name: str, words: list[str], most_ranks: int) -> Listed | None:
+def _listed(directory: str, name: str, words: list[str], most_ranks: int) -> Listed:
     ranks = int(words[0]) if words and words[0].isdigit() else RANKS
     given: dict[str, list[str]] = {}
     for key, _, value in (word.partition("=") for word in words if "=" in word):
         given.setdefault(key, []).append(value)
-    memory = next(iter(given.get("mem", ())), "0")
-    if "hasgpu" in given or (memory.replace(".", "").isdigit() and float(memory) > MEMORY_GB):
-        return None
     below, _, program = name.rpartition("/")
     settings = (setting.partition("=") for setting in given.get("env", ()))
     return Listed(
@@ -74,4 +73,15 @@ def _listed(directory: str, name: str, words: list[str], most_ranks: int) -> Lis
         environment=tuple((name, value) for name, _, value in settings),
         launcher_options=tuple(given.get("mpiexecarg", ())),
         limit_s=float(next(iter(given.get("timeLimit", ())), LIMIT_S)),
+        needs=_needs(given),
+        fewer_ranks=ranks > most_ranks,
     )
+
+
+def _needs(given: dict[str, list[str]]) -> str:
+    memory = next(iter(given.get("mem", ())), "0")
+    if "hasgpu" in given:
+        return "a GPU"
+    if memory.replace(".", "").isdigit() and float(memory) > MEMORY_GB:
+        return f"more than {MEMORY_GB:g} GB"
+    return ""

@@ -148,7 +148,7 @@ def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
     tests = [test for test in listed if test not in absent and not test.needs]
     results, until = Results(given.results, given.limit), time.monotonic() + given.stop_after
     with Runner() as runner:
-        run = Bench(mpi, built, runner, given.limit).outcome
+        run = Bench(mpi, built, runner, given.limit, dict(given.setting)).outcome
         judged = verdicts(tests, given.way, results, run, until)
 
     def told(word: str) -> list[str]:
@@ -211,6 +211,13 @@ def main() -> int:
     lists = kinds.add_parser("testlists", parents=[shared])
     lists.add_argument("--mpi", required=True, help="label of the library, as `mpiric mpi list` prints it")
     lists.add_argument("--source", type=Path, help="the suite, when it was built elsewhere")
+    lists.add_argument(
+        "--setting",
+        type=lambda text: text.split("=", 1),
+        action="append",
+        default=[],
+        help="NAME=VALUE in the environment of all runs",
+    )
     lists.add_argument("--results", type=Path, help="JSON Lines; what it holds is not run again")
     lists.add_argument("--ranks", type=int, default=8, help="most ranks of a run")
     lists.add_argument("--limit", type=float, default=60.0, help="most seconds of one program")

@@ -3,7 +3,7 @@
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import clean_environment
@@ -47,6 +47,7 @@ class Bench:
     built: Path
     runner: Runner
     most_s: float
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the environment, both ways
 
     def line(self, test: Listed, settings: Mapping[str, str]) -> tuple[str, ...]:
         """The launch line; the launcher gives the settings to the ranks, and to those they spawn."""
@@ -65,7 +66,7 @@ class Bench:
             directory = self.built / test.directory
             ended = self.runner.execute(
                 Launch(self.line(test, asked(way, runtime, str(record))), str(directory)),
-                {**environment_of(self.mpi), **dict(test.environment)},
+                {**environment_of(self.mpi), **self.settings, **dict(test.environment)},
                 directory,
                 out,
                 err,

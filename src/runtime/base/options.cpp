@@ -56,7 +56,8 @@ Options read_options() noexcept {
     Options options;
     if (const char* directory = std::getenv("MPIRIC_RECORD_DIR"))
         options.record_dir = directory;
-    options.merge = is("MPIRIC_MERGE", "tree") ? Merge::tree : Merge::never;
+    options.all_come_to_finalize = !flag("MPIR_CVAR_NO_COLLECTIVE_FINALIZE", false);  // MPICH's own
+    options.merge = is("MPIRIC_MERGE", "tree") && options.all_come_to_finalize ? Merge::tree : Merge::never;
     options.regions = is("MPIRIC_REGIONS", "names") ? Regions::names : Regions::levels;
     options.unexpected = number("MPIRIC_UNEXPECTED", options.unexpected);
     options.imbalance = flag("MPIRIC_IMBALANCE", options.imbalance);

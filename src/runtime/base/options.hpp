@@ -28,8 +28,9 @@ struct Options {
     const char* policy_out = "";  ///< learned policy to write; empty: none
     double learn_at_most = 0.01;  ///< part of the time in collectives; 0: no bound
     bool reproducible = false;
-    const char* learn_only = "";  ///< names of collectives; empty: all
-    uint32_t learn_ranks = 2;     ///< communicators of fewer ranks are not learnt
+    const char* learn_only = "";       ///< names of collectives; empty: all
+    uint32_t learn_ranks = 2;          ///< communicators of fewer ranks are not learnt
+    bool all_come_to_finalize = true;  ///< where they need not, none may wait there for another
 };
 
 /// Options of this process. What cannot be understood keeps its default.

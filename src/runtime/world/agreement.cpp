@@ -19,18 +19,12 @@ constinit std::atomic<int> circles{0};
 }  // namespace
 
 bool make_circle(MPI_Comm of, Circle& circle) noexcept {
-    MPI_Errhandler of_program{};
     int rank = 0, size = 0;
     library.Comm_rank(of, &rank);
     library.Comm_size(of, &size);
-    library.Comm_get_errhandler(of, &of_program);
-    library.Comm_set_errhandler(of, handles.errors_return);
     const int color = circles < most_circles ? 0 : MPI_UNDEFINED;
     circle.comm = handles.comm_null;
-    const int code = library.Comm_split(of, color, rank, &circle.comm);
-    library.Comm_set_errhandler(of, of_program);
-    library.Errhandler_free(&of_program);
-    if (code != MPI_SUCCESS || circle.comm == handles.comm_null)
+    if (library.Comm_split(of, color, rank, &circle.comm) != MPI_SUCCESS || circle.comm == handles.comm_null)
         return false;
     ++circles;
     library.Comm_set_errhandler(circle.comm, handles.errors_return);
@@ -40,6 +34,16 @@ bool make_circle(MPI_Comm of, Circle& circle) noexcept {
         return true;
     free_circle(circle);  // some rank has no room left
     return false;
+}
+
+bool make_circle_beside(MPI_Comm of_program, Circle& circle) noexcept {
+    MPI_Errhandler handler{};
+    library.Comm_get_errhandler(of_program, &handler);
+    library.Comm_set_errhandler(of_program, handles.errors_return);
+    const bool made = make_circle(of_program, circle);
+    library.Comm_set_errhandler(of_program, handler);
+    library.Errhandler_free(&handler);
+    return made;
 }
 
 void free_circle(Circle& circle) noexcept {

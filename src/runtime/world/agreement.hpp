@@ -17,9 +17,13 @@ struct Circle {
     int rank = 0, size = 0;
 };
 
-/// Collective over `of`, which may be the program's; no attribute is copied and none of its callbacks runs.
+/// Collective over `of`; no attribute is copied and none of its callbacks runs. Errors are raised on `of`.
 /// False on every rank when any could not.
 bool make_circle(MPI_Comm of, Circle& circle) noexcept;
+
+/// The same where the program must not see errors. MPICH takes the handler that is put back for one that the
+/// program gave: better not on the world, whose handler others follow.
+bool make_circle_beside(MPI_Comm of_program, Circle& circle) noexcept;
 void free_circle(Circle& circle) noexcept;
 
 /// Every value becomes the largest over the ranks. Dissemination (Hensgen, Finkel, Manber 1988): as many

@@ -51,7 +51,9 @@ class Bundle {
 };
 
 /// A communicator of our own over the world, on which errors come back to us instead of ending the program.
-/// Made when MPI begins: the world has no attributes yet whose callbacks a duplicate would call.
+/// Made when MPI begins: the world has no attributes yet whose callbacks a duplicate would call. Its error
+/// handler is not touched for it: in MPICH, copies of a communicator that was never given one obey that of
+/// the world as it is when the error comes, and one that was given the default back would end the program.
 constinit MPI_Comm shadow{};
 constinit bool shadow_is_there = false;
 
@@ -188,14 +190,9 @@ bool merge_up_the_tree(const Merging& merging) noexcept {
 }  // namespace
 
 void prepare_merge() noexcept {
-    MPI_Errhandler of_program{};
-    library.Comm_get_errhandler(handles.comm_world, &of_program);
-    library.Comm_set_errhandler(handles.comm_world, handles.errors_return);
     MPI_Request request{};
     shadow_is_there =
         library.Comm_idup(handles.comm_world, &shadow, &request) == MPI_SUCCESS && completes(request);
-    library.Comm_set_errhandler(handles.comm_world, of_program);
-    library.Errhandler_free(&of_program);
     if (shadow_is_there)
         library.Comm_set_errhandler(shadow, handles.errors_return);
 }

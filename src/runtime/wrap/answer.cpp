@@ -24,6 +24,12 @@ coll::Team* team_of(Space& space, MPI_Comm comm) noexcept {
     return beside.team;
 }
 
+/// A communicator of ours for the ranks of one of the program's.
+bool make_beside(const Space& space, MPI_Comm comm, world::Circle& circle) noexcept {
+    return space.knowledge->of_world ? world::make_circle(tuning().world.comm, circle)
+                                     : world::make_circle_beside(comm, circle);
+}
+
 /// One communicator for each algorithm of a library that looks at its variables when a communicator is made.
 const world::Circle* alternative(Space& space, MPI_Comm comm, uint32_t candidate) {
     const auto [known, fresh] = space.knowledge->beside.alternatives.try_emplace(candidate);
@@ -31,7 +37,7 @@ const world::Circle* alternative(Space& space, MPI_Comm comm, uint32_t candidate
     if (fresh) {
         world::Settings& settings = tuning().settings[candidate];
         const bool applied = settings.apply();
-        if (!world::make_circle(comm, circle))
+        if (!make_beside(space, comm, circle))
             circle = {};
         if (applied)
             settings.restore();
@@ -101,7 +107,7 @@ uint64_t now_ns() noexcept {
 const world::Circle* circle_of(Space& space, MPI_Comm comm) noexcept {
     Beside& beside = space.knowledge->beside;
     if (beside.circle.size == 0 && !beside.refused)
-        beside.refused = !world::make_circle(comm, beside.circle);
+        beside.refused = !make_beside(space, comm, beside.circle);
     return beside.circle.size > 0 ? &beside.circle : nullptr;
 }
 

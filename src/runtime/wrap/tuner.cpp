@@ -56,8 +56,9 @@ std::string read_file(const char* path) {
 /// Rank 0's rules and policy on every rank.
 bool share_rules(const Options& options, Tuning& all, std::string& policy) {
     if (all.world.rank == 0) {
-        all.rules = {options.collectives, options.learn_at_most, options.reproducible, options.learn_ranks,
-                     bits_of(options.learn_only)};
+        all.rules = {options.collectives,  options.learn_at_most,
+                     options.reproducible, *all.policy_out && options.all_come_to_finalize,
+                     options.learn_ranks,  bits_of(options.learn_only)};
         if (*options.policy)
             policy = read_file(options.policy);
         if (policy.size() > most_policy_bytes)
@@ -177,6 +178,8 @@ std::unique_ptr<Space> make_space(MPI_Comm comm, Tuning& all) {
         known = std::make_shared<Knowledge>();
         known->shape = tune::shape_of(members, all.nodes);
         known->rank = rank;
+        known->of_world = !all.many_threads && space->size == all.world.size &&
+                          std::is_sorted(members.begin(), members.end());
     }
     ++known->spaces;
     space->keeps = known;
@@ -291,8 +294,7 @@ void end_tuning() noexcept try {
     for (const auto& [handle, space] : all.spaces)
         if (space)
             keep_lessons(all, *space);
-    uint64_t wanted = all.world.rank == 0 && *all.policy_out;
-    if (!world::hand_out(all.world, &wanted, sizeof wanted) || !wanted)
+    if (!all.rules.writes_policy)
         return;
     std::vector<std::shared_ptr<Knowledge>> mine;
     for (const auto& [identity, known] : all.known)

@@ -111,9 +111,10 @@ using Lessons = std::unordered_map<uint32_t, Lesson>;
 struct Knowledge {
     tune::Shape shape;
     int rank = 0;
-    uint32_t spaces = 0;  ///< of live communicators
-    bool stays = false;   ///< what lies beside outlives them
-    uint64_t calls = 0;   ///< that were not answered at a glance
+    uint32_t spaces = 0;    ///< of live communicators
+    bool of_world = false;  ///< as the ranks of the world are, and only one thread makes communicators
+    bool stays = false;     ///< what lies beside outlives them
+    uint64_t calls = 0;     ///< that were not answered at a glance
     Beside beside;
     std::array<std::array<Entry, tune::class_count>, blocking_count> entries;
     Lessons lessons;

@@ -13,6 +13,7 @@ struct Rules {
     Collectives mode = Collectives::off;
     double learn_at_most = 0;
     bool reproducible = false;
+    bool writes_policy = false;
     uint32_t learn_ranks = 2;
     uint64_t learn_only = 0;  ///< a bit for each collective; 0: all
     uint64_t policy_bytes = 0;

@@ -57,7 +57,7 @@ def statements(one: Classified) -> list[str]:
         if one.rule.class_name != "local":
             lines += [f"call.on{suffix}({name});" for name in one.parameters(kind, "in")[:1]]
         if not one.parameters("REQUEST", "out"):
-            lines += [f"call.born{suffix}(*{name});" for name in one.parameters(kind, "out")]
+            lines += [f"if ({name}) call.born{suffix}(*{name});" for name in one.parameters(kind, "out")]
     lines.append(bytes_statement(notes))
     lines.append(message_statement(notes))
     for note in ("put_to", "got_from"):

@@ -74,7 +74,7 @@ extern "C" int p_MPI_Buffer_iflush(MPI_Request* request) {
 extern "C" int w_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
     return intercept<Function::MPI_Cart_create, Policy::always, decltype(&w_MPI_Cart_create)>(
         [&](auto* next) { return next(substitute(comm_old), ndims, dims, periods, reorder, comm_cart); },
-        [&](Call& call) { call.on(comm_old); call.born(*comm_cart); });
+        [&](Call& call) { call.on(comm_old); if (comm_cart) call.born(*comm_cart); });
 }
 extern "C" int p_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
     return by_profiling_name<Function::MPI_Cart_create>(&w_MPI_Cart_create, comm_old, ndims, dims, periods, reorder, comm_cart);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const 
 extern "C" int w_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
     return intercept<Function::MPI_Cart_sub, Policy::always, decltype(&w_MPI_Cart_sub)>(
         [&](auto* next) { return next(substitute(comm), remain_dims, newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Cart_sub>(&w_MPI_Cart_sub, comm, remain_dims, newcomm);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_Close_port(const char* port_name) {
 extern "C" int w_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_accept, Policy::always, decltype(&w_MPI_Comm_accept)>(
         [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_accept>(&w_MPI_Comm_accept, port_name, info, root, comm, newcomm);
@@ -151,7 +151,7 @@ extern "C" int p_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count
 extern "C" int w_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_connect, Policy::always, decltype(&w_MPI_Comm_connect)>(
         [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_connect>(&w_MPI_Comm_connect, port_name, info, root, comm, newcomm);
@@ -162,7 +162,7 @@ extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root
 extern "C" int w_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create, Policy::always, decltype(&w_MPI_Comm_create)>(
         [&](auto* next) { return next(substitute(comm), group, newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_create>(&w_MPI_Comm_create, comm, group, newcomm);
@@ -173,7 +173,7 @@ extern "C" int p_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newco
 extern "C" int w_MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create_from_group, Policy::always, decltype(&w_MPI_Comm_create_from_group)>(
         [&](auto* next) { return next(group, stringtag, info, errhandler, newcomm); },
-        [&](Call& call) { call.born(*newcomm); });
+        [&](Call& call) { if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_create_from_group>(&w_MPI_Comm_create_from_group, group, stringtag, info, errhandler, newcomm);
@@ -184,7 +184,7 @@ extern "C" int p_MPI_Comm_create_from_group(MPI_Group group, const char* stringt
 extern "C" int w_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create_group, Policy::always, decltype(&w_MPI_Comm_create_group)>(
         [&](auto* next) { return next(substitute(comm), group, tag, newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_create_group>(&w_MPI_Comm_create_group, comm, group, tag, newcomm);
@@ -217,7 +217,7 @@ extern "C" int p_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_
 extern "C" int w_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_dup, Policy::always, decltype(&w_MPI_Comm_dup)>(
         [&](auto* next) { return next(substitute(comm), newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_dup>(&w_MPI_Comm_dup, comm, newcomm);
@@ -228,7 +228,7 @@ extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 extern "C" int w_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_dup_with_info, Policy::always, decltype(&w_MPI_Comm_dup_with_info)>(
         [&](auto* next) { return next(substitute(comm), info, newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_dup_with_info>(&w_MPI_Comm_dup_with_info, comm, info, newcomm);
@@ -283,7 +283,7 @@ extern "C" int p_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
 extern "C" int w_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
     return intercept<Function::MPI_Comm_join, Policy::always, decltype(&w_MPI_Comm_join)>(
         [&](auto* next) { return next(fd, intercomm); },
-        [&](Call& call) { call.born(*intercomm); });
+        [&](Call& call) { if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
     return by_profiling_name<Function::MPI_Comm_join>(&w_MPI_Comm_join, fd, intercomm);
@@ -305,7 +305,7 @@ extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 extern "C" int w_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return intercept<Function::MPI_Comm_spawn, Policy::always, decltype(&w_MPI_Comm_spawn)>(
         [&](auto* next) { return next(command, argv, maxprocs, info, root, substitute(comm), intercomm, array_of_errcodes); },
-        [&](Call& call) { call.on(comm); call.born(*intercomm); });
+        [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return by_profiling_name<Function::MPI_Comm_spawn>(&w_MPI_Comm_spawn, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
@@ -316,7 +316,7 @@ extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs,
 extern "C" int w_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return intercept<Function::MPI_Comm_spawn_multiple, Policy::always, decltype(&w_MPI_Comm_spawn_multiple)>(
         [&](auto* next) { return next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, substitute(comm), intercomm, array_of_errcodes); },
-        [&](Call& call) { call.on(comm); call.born(*intercomm); });
+        [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return by_profiling_name<Function::MPI_Comm_spawn_multiple>(&w_MPI_Comm_spawn_multiple, count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
@@ -327,7 +327,7 @@ extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], c
 extern "C" int w_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split, Policy::always, decltype(&w_MPI_Comm_split)>(
         [&](auto* next) { return next(substitute(comm), color, key, newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_split>(&w_MPI_Comm_split, comm, color, key, newcomm);
@@ -338,7 +338,7 @@ extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* new
 extern "C" int w_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split_type, Policy::always, decltype(&w_MPI_Comm_split_type)>(
         [&](auto* next) { return next(substitute(comm), split_type, key, info, newcomm); },
-        [&](Call& call) { call.on(comm); call.born(*newcomm); });
+        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_split_type>(&w_MPI_Comm_split_type, comm, split_type, key, info, newcomm);
@@ -349,7 +349,7 @@ extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI
 extern "C" int w_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return intercept<Function::MPI_Dist_graph_create, Policy::always, decltype(&w_MPI_Dist_graph_create)>(
         [&](auto* next) { return next(substitute(comm_old), n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph); },
-        [&](Call& call) { call.on(comm_old); call.born(*comm_dist_graph); });
+        [&](Call& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
 extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return by_profiling_name<Function::MPI_Dist_graph_create>(&w_MPI_Dist_graph_create, comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
@@ -360,7 +360,7 @@ extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sourc
 extern "C" int w_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return intercept<Function::MPI_Dist_graph_create_adjacent, Policy::always, decltype(&w_MPI_Dist_graph_create_adjacent)>(
         [&](auto* next) { return next(substitute(comm_old), indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph); },
-        [&](Call& call) { call.on(comm_old); call.born(*comm_dist_graph); });
+        [&](Call& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
 extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return by_profiling_name<Function::MPI_Dist_graph_create_adjacent>(&w_MPI_Dist_graph_create_adjacent, comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
@@ -371,7 +371,7 @@ extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 extern "C" int w_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
     return intercept<Function::MPI_Graph_create, Policy::always, decltype(&w_MPI_Graph_create)>(
         [&](auto* next) { return next(substitute(comm_old), nnodes, index, edges, reorder, comm_graph); },
-        [&](Call& call) { call.on(comm_old); call.born(*comm_graph); });
+        [&](Call& call) { call.on(comm_old); if (comm_graph) call.born(*comm_graph); });
 }
 extern "C" int p_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
     return by_profiling_name<Function::MPI_Graph_create>(&w_MPI_Graph_create, comm_old, nnodes, index, edges, reorder, comm_graph);
@@ -404,7 +404,7 @@ extern "C" int p_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_G
 extern "C" int w_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
     return intercept<Function::MPI_Intercomm_create, Policy::always, decltype(&w_MPI_Intercomm_create)>(
         [&](auto* next) { return next(substitute(local_comm), local_leader, substitute(peer_comm), remote_leader, tag, newintercomm); },
-        [&](Call& call) { call.on(local_comm); call.born(*newintercomm); });
+        [&](Call& call) { call.on(local_comm); if (newintercomm) call.born(*newintercomm); });
 }
 extern "C" int p_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
     return by_profiling_name<Function::MPI_Intercomm_create>(&w_MPI_Intercomm_create, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
@@ -415,7 +415,7 @@ extern "C" int p_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI
 extern "C" int w_MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
     return intercept<Function::MPI_Intercomm_create_from_groups, Policy::always, decltype(&w_MPI_Intercomm_create_from_groups)>(
         [&](auto* next) { return next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm); },
-        [&](Call& call) { call.born(*newintercomm); });
+        [&](Call& call) { if (newintercomm) call.born(*newintercomm); });
 }
 extern "C" int p_MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
     return by_profiling_name<Function::MPI_Intercomm_create_from_groups>(&w_MPI_Intercomm_create_from_groups, local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm);
@@ -426,7 +426,7 @@ extern "C" int p_MPI_Intercomm_create_from_groups(MPI_Group local_group, int loc
 extern "C" int w_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
     return intercept<Function::MPI_Intercomm_merge, Policy::always, decltype(&w_MPI_Intercomm_merge)>(
         [&](auto* next) { return next(substitute(intercomm), high, newintracomm); },
-        [&](Call& call) { call.on(intercomm); call.born(*newintracomm); });
+        [&](Call& call) { call.on(intercomm); if (newintracomm) call.born(*newintracomm); });
 }
 extern "C" int p_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
     return by_profiling_name<Function::MPI_Intercomm_merge>(&w_MPI_Intercomm_merge, intercomm, high, newintracomm);
@@ -657,7 +657,7 @@ extern "C" int p_MPI_Unpublish_name(const char* service_name, MPI_Info info, con
 extern "C" int w_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate, Policy::always, decltype(&w_MPI_Win_allocate)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate>(&w_MPI_Win_allocate, size, disp_unit, info, comm, baseptr, win);
@@ -668,7 +668,7 @@ extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, M
 extern "C" int w_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_c, Policy::always, decltype(&w_MPI_Win_allocate_c)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate_c>(&w_MPI_Win_allocate_c, size, disp_unit, info, comm, baseptr, win);
@@ -679,7 +679,7 @@ extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info 
 extern "C" int w_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_shared, Policy::always, decltype(&w_MPI_Win_allocate_shared)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate_shared>(&w_MPI_Win_allocate_shared, size, disp_unit, info, comm, baseptr, win);
@@ -690,7 +690,7 @@ extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info 
 extern "C" int w_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_shared_c, Policy::always, decltype(&w_MPI_Win_allocate_shared_c)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate_shared_c>(&w_MPI_Win_allocate_shared_c, size, disp_unit, info, comm, baseptr, win);
@@ -701,7 +701,7 @@ extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MP
 extern "C" int w_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create, Policy::always, decltype(&w_MPI_Win_create)>(
         [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_create>(&w_MPI_Win_create, base, size, disp_unit, info, comm, win);
@@ -712,7 +712,7 @@ extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_In
 extern "C" int w_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create_c, Policy::always, decltype(&w_MPI_Win_create_c)>(
         [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_create_c>(&w_MPI_Win_create_c, base, size, disp_unit, info, comm, win);
@@ -723,7 +723,7 @@ extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit,
 extern "C" int w_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create_dynamic, Policy::always, decltype(&w_MPI_Win_create_dynamic)>(
         [&](auto* next) { return next(info, substitute(comm), win); },
-        [&](Call& call) { call.on(comm); call.born_window(*win); });
+        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_create_dynamic>(&w_MPI_Win_create_dynamic, info, comm, win);

@@ -64,3 +64,8 @@ def test_nobody_waits_in_finalize_for_a_rank_that_need_not_come(collectives, lau
     done = launch("aborts.c", settings, "-disable-auto-cleanup")
     assert done.stdout.count("finalized") == 2
     assert len(list((tmp_path / "record").glob("*.part"))) == 3
+
+
+def test_a_communicator_that_has_nowhere_to_go_is_not_looked_for(launch, tmp_path):
+    done = launch("nowhere.c", recording(tmp_path))
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["1 call"] * 3), done.stderr

@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -38,25 +39,33 @@ STATUS = re.compile(r"^(\S+) \(([\w.]+)\).*\.\.\. .*?(ok|FAIL|ERROR|skipped)", r
 REPEATS = 3
 
 
-def before_program(words: list[str], added: Mapping[str, str]) -> list[str]:
-    """The launch line with `env NAME=VALUE…` in front of the program; the launcher stays untouched."""
+def before_program(words: list[str], added: Mapping[str, str], outputs: str) -> list[str]:
+    """The launch line with settings in front of the program, each rank's output in a file of its own."""
     at = next((i for i, word in enumerate(words) if "python" in Path(word).name), 0)
-    return [*words[:at], "env", *(f"{name}={value}" for name, value in added.items()), *words[at:]]
+    settings = (f"{name}={value}" for name, value in added.items())
+    apart = ("sh", "-c", f'exec "$@" > {shlex.quote(outputs)}/$$ 2>&1', "rank")
+    return [*words[:at], *apart, "env", *settings, *words[at:]]
 
 
 def unittest_results(
     words: list[str], added: Mapping[str, str], limit_s: float
 ) -> tuple[int, dict[str, str]]:
-    """Exit status, and test → status. Several ranks print the same test: the worst status counts."""
-    try:
-        done = subprocess.run(before_program(words, added), capture_output=True, text=True, timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        side = "with the runtime" if added else "without the runtime"
-        raise MpiricError(f"the suite did not end within {limit_s:.0f} s {side}", hint="--limit") from None
+    """Exit status, and test → status. Several ranks run the same test: the worst status counts."""
     results: dict[str, str] = {}
-    for method, owner, status in STATUS.findall(done.stdout + done.stderr):
-        name = f"{owner.removesuffix(f'.{method}')}.{method}"
-        results[name] = status if status in ("FAIL", "ERROR") else results.get(name, status)
+    with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as outputs:
+        try:
+            done = subprocess.run(
+                before_program(words, added, outputs), stdout=subprocess.DEVNULL, timeout=limit_s
+            )
+        except subprocess.TimeoutExpired:
+            side = "with the runtime" if added else "without the runtime"
+            raise MpiricError(
+                f"the suite did not end within {limit_s:.0f} s {side}", hint="--limit"
+            ) from None
+        for output in Path(outputs).iterdir():
+            for method, owner, status in STATUS.findall(output.read_text(errors="replace")):
+                name = f"{owner.removesuffix(f'.{method}')}.{method}"
+                results[name] = status if status in ("FAIL", "ERROR") else results.get(name, status)
     return done.returncode, results
 
 

@@ -54,7 +54,7 @@ struct Entry {
     const Lesson* lesson = nullptr;  ///< in which the choice was learnt; null where a policy made it
 
     /// The choice, or `look` where it is not known to hold.
-    inline int32_t choice_at(uint64_t bytes) const noexcept;
+    int32_t choice_at(uint64_t bytes) const noexcept;
 };
 
 /// One stretch of the sizes in a class.
@@ -86,7 +86,7 @@ struct Lesson {
     uint64_t calls = 0;                  ///< of a form that does not block, when its communicator is gone
 };
 
-int32_t Entry::choice_at(uint64_t bytes) const noexcept {
+inline int32_t Entry::choice_at(uint64_t bytes) const noexcept {
     if (!lesson)
         return choice;
     const Stretch& held = lesson->held;

@@ -219,6 +219,7 @@ def test_a_build_that_is_killed_leaves_no_object(front: Front, number: signal.Si
         cwd=front.place,
         env={**front.environment, "TMPDIR": str(scratch), "MPIRIC_JOBS": "4"},
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None,
     )
     until = time.monotonic() + 120
     while (

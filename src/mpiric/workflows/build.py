@@ -18,6 +18,8 @@ from mpiric.mpis import find_mpis
 from mpiric.tuning.equivalence import Expectation, learn
 
 _NOTHING = "the build called no compiler: clean the directory first, or give a command that builds all anew"
+_PATIENCE, _LEAST_LIMIT_S = 10, 60  # a run may take this many times the first program's, and these seconds
+_TIMED_OUT = 124
 WORTH_SAYING = 1.01  # a smaller gain is not recommended
 
 
@@ -79,8 +81,13 @@ def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[
             attempts.append(attempt)
         built = [attempt for attempt in attempts if attempt.built]
         if request.run and built:
-            _check(request, built, toolchain)
-            _measure(request, [a for a in built if a.agrees], toolchain)
+            watch(f"checking the answers of {len(built)} programs")
+            limit_s = _check(request, built, toolchain)
+            right = [attempt for attempt in built if attempt.agrees]
+            for round_ in range(request.repeats):
+                watch(f"timing {len(right)} programs, round {round_ + 1} of {request.repeats}")
+                _measure(request, right, toolchain, limit_s)
+            _compare(right)
             best = _confirmed(request, attempts, toolchain)
         else:
             best = next(iter(built), None)
@@ -127,33 +134,51 @@ def _learn_from_run(
     return done
 
 
-def _check(request: Request, built: Sequence[Attempt], toolchain: Toolchain) -> None:
-    """The first that was built teaches what must stay; sums may be reordered where the flags allow it."""
-    first = [_run(request, built[0], toolchain)[0] for _ in range(2)]
-    if any(done.status != 0 for done in first):
-        raise ProgramFailedError(
-            f"'{request.run}' fails as {built[0].label} built it: {_last_line(first[0].words)}"
-        )
-    expected: Expectation = learn([done.stdout.decode(errors="replace") for done in first])
+def _check(request: Request, built: Sequence[Attempt], toolchain: Toolchain) -> float:
+    """The first that runs teaches what must stay, and how long a run may take: the seconds.
+
+    Sums may be reordered where the flags allow it.
+    """
+    expected: Expectation | None = None
+    limit_s = 0.0
     for attempt in built:
-        done, _ = _run(request, attempt, toolchain)
-        wrong = expected.compare(done.stdout.decode(errors="replace"), rounding=True)
-        attempt.agrees = done.status == 0 and wrong is None
-        attempt.sentence = "" if attempt.agrees else str(wrong or _last_line(done.words))
+        runs = [_run(request, attempt, toolchain, limit_s) for _ in range(1 if expected else 2)]
+        failed = next((done for done, _ in runs if done.status != 0), None)
+        attempt.agrees = failed is None
+        if failed:
+            late = limit_s and failed.status == _TIMED_OUT
+            attempt.sentence = f"no end within {limit_s:.0f} s" if late else _last_line(failed.words)
+        elif expected is None:
+            expected = learn([done.stdout.decode(errors="replace") for done, _ in runs])
+            limit_s = _LEAST_LIMIT_S + _PATIENCE * max(seconds for _, seconds in runs)
+        else:
+            wrong = expected.compare(runs[0][0].stdout.decode(errors="replace"), rounding=True)
+            attempt.agrees, attempt.sentence = wrong is None, str(wrong or "")
+    if expected is None:
+        raise ProgramFailedError(
+            f"'{request.run}' fails as {built[0].label} built it, and as all others did: {built[0].sentence}"
+        )
+    return limit_s
 
 
-def _measure(request: Request, right: Sequence[Attempt], toolchain: Toolchain) -> None:
-    for _ in range(request.repeats):
-        for attempt in random.sample(list(right), len(right)):
-            attempt.seconds.append(_run(request, attempt, toolchain)[1])
+def _measure(request: Request, right: Sequence[Attempt], toolchain: Toolchain, limit_s: float) -> None:
+    for attempt in random.sample(list(right), len(right)):
+        attempt.seconds.append(_run(request, attempt, toolchain, limit_s)[1])
+
+
+def _compare(right: Sequence[Attempt]) -> None:
     for attempt in right:
         pairs = zip(right[0].seconds, attempt.seconds, strict=True)
-        attempt.ratio = statistics.median(first / own for first, own in pairs) if request.repeats else None
+        attempt.ratio = statistics.median(first / own for first, own in pairs) if attempt.seconds else None
 
 
-def _run(request: Request, attempt: Attempt, toolchain: Toolchain) -> tuple[Finished, float]:
+def _run(
+    request: Request, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
+) -> tuple[Finished, float]:
+    """Run the program; one that takes longer than ``limit_s`` (0: none) is ended with status 124."""
     start = time.monotonic()
-    done = _in(attempt.tree, ("sh", "-c", request.run), attempt.environment, toolchain)
+    words = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
+    done = _in(attempt.tree, words, attempt.environment, toolchain)
     return done, time.monotonic() - start
 
 

@@ -44,6 +44,7 @@ def command(
             {
                 "attempts": [_row(attempt) for attempt in advice.attempts],
                 "best": advice.best.label if advice.best else "",
+                "proof": advice.proof,
                 "targets": list(advice.targets),
             }
         )
@@ -76,6 +77,8 @@ def _print(advice: Advice) -> None:
         print(f"{attempt.label:36} {built:6} {answer:8} {speed:>7} {attempt.vectorised:11}")
         if attempt.sentence:
             print(f"  {attempt.sentence}")
+    if advice.proof:
+        print(advice.proof)
     if advice.best:
         targets = ",".join(advice.targets)
         print(f"build with {advice.best.label}; for other CPUs too: mpiric cc --targets {targets}")

@@ -1,5 +1,6 @@
 """`mpiric build`: the user's build with every compiler here, checked, timed in pairs; what to build with."""
 
+import math
 import random
 import shutil
 import statistics
@@ -15,12 +16,15 @@ from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
+from mpiric.tuning.betting import centre, median_interval
 from mpiric.tuning.equivalence import Expectation, learn
 
 _NOTHING = "the build called no compiler: clean the directory first, or give a command that builds all anew"
 _PATIENCE, _LEAST_LIMIT_S = 10, 60  # a run may take this many times the first program's, and these seconds
 _TIMED_OUT = 124
 WORTH_SAYING = 1.01  # a smaller gain is not recommended
+ERROR = 0.05  # of calling something faster that is not
+_FRESH = 6  # fresh pairs for each timed run of the choice, at most
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Advice:
     attempts: tuple[Attempt, ...]
     best: Attempt | None
     targets: tuple[str, ...]
+    proof: str  # what fresh pairs of runs showed, "" when nothing was timed
 
 
 def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[[str], None]) -> Advice:
@@ -88,10 +93,11 @@ def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[
                 watch(f"timing {len(right)} programs, round {round_ + 1} of {request.repeats}")
                 _measure(request, right, toolchain, limit_s)
             _compare(right)
-            best = _confirmed(request, attempts, toolchain)
+            watch("proving the fastest by fresh pairs")
+            best, proof = _confirmed(request, attempts, toolchain, limit_s)
         else:
-            best = next(iter(built), None)
-    return Advice(tuple(attempts), best, _targets())
+            best, proof = next(iter(built), None), ""
+    return Advice(tuple(attempts), best, _targets(), proof)
 
 
 def _build(
@@ -186,23 +192,32 @@ def _in(tree: Path, words: Sequence[str], environment: Mapping[str, str], toolch
     return toolchain.run(["env", "-C", str(tree), *words], environment=environment)
 
 
-def _confirmed(request: Request, attempts: Sequence[Attempt], toolchain: Toolchain) -> Attempt | None:
-    """The fastest right one when fresh pairs show it too, else the first.
+def _confirmed(
+    request: Request, attempts: Sequence[Attempt], toolchain: Toolchain, limit_s: float
+) -> tuple[Attempt | None, str]:
+    """The fastest right one when fresh pairs prove it, else the first; and what they showed.
 
     The best of many looks better than it is, so the pairs that chose it do not count for it.
     """
     timed = [attempt for attempt in attempts if attempt.ratio is not None]
     if not timed:
-        return next((attempt for attempt in attempts if attempt.agrees), None)
+        return next((attempt for attempt in attempts if attempt.agrees), None), ""
     first, best = timed[0], max(timed, key=lambda attempt: attempt.ratio or 0.0)
     if best is first:
-        return first
-    fresh = []
-    for _ in range(request.repeats):
-        seconds = {a.label: _run(request, a, toolchain)[1] for a in random.sample([first, best], 2)}
+        return first, f"none was faster than {first.label}"
+    fresh: list[float] = []
+    low, high = 0.0, math.inf
+    while len(fresh) < _FRESH * request.repeats and low < WORTH_SAYING <= high:
+        seconds = {a.label: _run(request, a, toolchain, limit_s)[1] for a in random.sample([first, best], 2)}
         fresh.append(seconds[first.label] / seconds[best.label])
-    best.ratio = statistics.median(fresh)
-    return best if best.ratio >= WORTH_SAYING else first
+        low, high = median_interval(fresh, ERROR)
+    best.ratio = centre(fresh)
+    if low >= WORTH_SAYING:
+        return (
+            best,
+            f"{best.label} is {best.ratio:.3f} times as fast as {first.label}: {len(fresh)} fresh pairs",
+        )
+    return first, f"no difference shown in {len(fresh)} fresh pairs between {first.label} and {best.label}"
 
 
 def _targets() -> tuple[str, ...]:

@@ -245,6 +245,23 @@ def test_threads_children_and_regions_are_told_apart(family, launch, tmp_path):
     assert written[str(tmp_path / "written")] == (3, 3000)  # the forked child's write is its own
 
 
+@pytest.mark.parametrize("family", DEBIAN)
+def test_signals_on_stacks_of_their_own_neither_hang_threads_nor_lose_calls(family, launch, tmp_path):
+    done = launch(family, 1, compiled("signals.c", family, tmp_path, "-pthread"))
+    assert done.returncode == 0, done.stderr
+    record = read_record(tmp_path / "record")
+    assert calls(record, "MPI_Irecv") == calls(record, "MPI_Send") == [4 * 3000]
+
+
+@pytest.mark.requires("debian-openmpi", "gfortran")
+def test_a_limit_on_the_size_of_files_costs_the_record_only(launch, tmp_path):
+    """A longer file is answered by a signal that ends the program."""
+    program = compiled("ring.c", "openmpi", tmp_path)
+    done = launch("openmpi", 1, "sh", "-c", f"ulimit -f 100; exec {program}")
+    assert (done.returncode, done.stdout) == (0, "sum 1\n")
+    assert "records nothing: File too large" in done.stderr
+
+
 @pytest.mark.requires("debian-mpich")
 def test_a_program_that_asks_for_functions_gets_the_answer_of_the_library(launch, tmp_path):
     """Debian's MPICH 4.0 has no MPI_Status_get_source, which the headers of the build have."""

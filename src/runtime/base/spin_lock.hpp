@@ -2,12 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <rest.hpp>
 
 namespace mpiric {
 
-/// Spins; never sleeps, never allocates. Taken only where the holder cannot be interrupted by its own
-/// wrappers.
+/// Spins; never sleeps, never allocates. Taken through Held.
 class SpinLock {
   public:
     void lock() noexcept {
@@ -21,16 +21,25 @@ class SpinLock {
     std::atomic<bool> held_{false};
 };
 
+/// Locks that this thread holds or waits for. A signal handler that interrupts it meanwhile must take none.
+inline thread_local constinit uint32_t locks_held = 0;
+
 /// Holds a lock for a scope, if there is more than one thread to hold off.
 class Held {
   public:
     Held(SpinLock& lock, bool needed) noexcept : lock_(needed ? &lock : nullptr) {
-        if (lock_)
-            lock_->lock();
+        if (!lock_)
+            return;
+        ++locks_held;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        lock_->lock();
     }
     ~Held() {
-        if (lock_)
-            lock_->unlock();
+        if (!lock_)
+            return;
+        lock_->unlock();
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        --locks_held;
     }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;

@@ -1,5 +1,6 @@
 #include "profile/merged_file.hpp"
 
+#include "base/file_limit.hpp"
 #include "profile/format.hpp"
 
 #include <array>
@@ -51,9 +52,9 @@ class Output {
 };
 
 /// Gives the finished file the first free name; a link fails where a rename would overwrite an earlier run.
-bool give_name(const char* directory, const char* temporary) noexcept {
+bool give_name(const char* directory, int first, const char* temporary) noexcept {
     char name[4096];
-    for (int number = 1; number < 1000; ++number) {
+    for (int number = first; number < 1000; ++number) {
         if (number == 1)
             std::snprintf(name, sizeof name, "%s/record.mpiric", directory);
         else
@@ -78,14 +79,11 @@ uint32_t crc32(std::span<const std::byte> bytes) noexcept {
     return ~value;
 }
 
-bool write_merged(const char* directory, uint32_t world_size, std::span<const RankImage> images,
-                  std::string_view names) noexcept {
+bool write_merged(const char* directory, int first_number, uint32_t world_size,
+                  std::span<const RankImage> images, std::string_view names) noexcept {
     char temporary[4096];
     const int wanted = std::snprintf(temporary, sizeof temporary, "%s/merging.%d", directory, int(getpid()));
     if (wanted < 0 || size_t(wanted) >= sizeof temporary)
-        return false;
-    const int file = ::open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0)
         return false;
     MergedHead head{};
     std::memcpy(head.magic, record_magic, sizeof head.magic);
@@ -97,6 +95,11 @@ bool write_merged(const char* directory, uint32_t world_size, std::span<const Ra
     head.names_offset = head.index_offset + images.size() * sizeof(MergedEntry);
     head.names_bytes = names.size();
     head.bytes = head.names_offset + names.size();
+    if (!may_be_as_long_as(head.bytes))
+        return false;
+    const int file = ::open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0)
+        return false;
     Output output(file);
     output.put(&head, sizeof head);
     for (const RankImage& image : images)
@@ -108,7 +111,7 @@ bool write_merged(const char* directory, uint32_t world_size, std::span<const Ra
         offset += image.bytes.size();
     }
     output.put(names.data(), names.size());
-    const bool whole = ::close(file) == 0 && output.good() && give_name(directory, temporary);
+    const bool whole = ::close(file) == 0 && output.good() && give_name(directory, first_number, temporary);
     if (!whole)
         unlink(temporary);
     return whole;

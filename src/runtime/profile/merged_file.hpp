@@ -17,9 +17,9 @@ struct RankImage {
 /// CRC-32 (IEEE 802.3), as zlib computes it.
 uint32_t crc32(std::span<const std::byte> bytes) noexcept;
 
-/// Writes `record.mpiric` (or `record-2.mpiric`, … when one is there) under a temporary name and then gives
-/// it its own. False when it could not be written whole; nothing is left behind then.
-bool write_merged(const char* directory, uint32_t world_size, std::span<const RankImage> images,
-                  std::string_view names) noexcept;
+/// Writes `record.mpiric` (or the first of `record-2.mpiric`, … that is free) under a temporary name and then
+/// gives it its own. False when it could not be written whole; nothing is left behind then.
+bool write_merged(const char* directory, int first_number, uint32_t world_size,
+                  std::span<const RankImage> images, std::string_view names) noexcept;
 
 }  // namespace mpiric::profile

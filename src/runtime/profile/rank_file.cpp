@@ -1,5 +1,6 @@
 // The file of one rank: laid out, given all its room at once, mapped. Room first: a full disk must be an
 // error here and now, not a SIGBUS in the middle of the program.
+#include "base/file_limit.hpp"
 #include "profile/recorder.hpp"
 
 #include <algorithm>
@@ -74,6 +75,10 @@ void Recorder::learn_activities(std::string_view names) noexcept {
 }
 
 bool Recorder::map(const char*& reason) noexcept {
+    if (!may_be_as_long_as(plan_.bytes)) {
+        reason = std::strerror(EFBIG);
+        return false;
+    }
     const int file = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file < 0) {
         reason = std::strerror(errno);
@@ -108,6 +113,11 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     *image_ = plan_;
     cells_ = entries<Cell>(Section::cells);
     many_threads_ = beginning.many_threads;
+    remembers_latest_ = !many_threads_ && !beginning.with_call_sites;
+    no_cell_.key = UINT64_MAX;
+    no_peer_.world_rank = INT32_MIN;
+    std::fill(std::begin(latest_cells_), std::end(latest_cells_), &no_cell_);
+    latest_peer_ = &no_peer_;
     std::memcpy(entries<char>(Section::names), beginning.names.data(), beginning.names.size());
     section(Section::names).used = uint32_t(beginning.names.size());
     Region& whole = entries<Region>(Section::regions)[0];

@@ -43,9 +43,10 @@ Cell* Recorder::add_local(uint32_t function) noexcept {
     const Held held(lock_, many_threads_);
     if (function >= function_capacity)
         return nullptr;
-    if (!latest_cells_[function])
-        latest_cells_[function] = find(uint64_t(function) | uint64_t(no_communicator) << 16);
-    return latest_cells_[function];
+    if (latest_cells_[function] == &no_cell_)
+        if (Cell* cell = find(uint64_t(function) | uint64_t(no_communicator) << 16))
+            latest_cells_[function] = cell;
+    return latest_cells_[function] == &no_cell_ ? nullptr : latest_cells_[function];
 }
 
 void Recorder::take_time() noexcept {
@@ -77,8 +78,8 @@ void Recorder::take_stock() noexcept {
                      now.peak_kib};
 }
 
-void Recorder::spend_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
-    if (timeline_.add(activity, from, to, weight))
+void Recorder::spend_elsewhere(Activity activity, uint64_t spent, uint64_t until, uint32_t weight) noexcept {
+    if (timeline_.add(activity, until - spent, until, weight))
         take_stock();
 }
 
@@ -99,7 +100,8 @@ void Recorder::other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexc
         peer_index_.put(slot, entry.used++);
     }
     Peer& peer = peers[peer_index_.position(slot)];
-    latest_peer_ = &peer;
+    if (!many_threads_)
+        latest_peer_ = &peer;
     ++peer.messages;
     peer.bytes += bytes;
 }

@@ -22,7 +22,8 @@ struct Beginning {
     const char* directory;
     int world_rank, world_size;
     int thread_level;
-    bool many_threads;  ///< calls may come from several threads at once
+    bool many_threads;     ///< calls may come from several threads at once
+    bool with_call_sites;  ///< so that each call has to be told in full
     uint64_t job;
     std::string_view names;  ///< function names, one a line, in the order of their numbers
 };
@@ -45,32 +46,39 @@ class Recorder {
     /// why.
     bool open(const Beginning& beginning, const char*& reason) noexcept;
 
+    /// The cell of calls of this kind and size when it is that of this function's latest call, as it mostly
+    /// is; null otherwise. The hot path: no lock, nothing looked up.
+    [[gnu::always_inline]] Cell* latest(uint32_t function, uint32_t communicator,
+                                        uint64_t bytes) const noexcept {
+        Cell* cell = latest_cells_[function];
+        return cell->key == key_of(function, communicator, bytes) ? cell : nullptr;
+    }
+
+    /// Adds a call to the cell that latest() has given.
+    [[gnu::always_inline]] void add(Cell& cell, uint32_t function, uint64_t bytes, const Elapsed& elapsed,
+                                    uint64_t waited) noexcept {
+        ++cell.calls;
+        cell.bytes += bytes;
+        if (!elapsed.weight)
+            return;
+        cell.waited += waited;
+        add_time(cell, elapsed.ticks);
+        spend(Activity(activity_[function]), elapsed.ticks + waited, elapsed.end, elapsed.weight);
+    }
+
     /// Counts one call of a size: the bytes it has moved and the room it has offered. Returns its cell, null
     /// when there is no room.
     Cell* count(uint32_t function, uint32_t communicator, uint64_t bytes, uint64_t room,
                 const Elapsed& elapsed, uint64_t waited) noexcept {
         const uint64_t key = key_of(function, communicator, bytes + room);
         const Held held(lock_, many_threads_);
-        Cell* cell = latest_cells_[function];
-        if (!cell || cell->key != key) {
-            cell = find(key);
-            if (!cell) [[unlikely]]
-                return nullptr;
+        Cell* cell = find(key);
+        if (!cell) [[unlikely]]
+            return nullptr;
+        if (remembers_latest_)
             latest_cells_[function] = cell;
-        }
         add(*cell, function, bytes, elapsed, waited);
         return cell;
-    }
-
-    /// The same when it is of the kind that this function's latest call was of, which most calls are; false
-    /// when it is not. The hot path: no lock, nothing looked up, no register saved.
-    bool count_again(uint32_t function, uint32_t communicator, uint64_t bytes, const Elapsed& elapsed,
-                     uint64_t waited) noexcept {
-        Cell* cell = latest_cells_[function];
-        if (many_threads_ || !cell || cell->key != key_of(function, communicator, bytes)) [[unlikely]]
-            return false;
-        add(*cell, function, bytes, elapsed, waited);
-        return true;
     }
 
     /// Bytes that a call counted in this cell has moved since.
@@ -85,14 +93,14 @@ class Recorder {
         if (!many_threads_ && !pthread_equal(pthread_self(), owner_))
             return;
         const Held held(lock_, many_threads_);
-        spend(Activity::files, from, to, 1);
+        spend(Activity::files, to - from, to, 1);
     }
 
     /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when there
     /// is no room.
     Cell* local(uint32_t function) noexcept {
         Cell* cell = latest_cells_[function];
-        return cell ? cell : add_local(function);
+        return cell != &no_cell_ ? cell : add_local(function);
     }
 
     /// Counts a call of such a function; true when this one is to be timed: the first, and then one in 64.
@@ -107,9 +115,9 @@ class Recorder {
     }
 
     /// Counts a message, put or get between this rank and a rank of the world (-1: outside).
-    void traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
+    [[gnu::always_inline]] void traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept {
         Peer* peer = latest_peer_;
-        if (many_threads_ || !peer || peer->world_rank != world_rank || peer->traffic != uint32_t(kind))
+        if (peer->world_rank != world_rank || peer->traffic != uint32_t(kind)) [[unlikely]]
             return other_traffic(kind, world_rank, bytes);
         ++peer->messages;
         peer->bytes += bytes;
@@ -160,24 +168,13 @@ class Recorder {
         return uint64_t(function) | uint64_t(communicator) << 16 | uint64_t(size_bin(bytes)) << 32 |
                uint64_t(region_) << 40;
     }
-    void add(Cell& cell, uint32_t function, uint64_t bytes, const Elapsed& elapsed,
-             uint64_t waited) noexcept {
-        ++cell.calls;
-        cell.bytes += bytes;
-        if (!elapsed.weight)
-            return;
-        cell.waited += waited;
-        add_time(cell, elapsed.ticks);
-        spend(Activity(activity_[function]), elapsed.end - elapsed.ticks - waited, elapsed.end,
-              elapsed.weight);
-    }
     Cell* find(uint64_t key) noexcept {
         const uint32_t slot = cell_index_.slot(key, [&](uint32_t at) { return cells_[at].key == key; });
         if (!cell_index_.free(slot)) [[likely]]
             return &cells_[cell_index_.position(slot)];
         return add_cell(key, slot);
     }
-    static void add_time(Cell& cell, uint64_t ticks) noexcept {
+    [[gnu::always_inline]] static void add_time(Cell& cell, uint64_t ticks) noexcept {
         ++cell.timed;
         cell.ticks += ticks;
         if (ticks < cell.shortest)
@@ -195,13 +192,14 @@ class Recorder {
     void lay_out(const Beginning& beginning) noexcept;
     void learn_activities(std::string_view names) noexcept;
     bool map(const char*& reason) noexcept;
-    void spend(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept {
-        if (timeline_.in_this_span(from, to)) [[likely]]
-            timeline_.add_to_this_span(activity, to - from, weight);
+    [[gnu::always_inline]] void spend(Activity activity, uint64_t spent, uint64_t until,
+                                      uint32_t weight) noexcept {
+        if (timeline_.in_this_span(spent, until)) [[likely]]
+            timeline_.add_to_this_span(activity, spent, weight);
         else
-            spend_elsewhere(activity, from, to, weight);
+            spend_elsewhere(activity, spent, until, weight);
     }
-    void spend_elsewhere(Activity activity, uint64_t from, uint64_t to, uint32_t weight) noexcept;
+    void spend_elsewhere(Activity activity, uint64_t spent, uint64_t until, uint32_t weight) noexcept;
     void other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept;
     /// The clock pair and the usage, so that a rank that dies leaves them.
     void take_stock() noexcept;
@@ -211,6 +209,7 @@ class Recorder {
     Image* image_ = nullptr;
     Cell* cells_ = nullptr;
     bool many_threads_ = false;
+    bool remembers_latest_ = false;
     uint32_t region_ = 0;
     uint32_t region_depth_ = 0;
     uint32_t region_stack_[16] = {};
@@ -219,9 +218,12 @@ class Recorder {
     Timeline timeline_;
     Usage usage_at_begin_ = {};
     pthread_t owner_{};
-    uint8_t activity_[function_capacity] = {};    ///< by function
+    uint8_t activity_[function_capacity] = {};  ///< by function
+    // Where there is nothing to remember, or several threads would, these lead to what nothing equals.
     Cell* latest_cells_[function_capacity] = {};  ///< by function: where its last call was counted
     Peer* latest_peer_ = nullptr;                 ///< whom the latest message was for
+    Cell no_cell_ = {};
+    Peer no_peer_ = {};
     DenseIndex<13> cell_index_;
     DenseIndex<17> peer_index_;
     DenseIndex<11> file_index_;

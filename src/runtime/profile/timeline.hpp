@@ -16,15 +16,16 @@ class Timeline {
     /// Adds the time from one tick to another; `weight`: calls that this one stands for. True when a new span
     /// has begun.
     bool add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
-        if (!in_this_span(from, to))
+        if (!in_this_span(to - from, to))
             return add_elsewhere(activity, from, to, weight);
         add_to_this_span(activity, to - from, weight);
         return false;
     }
 
-    /// Whether all of it lies in the span that time goes to at present.
-    bool in_this_span(uint64_t from, uint64_t to) const noexcept {
-        return to - now_begin_ < now_ticks_ && from - now_begin_ <= to - now_begin_;
+    /// Whether all that was spent until then lies in the span that time goes to at present.
+    bool in_this_span(uint64_t spent, uint64_t until) const noexcept {
+        const uint64_t past = until - now_begin_;
+        return past < now_ticks_ && spent <= past;
     }
     void add_to_this_span(Activity activity, uint64_t ticks, uint32_t weight) noexcept {
         now_->ticks[uint32_t(activity)] += ticks * weight;

@@ -54,7 +54,7 @@ Place* find_place(MPI_Comm comm, RememberedPlace& here) noexcept;
 
 /// The place of a live communicator or window, learnt now if it is new; null when there is no room.
 /// Remembered per thread: a lock alone costs as much as the rest of the wrapper.
-inline Place* place_of(MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline Place* place_of(MPI_Comm comm) noexcept {
     static thread_local RememberedPlace remembered[16];
     const uint64_t handle = number(comm);
     RememberedPlace& here = remembered[few_bits(handle)];

@@ -35,7 +35,7 @@ struct alignas(32) RememberedSize {
 uint64_t find_size(MPI_Datatype type, RememberedSize& here) noexcept;
 
 /// Bytes of data in one element. Only for a type that the library has just accepted.
-inline uint64_t size_of(MPI_Datatype type) noexcept {
+[[gnu::always_inline]] inline uint64_t size_of(MPI_Datatype type) noexcept {
     static thread_local RememberedSize remembered[16];
     const uint64_t handle = number(type);
     RememberedSize& here = remembered[few_bits(handle)];

@@ -5,6 +5,7 @@
 #include "world/library.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -16,10 +17,12 @@ namespace {
 
 constexpr int tag = 1;
 constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
+constexpr size_t first_bytes = 1u << 20;   // of a bundle, that its parent takes without being asked
 
-/// In front of each image while it travels.
+/// In front of each image while it travels, also of one that is not there.
 struct Envelope {
     uint64_t rank, bytes;
+    uint64_t bundle_bytes;  ///< of a bundle that begins with it; 0: something is missing, nothing follows
 };
 
 struct Freed {
@@ -51,28 +54,35 @@ class Bundle {
 };
 
 /// A communicator of our own over the world, on which errors come back to us instead of ending the program.
-/// Made when MPI begins: the world has no attributes yet whose callbacks a duplicate would call. Its error
-/// handler is not touched for it: in MPICH, copies of a communicator that was never given one obey that of
-/// the world as it is when the error comes, and one that was given the default back would end the program.
+/// The world's error handler is not touched for it: in MPICH, copies of a communicator that was never given
+/// one obey that of the world as it is when the error comes, and one that was given the default back would
+/// end the program.
 constinit MPI_Comm shadow{};
 constinit bool shadow_is_there = false;
 
+uint64_t now_ns() noexcept {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
+}
+
 /// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
-/// a library that spins makes each message cost a turn of them all, and so do hundreds that wake at once.
+/// each question costs a turn of them all. Pauses grow with the wait: what comes is seen late by a sixteenth
+/// of it.
 bool completes(MPI_Request& request) noexcept {
-    constexpr int spins = 100;
-    constexpr long longest_ns = 1'000'000;
-    timespec pause = {0, 20'000};
-    for (int turn = 0;; ++turn) {
+    constexpr uint64_t at_once_ns = 50'000, shortest_ns = 20'000, longest_ns = 8'000'000;
+    const uint64_t begin = now_ns();
+    for (;;) {
         int done = 0;
         if (library.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         if (done)
             return true;
-        if (turn < spins)
+        const uint64_t waited = now_ns() - begin;
+        if (waited < at_once_ns)
             continue;
+        const timespec pause = {0, long(std::clamp(waited / 16, shortest_ns, longest_ns))};
         nanosleep(&pause, nullptr);
-        pause.tv_nsec = std::min(2 * pause.tv_nsec, longest_ns);
     }
 }
 
@@ -101,7 +111,7 @@ bool receive(void* to, size_t bytes, int from) noexcept {
     });
 }
 
-/// This rank's image; an empty bundle when it has none.
+/// This rank's image; an empty bundle when it has none, or no memory for it.
 Bundle own_image(const Merging& merging) noexcept {
     Bundle bundle;
     if (!merging.recorder)
@@ -110,41 +120,52 @@ Bundle own_image(const Merging& merging) noexcept {
     if (!room)
         return bundle;
     const Envelope envelope = {uint64_t(merging.world_rank),
-                               merging.recorder->compact(room + sizeof envelope)};
+                               merging.recorder->compact(room + sizeof envelope), 0};
     std::memcpy(room, &envelope, sizeof envelope);
     bundle.took(sizeof envelope + envelope.bytes);
     return bundle;
 }
 
-/// Takes the bundle of a child. Its size comes first; the answer says whether there is memory for it.
+/// Takes the bundle of a child; false when something is missing: it does not come, there is no memory for it,
+/// or it was not whole. What is longer than the first piece waits for an answer before the rest is sent.
 bool take_from(int child, Bundle& bundle) noexcept {
-    uint64_t bytes = 0;
-    if (!receive(&bytes, sizeof bytes, child))
+    static std::byte nowhere[first_bytes];
+    std::byte* room = bundle.room_for(first_bytes);
+    std::byte* first = room ? room : nowhere;
+    if (!receive(first, first_bytes, child))
         return false;
-    std::byte* room = bytes ? bundle.room_for(bytes) : nullptr;
-    const uint64_t accepted = room != nullptr;
-    if (!send(&accepted, sizeof accepted, child))
-        return false;
-    if (!accepted)
-        return true;
-    if (!receive(room, bytes, child))
+    Envelope lead;
+    std::memcpy(&lead, first, sizeof lead);
+    const size_t bytes = lead.bundle_bytes;
+    if (bytes > first_bytes) {
+        room = room ? bundle.room_for(bytes) : nullptr;
+        const uint64_t accepted = room != nullptr;
+        if (!send(&accepted, sizeof accepted, child) ||
+            (accepted && !receive(room + first_bytes, bytes - first_bytes, child)))
+            return false;
+    }
+    if (!room || bytes == 0)
         return false;
     bundle.took(bytes);
     return true;
 }
 
-/// Hands the bundle to the parent. `accepted` becomes false when the parent has no memory for it.
-bool give_to(int parent, const Bundle& bundle, bool& accepted) noexcept {
-    const uint64_t bytes = bundle.size();
-    uint64_t answer = 0;
-    if (!send(&bytes, sizeof bytes, parent) || !receive(&answer, sizeof answer, parent))
-        return false;
-    accepted = answer != 0;
-    return !accepted || send(bundle.data(), bytes, parent);
+/// Hands the bundle to the parent, or says that it is not whole.
+bool give_to(int parent, const Bundle& bundle, bool whole) noexcept {
+    const uint64_t bytes = whole ? bundle.size() : 0;
+    if (bytes == 0) {
+        const Envelope nothing = {0, 0, whole ? sizeof nothing : 0};
+        return send(&nothing, sizeof nothing, parent);
+    }
+    std::memcpy(bundle.data() + offsetof(Envelope, bundle_bytes), &bytes, sizeof bytes);
+    if (bytes <= first_bytes)
+        return send(bundle.data(), bytes, parent);
+    uint64_t accepted = 0;
+    return send(bundle.data(), first_bytes, parent) && receive(&accepted, sizeof accepted, parent) &&
+           (!accepted || send(bundle.data() + first_bytes, bytes - first_bytes, parent));
 }
 
-/// Everything that came to the root, into one file. Every rank of the world must be there: a partial file
-/// would hide the rest.
+/// Everything that came to the root, into one file.
 bool write(const Merging& merging, const Bundle& bundle) noexcept {
     std::unique_ptr<profile::RankImage, decltype(&std::free)> images(
         static_cast<profile::RankImage*>(std::calloc(size_t(merging.world_size), sizeof(profile::RankImage))),
@@ -156,31 +177,31 @@ bool write(const Merging& merging, const Bundle& bundle) noexcept {
         Envelope envelope;
         std::memcpy(&envelope, bundle.data() + at, sizeof envelope);
         at += sizeof envelope;
-        images.get()[count++] = {uint32_t(envelope.rank), {bundle.data() + at, envelope.bytes}};
+        if (envelope.bytes)
+            images.get()[count++] = {uint32_t(envelope.rank), {bundle.data() + at, envelope.bytes}};
         at += envelope.bytes;
     }
     std::sort(
         images.get(), images.get() + count,
         [](const profile::RankImage& one, const profile::RankImage& other) { return one.rank < other.rank; });
-    return count > 0 && profile::write_merged(merging.directory, uint32_t(merging.world_size),
-                                              {images.get(), size_t(count)}, merging.names);
+    return count > 0 &&
+           profile::write_merged(merging.directory, merging.first_number, uint32_t(merging.world_size),
+                                 {images.get(), size_t(count)}, merging.names);
 }
 
 bool merge_up_the_tree(const Merging& merging) noexcept {
     Bundle bundle = own_image(merging);
+    bool whole = !merging.recorder || bundle.size() > 0;
     const int rank = merging.world_rank;
     int step = 1;
     for (; step < merging.world_size && (rank & step) == 0; step *= 2)
-        if (rank + step < merging.world_size && !take_from(rank + step, bundle))
-            return false;
+        if (rank + step < merging.world_size)
+            whole = take_from(rank + step, bundle) && whole;
     uint64_t written = 0;
-    bool accepted = true;
     if (rank == 0)
-        written = write(merging, bundle);
-    else if (!give_to(rank - step, bundle, accepted) || !receive(&written, sizeof written, rank - step))
-        return false;
-    // The answer goes down the same tree; below an image that was refused, the ranks keep their files.
-    written = written && accepted;
+        written = whole && write(merging, bundle);
+    else if (!give_to(rank - step, bundle, whole) || !receive(&written, sizeof written, rank - step))
+        written = 0;
     for (int child = step / 2; child > 0; child /= 2)
         if (rank + child < merging.world_size)
             send(&written, sizeof written, rank + child);
@@ -189,10 +210,16 @@ bool merge_up_the_tree(const Merging& merging) noexcept {
 
 }  // namespace
 
-void prepare_merge() noexcept {
-    MPI_Request request{};
-    shadow_is_there =
-        library.Comm_idup(handles.comm_world, &shadow, &request) == MPI_SUCCESS && completes(request);
+void prepare_merge(Prepared when) noexcept {
+    if (when == Prepared::at_beginning) {
+        MPI_Request request{};
+        shadow_is_there =
+            library.Comm_idup(handles.comm_world, &shadow, &request) == MPI_SUCCESS && completes(request);
+    } else {
+        int rank = 0;
+        library.Comm_rank(handles.comm_world, &rank);
+        shadow_is_there = library.Comm_split(handles.comm_world, 0, rank, &shadow) == MPI_SUCCESS;
+    }
     if (shadow_is_there)
         library.Comm_set_errhandler(shadow, handles.errors_return);
 }

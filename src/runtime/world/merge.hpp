@@ -2,6 +2,7 @@
 // deepest path is log2 of the ranks. Nobody reads a file.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace mpiric::profile {
@@ -15,10 +16,16 @@ struct Merging {
     const profile::Recorder* recorder;  ///< null: this rank recorded nothing, and still takes part
     int world_rank, world_size;
     std::string_view names;
+    int first_number;  ///< 1: it may be the record, 2: one beside it
 };
 
-/// To be called by every rank when MPI begins, if there will be a merge.
-void prepare_merge() noexcept;
+/// When a communicator for the merge is made: when the program begins, where it waits for nobody and there
+/// are no attributes yet whose callbacks a duplicate would call; or, in spawned ranks, at the end: MPICH 5.0
+/// loses messages of the parents when their children talk among themselves first.
+enum class Prepared : uint8_t { at_beginning, at_end };
+
+/// To be called by every rank, if there will be a merge.
+void prepare_merge(Prepared when) noexcept;
 
 /// Collective over the world. True when this rank's image is in a complete merged file; otherwise the rank's
 /// own file stays.

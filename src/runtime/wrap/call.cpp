@@ -2,16 +2,9 @@
 
 #include "wrap/modules.hpp"
 #include "wrap/open_files.hpp"
-#include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
 
 namespace mpiric::wrap {
-
-void Call::note() const noexcept {
-    if (posted_count > 0 || runtime.options.call_sites ||
-        !runtime.recorder.count_again(function, communicator, bytes, elapsed, waited)) [[unlikely]]
-        note_fully();
-}
 
 void Call::note_fully() const noexcept {
     profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);

@@ -4,6 +4,7 @@
 
 #include "world/communicators.hpp"
 #include "world/datatypes.hpp"
+#include "wrap/receives.hpp"
 #include "wrap/runtime.hpp"
 
 #include <concepts>
@@ -16,7 +17,8 @@ using profile::Traffic;
 
 /// Bytes of as many elements as the product of the factors. A type that nothing is sent of may be none: it is
 /// not asked.
-template <std::integral... Factors> uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
+template <std::integral... Factors>
+[[gnu::always_inline]] inline uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
     if (((factors <= 0) || ...))
         return 0;
     return (uint64_t(factors) * ...) * world::size_of(type);
@@ -57,7 +59,7 @@ struct Call {
     const MPI_Request* posted = nullptr;  ///< requests among which are receives
     int posted_count = 0;
 
-    void on(MPI_Comm on_comm) noexcept {
+    [[gnu::always_inline]] void on(MPI_Comm on_comm) noexcept {
         comm = on_comm;
         remember(world::place_of(on_comm));
     }
@@ -74,12 +76,12 @@ struct Call {
     int32_t rank() const noexcept { return place ? place->rank : 0; }
     int32_t degree() const noexcept { return place ? world::out_degree(*place, comm) : 0; }
 
-    void sent_to(int destination) noexcept { moved(Traffic::message, destination); }
+    [[gnu::always_inline]] void sent_to(int destination) noexcept { moved(Traffic::message, destination); }
     void put_to(int target) noexcept { moved(Traffic::put, target); }
     void got_from(int target) noexcept { moved(Traffic::get, target); }
 
     /// `bytes` is the room of a receive under way.
-    void receives(const MPI_Request& request, int source) noexcept {
+    [[gnu::always_inline]] void receives(const MPI_Request& request, int source) noexcept {
         if (source != MPI_PROC_NULL) {
             room = bytes;
             posted = &request;
@@ -96,19 +98,29 @@ struct Call {
     void reads(MPI_File file) noexcept;
     void writes(MPI_File file) noexcept;
 
-    /// Hands the call to the recorder.
-    void note() const noexcept;
+    /// Hands the call to the recorder. Inlined, so that what is known of the function costs nothing and the
+    /// call itself stays in registers; only what is rare needs it in memory.
+    [[gnu::always_inline]] void note() const noexcept {
+        profile::Cell* cell = runtime.recorder.latest(function, communicator, bytes + room);
+        if (!cell || posted_count > 1) [[unlikely]] {
+            const Call in_memory = *this;
+            return in_memory.note_fully();
+        }
+        runtime.recorder.add(*cell, function, bytes, elapsed, waited);
+        if (posted_count == 1)
+            receive_posted(*posted, cell);
+    }
 
   private:
-    void note_fully() const noexcept;
+    [[gnu::cold]] void note_fully() const noexcept;
     void note_receives(profile::Cell* cell) const noexcept;
     void note_site() const noexcept;
-    void remember(world::Place* found) noexcept {
+    [[gnu::always_inline]] void remember(world::Place* found) noexcept {
         place = found;
         if (found)
             communicator = found->index;
     }
-    void moved(Traffic kind, int rank) noexcept {
+    [[gnu::always_inline]] void moved(Traffic kind, int rank) noexcept {
         if (rank == MPI_PROC_NULL)
             bytes = 0;
         else if (place)

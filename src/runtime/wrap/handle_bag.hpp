@@ -9,34 +9,32 @@ namespace mpiric::wrap {
 
 template <class Value> class HandleBag {
   public:
+    constexpr HandleBag() noexcept = default;
+    HandleBag(const HandleBag&) = delete;
+    HandleBag& operator=(const HandleBag&) = delete;
+
     /// False when there is no room.
     bool put(uint64_t handle, const Value& value) noexcept {
-        if (used_ >= slots() / 4 * 3 && !grow())
+        if (used_ >= most_used_ && !grow()) [[unlikely]]
             return false;
-        place({handle, true, value});
+        place(handle, value);
         __atomic_store_n(&used_, used_ + 1, __ATOMIC_RELAXED);
         return true;
     }
 
     /// Takes one entry of the handle out; false when there is none.
     bool take(uint64_t handle, Value& value) noexcept {
-        if (used_ == 0)
+        Entry* const all = entries_;
+        const uint32_t mask = mask_;
+        uint32_t at = home_of(handle);
+        while (all[at].taken && all[at].handle != handle)
+            at = (at + 1) & mask;
+        if (!all[at].taken)
             return false;
-        uint32_t hole = home_of(handle);
-        while (entries()[hole].taken && entries()[hole].handle != handle)
-            hole = next(hole);
-        if (!entries()[hole].taken)
-            return false;
-        value = entries()[hole].value;
-        // Those that were pushed past the hole move back into it.
-        for (uint32_t at = next(hole); entries()[at].taken; at = next(at)) {
-            const uint32_t home = home_of(entries()[at].handle);
-            if (((at - home) & mask_) >= ((at - hole) & mask_)) {
-                entries()[hole] = entries()[at];
-                hole = at;
-            }
-        }
-        entries()[hole] = Entry{};
+        value = all[at].value;
+        if (all[(at + 1) & mask].taken) [[unlikely]]
+            at = close_up(at);
+        all[at].taken = false;
         __atomic_store_n(&used_, used_ - 1, __ATOMIC_RELAXED);
         return true;
     }
@@ -51,40 +49,51 @@ template <class Value> class HandleBag {
     };
     static constexpr uint32_t first_slots = 256, most_slots = 1u << 20;
 
-    Entry* entries() noexcept { return larger_ ? larger_ : first_; }
-    uint32_t slots() const noexcept { return mask_ + 1; }
-    uint32_t next(uint32_t at) const noexcept { return (at + 1) & mask_; }
     uint32_t home_of(uint64_t handle) const noexcept {
         return uint32_t((handle * 0x9E3779B97F4A7C15ull) >> 32) & mask_;
     }
-    void place(const Entry& entry) noexcept {
-        uint32_t at = home_of(entry.handle);
-        while (entries()[at].taken)
-            at = next(at);
-        entries()[at] = entry;
+    void place(uint64_t handle, const Value& value) noexcept {
+        Entry* const all = entries_;
+        const uint32_t mask = mask_;
+        uint32_t at = home_of(handle);
+        while (all[at].taken)
+            at = (at + 1) & mask;
+        all[at] = {handle, true, value};
     }
-    bool grow() noexcept {
-        if (slots() == most_slots)
+    /// Those that were pushed past a hole move back into it; returns where the hole is then.
+    uint32_t close_up(uint32_t hole) noexcept {
+        for (uint32_t at = (hole + 1) & mask_; entries_[at].taken; at = (at + 1) & mask_) {
+            const uint32_t home = home_of(entries_[at].handle);
+            if (((at - home) & mask_) >= ((at - hole) & mask_)) {
+                entries_[hole] = entries_[at];
+                hole = at;
+            }
+        }
+        return hole;
+    }
+    [[gnu::noinline]] bool grow() noexcept {
+        const uint32_t slots = mask_ + 1;
+        if (slots == most_slots)
             return false;
-        auto* larger = static_cast<Entry*>(std::calloc(slots() * 2, sizeof(Entry)));
+        auto* larger = static_cast<Entry*>(std::calloc(size_t{2} * slots, sizeof(Entry)));
         if (!larger)
             return false;
-        Entry* old = entries();
-        Entry* const old_larger = larger_;
-        const uint32_t old_slots = slots();
-        larger_ = larger;
-        mask_ = old_slots * 2 - 1;
-        for (uint32_t at = 0; at < old_slots; ++at)
+        Entry* const old = entries_;
+        entries_ = larger;
+        mask_ = 2 * slots - 1;
+        most_used_ = slots / 2 * 3;
+        for (uint32_t at = 0; at < slots; ++at)
             if (old[at].taken)
-                place(old[at]);
-        std::free(old_larger);
+                place(old[at].handle, old[at].value);
+        if (old != first_)
+            std::free(old);
         return true;
     }
 
     Entry first_[first_slots] = {};
-    Entry* larger_ = nullptr;
+    Entry* entries_ = first_;
     uint32_t mask_ = first_slots - 1;
-    uint32_t used_ = 0;
+    uint32_t used_ = 0, most_used_ = first_slots / 4 * 3;
 };
 
 }  // namespace mpiric::wrap

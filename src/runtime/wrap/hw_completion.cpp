@@ -36,7 +36,8 @@ template <Function function, Policy policy, class Pointer>
 }  // namespace
 
 extern "C" int w_MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    CompletionOfOne done(request, status);
+    MPI_Status own;
+    const CompletionOfOne done(request, status, own);
     return completes<Function::MPI_Wait, Policy::always, decltype(&w_MPI_Wait)>(
         done, [&](auto* next) { return next(request, done.status()); }, [&] { done.done(); });
 }
@@ -77,7 +78,8 @@ extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int*
 }
 
 extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    CompletionOfOne done(request, status);
+    MPI_Status own;
+    const CompletionOfOne done(request, status, own);
     return completes<Function::MPI_Test, Policy::polled, decltype(&w_MPI_Test)>(
         done, [&](auto* next) { return next(request, flag, done.status()); },
         [&] {

@@ -10,8 +10,6 @@ constinit HandleBag<profile::Cell*> under_way;
 
 namespace {
 
-constinit SpinLock lock;
-
 /// Count of bytes as a library that publishes its status keeps it: no call, no limit of an int.
 template <class Status> uint64_t bytes_in(const Status& status) noexcept {
     if constexpr (requires { status.count_hi_and_cancelled; }) {
@@ -29,12 +27,22 @@ template <class Status> uint64_t bytes_in(const Status& status) noexcept {
     }
 }
 
-// Where it stands alone, the cell stays in a register.
-[[gnu::always_inline]] inline profile::Cell* take(MPI_Request request) noexcept {
-    const Held held(lock, runtime.recorder.many_threads());
+profile::Cell* take(MPI_Request request) noexcept {
     profile::Cell* cell = nullptr;
     under_way.take(world::number(request), cell);
     return cell;
+}
+
+constinit SpinLock lock;
+
+[[gnu::noinline]] void posted_among_threads(MPI_Request request, profile::Cell* cell) noexcept {
+    const Held held(lock, true);
+    under_way.put(world::number(request), cell);
+}
+
+[[gnu::noinline]] profile::Cell* take_among_threads(MPI_Request request) noexcept {
+    const Held held(lock, true);
+    return take(request);
 }
 
 }  // namespace
@@ -44,18 +52,23 @@ uint64_t bytes_received(const MPI_Status& status) noexcept {
 }
 
 void receive_posted(MPI_Request request, profile::Cell* cell) noexcept {
-    const Held held(lock, runtime.recorder.many_threads());
+    if (runtime.recorder.many_threads()) [[unlikely]]
+        return posted_among_threads(request, cell);
     under_way.put(world::number(request), cell);
 }
 
 void receive_forgotten(MPI_Request request) noexcept {
     if (receives_under_way())
-        take(request);
+        take_among_threads(request);
 }
 
 void receive_completed(MPI_Request request, const MPI_Status& status) noexcept {
-    if (profile::Cell* cell = take(request))
-        runtime.recorder.add_bytes(*cell, bytes_received(status));
+    if (runtime.recorder.many_threads()) [[unlikely]] {
+        if (profile::Cell* cell = take_among_threads(request))
+            runtime.recorder.add_bytes(*cell, bytes_received(status));
+    } else if (profile::Cell* cell = take(request)) {
+        cell->bytes += bytes_received(status);
+    }
 }
 
 }  // namespace mpiric::wrap

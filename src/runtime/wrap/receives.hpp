@@ -99,22 +99,25 @@ template <int Few> class Completion {
     Room<MPI_Status, Few> own_;
 };
 
-/// The same for a call about one request.
+/// The same for a call about one request; `own` is what the status goes to where the program ignores it. It
+/// stands apart, so that the rest stays in registers.
 class CompletionOfOne {
   public:
-    CompletionOfOne(const MPI_Request* request, MPI_Status* given) noexcept
-        : watched_(request && (receives_under_way() || requests_timed())), given_(given), request_(request),
+    CompletionOfOne(const MPI_Request* request, MPI_Status* given, MPI_Status& own) noexcept
+        : watched_(request && (receives_under_way() || requests_timed())),
+          status_(watched_ && given == MPI_STATUS_IGNORE ? &own : given), request_(request),
           before_(watched_ ? *request : MPI_Request{}) {}
 
-    MPI_Status* status() noexcept { return watched_ && given_ == MPI_STATUS_IGNORE ? &own_ : given_; }
+    MPI_Status* status() const noexcept { return status_; }
 
-    void done() noexcept {
+    void done() const noexcept {
         if (!watched_)
             return;
-        receive_completed(before_, *status());
-        timed_completed(before_);
+        receive_completed(before_, *status_);
+        if (requests_timed()) [[unlikely]]
+            timed_completed(before_);
     }
-    void failed() noexcept {
+    void failed() const noexcept {
         if (!watched_ || *request_ == before_)
             return;
         receive_forgotten(before_);
@@ -123,10 +126,9 @@ class CompletionOfOne {
 
   private:
     bool watched_;
-    MPI_Status* given_;
+    MPI_Status* status_;
     const MPI_Request* request_;
     MPI_Request before_;
-    MPI_Status own_;
 };
 
 }  // namespace mpiric::wrap

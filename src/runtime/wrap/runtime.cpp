@@ -21,6 +21,9 @@ namespace {
 constinit MPI_Group world_group{};
 constinit int world_rank = 0;
 constinit int world_size = 0;
+constinit bool spawned = false;
+
+bool merges() noexcept { return runtime.options.merge == Merge::tree && !runtime.of_sessions; }
 
 uint32_t enter_place(const world::Description& place) noexcept {
     profile::Communicator row{};
@@ -38,8 +41,15 @@ void tell(const char* key, const char* value) noexcept { runtime.recorder.fact(k
 /// Whether this rank's file could be made; says why not.
 bool open_record(int thread_level) noexcept {
     const profile::Beginning beginning = {
-        runtime.options.record_dir,          world_rank,    world_size,    thread_level,
-        thread_level == MPI_THREAD_MULTIPLE, system::job(), function_names};
+        .directory = runtime.options.record_dir,
+        .world_rank = world_rank,
+        .world_size = world_size,
+        .thread_level = thread_level,
+        .many_threads = thread_level == MPI_THREAD_MULTIPLE,
+        .with_call_sites = runtime.options.call_sites,
+        .job = system::job(),
+        .names = function_names,
+    };
     const char* reason = nullptr;
     if (runtime.recorder.open(beginning, reason))
         return true;
@@ -63,8 +73,9 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     world_group = world;
     world::library.Group_rank(world, &world_rank);
     world::library.Group_size(world, &world_size);
-    if (runtime.options.merge == Merge::tree && !of_sessions)
-        world::prepare_merge();
+    spawned = was_spawned();
+    if (merges() && !spawned)
+        world::prepare_merge(world::Prepared::at_beginning);
     if (!open_record(thread_level))
         return;
     pthread_atfork(nullptr, nullptr, [] { stop(); });
@@ -73,7 +84,7 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
         world::place_of(world::handles.comm_world);
     tell("mpi.family", MPIRIC_FAMILY);
     tell("mpi.version", world::version_text());
-    if (was_spawned())
+    if (spawned)
         tell("spawned", "1");
     system::tell_beginning(tell, runtime.options.counters);
     if (runtime.options.posix_io)
@@ -95,9 +106,15 @@ void end() noexcept {
             tell_selected(tell);
     }
     step_aside();
-    if (runtime.options.merge == Merge::tree && !runtime.of_sessions) {
-        const world::Merging merging = {runtime.options.record_dir, recorded ? &runtime.recorder : nullptr,
-                                        world_rank, world_size, function_names};
+    if (merges()) {
+        if (spawned)
+            world::prepare_merge(world::Prepared::at_end);
+        const world::Merging merging = {.directory = runtime.options.record_dir,
+                                        .recorder = recorded ? &runtime.recorder : nullptr,
+                                        .world_rank = world_rank,
+                                        .world_size = world_size,
+                                        .names = function_names,
+                                        .first_number = spawned ? 2 : 1};
         if (world::merge(merging) && recorded)
             runtime.recorder.remove_file();
     }

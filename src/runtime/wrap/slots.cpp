@@ -10,6 +10,7 @@
 #include "wrap/thread.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <unistd.h>
 
@@ -34,6 +35,11 @@ namespace mpiric::wrap {
 
 constinit Behind behind[function_count];
 thread_local constinit Thread thread;
+
+bool on_signal_stack() noexcept {
+    stack_t stack{};
+    return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
 
 namespace {
 

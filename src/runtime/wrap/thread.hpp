@@ -21,12 +21,15 @@ struct Thread {
 // Reached with one instruction: the runtime is in the program from its start.
 extern thread_local constinit Thread thread;
 
+/// Whether a signal handler runs on a stack of its own, whose frames lie anywhere.
+bool on_signal_stack() noexcept;
+
 /// Whether a wrapper is at work below us on the stack. A frame that lies above ours was left by longjmp and
 /// no longer counts.
 inline bool nested(Thread& self) noexcept {
     if (self.depth == 0) [[likely]]
         return false;
-    if (__builtin_frame_address(0) <= self.frame) [[likely]]
+    if (__builtin_frame_address(0) <= self.frame || on_signal_stack()) [[likely]]
         return true;
     self.depth = 0;
     return false;
@@ -35,16 +38,18 @@ inline bool nested(Thread& self) noexcept {
 /// Marks this thread as being inside a wrapper, also when an exception passes through.
 class Inside {
   public:
-    explicit Inside(Thread& self) noexcept : self_(self) {
-        if (self_.depth++ == 0)
+    explicit Inside(Thread& self) noexcept : self_(self), before_(self.depth) {
+        if (before_ == 0)
             self_.frame = __builtin_frame_address(0);
+        self_.depth = before_ + 1;
     }
-    ~Inside() { --self_.depth; }
+    ~Inside() { self_.depth = before_; }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
   private:
     Thread& self_;
+    uint32_t before_;
 };
 
 /// The same where nothing is at work below us.

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* names = "MPI_Send send\nMPI_Recv receive\n";
 
 Beginning beginning(const char* directory, bool many_threads = false) {
-    return {directory, 3, 8, 0, many_threads, 42, names};
+    return {directory, 3, 8, 0, many_threads, false, 42, names};
 }
 
 const SectionEntry& section(const Recorder& recorder, Section kind) {
@@ -161,8 +161,8 @@ void the_checksum_is_that_of_zlib() {
 }
 
 void a_second_run_gets_a_file_of_its_own(const char* directory) {
-    CHECK(write_merged(directory, 1, {}, names));
-    CHECK(write_merged(directory, 1, {}, names));
+    CHECK(write_merged(directory, 1, 1, {}, names));
+    CHECK(write_merged(directory, 1, 1, {}, names));
     char path[512];
     std::snprintf(path, sizeof path, "%s/record.mpiric", directory);
     CHECK(unlink(path) == 0);

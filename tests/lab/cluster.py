@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,7 +119,7 @@ def crash(directory: Path, host: str) -> None:
         run(directory, host, ["ip", "link", "set", network.name, "down"])
     while left := state.processes_on(record, host):
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            state.kill(pid)
 
 
 def boot(directory: Path, host: str) -> None:

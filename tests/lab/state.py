@@ -126,7 +126,7 @@ def remove(directory: Path) -> None:
     killed: set[int] = set()
     while left := [*supervisors(directory), *filter(_is_ending, killed)]:
         for pid in left:
-            _kill(pid)
+            kill(pid)
         killed.update(left)
         if time.monotonic() > deadline:
             raise LabError(f"processes {left} of {directory} do not end", hint="they are stuck in the kernel")
@@ -148,7 +148,8 @@ def _named(words: Sequence[bytes]) -> str:
     return words[at + 1].decode(errors="replace") if whole else ""
 
 
-def _kill(pid: int) -> None:
+def kill(pid: int) -> None:
+    """At once; one that has ended by itself meanwhile is fine too."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,9 +1,9 @@
-/* In MPICH a copy of a communicator that was never given an error handler obeys the one that the world has when
-   the error comes. */
+/* In MPICH a copy of a communicator that was never given an error handler obeys the one that the world has
+   when the error comes. */
 #include <mpi.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     int one = 1, sum = 0;
     for (int round = 0; round < 20; ++round)

@@ -4,7 +4,7 @@
 
 static int calls = 0;
 
-static void count(MPI_Comm *comm, int *code, ...) {
+static void count(MPI_Comm* comm, int* code, ...) {
     (void)comm, (void)code;
     ++calls;
 }

@@ -87,6 +87,16 @@ static void reductions(MPI_Comm comm, int count, int root) {
         long expected = at < each ? sum_of(rank * each + at, size) : send[at];
         expect(receive[at] == expected, "reduce_scatter_block in place", each);
     }
+    before = 0;
+    for (int of = 0; of < size; ++of)
+        counts[of] = (of + 1) * (each / size);
+    for (int of = 0; of < rank; ++of)
+        before += counts[of];
+    for (int at = 0; at < each * size; ++at)
+        receive[at] = send[at];
+    MPI_Reduce_scatter(MPI_IN_PLACE, receive, counts, MPI_LONG, MPI_SUM, comm);
+    for (int at = 0; at < counts[rank]; ++at)
+        expect(receive[at] == sum_of(before + at, size), "reduce_scatter in place", count);
 }
 
 static void unusual_reductions(MPI_Comm comm, int count) {
@@ -157,6 +167,11 @@ static void spreading(MPI_Comm comm, int count, int root) {
     MPI_Allgather(send, each, MPI_LONG, receive, each, MPI_LONG, comm);
     for (int at = 0; at < each * size; ++at)
         expect(receive[at] == value(at / each, at % each), "allgather", each);
+    for (int at = 0; at < each * size; ++at)
+        receive[at] = at / each == rank ? send[at % each] : -1;
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive, each, MPI_LONG, comm);
+    for (int at = 0; at < each * size; ++at)
+        expect(receive[at] == value(at / each, at % each), "allgather in place", each);
     MPI_Alltoall(send, each, MPI_LONG, receive, each, MPI_LONG, comm);
     for (int at = 0; at < each * size; ++at)
         expect(receive[at] == value(at / each, rank * each + at % each), "alltoall", each);

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 from platform import machine
+from signal import SIGKILL
 from statistics import median
 from typing import Any
 
@@ -114,8 +115,16 @@ def main() -> int:
     parser.add_argument("--network", action="append", choices=tuple(NETWORKS), help="default fast and fabric")
     parser.add_argument("--ranks", action="append", type=int, help="default 8, 64, 512 and 4096")
     parser.add_argument(
-        "--validate", action="store_true", help="simulated against measured, on 4 hosts; as root"
+        "--time-limit",
+        type=float,
+        default=_LIMIT_S,
+        metavar="SECONDS",
+        help="of a network and number of ranks, 900",
     )
+    parser.add_argument(
+        "--validate", action="store_true", help="simulated against measured, on so many --hosts; as root"
+    )
+    parser.add_argument("--hosts", action="append", type=int, help="of the validation, default 4 and 16")
     return run("scale", parser.parse_args(), measure)
 
 
@@ -125,14 +134,15 @@ def measure(given: Namespace) -> Result:
         raise NotFoundError("SimGrid's smpicxx is not here", hint="apt-get install libsimgrid-dev")
     program = _build()
     if given.validate:
-        return validate(program, quick=given.quick)
+        return validate(program, given.hosts or _VALIDATED, quick=given.quick)
     ranks = given.ranks or ([_SMALL, 64] if given.quick else [_SMALL, 64, 512, 4096])
     found: list[dict[str, Any]] = []
     for name in given.network or (["fast"] if given.quick else ["fast", "fabric"]):
         for count in sorted({_SMALL, *ranks}):
             words = list(words_for(count))
             tell(f"{name}: {count} ranks, {len(words)} points")
-            found += [{"network": name, **row} for row in simulate(program, NETWORKS[name], count, words)]
+            points = simulate(program, NETWORKS[name], count, words, given.time_limit)
+            found += [{"network": name, **point} for point in points]
     return Result(COLUMNS, rows := rows_of(found), summary_of(rows), {"points": found})
 
 
@@ -242,9 +252,9 @@ def platform(network: Network, hosts: int) -> str:
 
 
 def simulate(
-    program: Path, network: Network, ranks: int, words: Sequence[str], calls: int = _CALLS
+    program: Path, network: Network, ranks: int, words: Sequence[str], limit_s: float, calls: int = _CALLS
 ) -> list[dict[str, Any]]:
-    """What the program prints for each point, of so many calls in a row."""
+    """What the program prints for each point, of so many calls in a row, until the time is over."""
     with tempfile.TemporaryDirectory() as place_of_files:
         files = Path(place_of_files)
         (files / "platform.xml").write_text(platform(network, ranks))
@@ -261,19 +271,38 @@ def simulate(
             *("-hostfile", str(files / "hosts"), *(f"--cfg={one}" for one in settings)),
             *("--log=root.thresh:error", str(program), str(calls), *words),
         ]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
-    if done.returncode:
-        raise ProgramFailedError(f"smpirun failed: {(done.stderr or done.stdout).strip()[-400:]}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        process = subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        failed = False
+        try:
+            said, complaint = process.communicate(timeout=limit_s)
+            failed = process.returncode != 0
+        except subprocess.TimeoutExpired:
+            tell("the time is over: what was simulated until now counts")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, SIGKILL)
+                said, complaint = process.communicate()
+    if failed:
+        raise ProgramFailedError(f"smpirun failed: {(complaint or said).strip()[-400:]}")
+    return [json.loads(line) for line in said.splitlines() if line.startswith("{") and line.endswith("}")]
 
 
-def validate(program: Path, *, quick: bool) -> Result:
+def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:
     """Simulated against measured times of each candidate, one rank on each host."""
     here = bed("mpich")
     rows: list[dict[str, Any]] = []
-    for hosts in _VALIDATED[:1] if quick else _VALIDATED:
+    for hosts in all_hosts[:1] if quick else all_hosts:
         words = [f"{one}:{size}" for one, sizes in _VALIDATION_WORK.items() for size in sizes]
-        points = simulate(program, NETWORKS["slow"], hosts, words[:2] if quick else words, _CALLS_VALIDATED)
+        points = simulate(
+            program,
+            NETWORKS["slow"],
+            hosts,
+            words[:2] if quick else words,
+            _LIMIT_S,
+            _CALLS_VALIDATED,
+        )
         with place("slow", "eth0", 262_144, hosts, 1) as where:
             measured = _measured(here, where, points)
         rows += [row for at, point in enumerate(points) for row in _compared(point, measured[at])]

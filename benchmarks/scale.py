@@ -207,14 +207,13 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _build() -> Path:
-    """The program; compiles what is older than its source or any header."""
+    """The program; compiles what is older than what it is made of."""
     sources = [path for pattern in _SOURCES for path in RUNTIME.glob(pattern) if path != _REPLACED]
     sources.append(Path(__file__).parent / "_scale.cpp")
     target = _PLACE / "scale"
     target.parent.mkdir(parents=True, exist_ok=True)
-    headers = max(path.stat().st_mtime for path in RUNTIME.rglob("*.hpp"))
     objects = {path: _PLACE / f"{path.parent.name}-{path.stem}.o" for path in sorted(sources)}
-    old = [path for path in objects if not _is_newer(objects[path], max(headers, path.stat().st_mtime))]
+    old = [path for path in objects if not _is_fresh(objects[path])]
     if not old and target.is_file():
         return target
     tell(f"compiling {len(old)} files")
@@ -222,14 +221,21 @@ def _build() -> Path:
     shim = ["-include", str(Path(__file__).parent / "_scale_lacking.hpp")]
     folders = [f"-I{RUNTIME}", f"-I{RUNTIME}/base/arch/{machine()}"]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        commands = [[*flags, *shim, *folders, "-c", str(path), "-o", str(objects[path])] for path in old]
+        commands = [
+            [*flags, *shim, *folders, "-MMD", "-c", str(path), "-o", str(objects[path])] for path in old
+        ]
         list(pool.map(_smpicxx, commands))
     _smpicxx([*map(str, objects.values()), "-o", str(target), "-ldl"])
     return target
 
 
-def _is_newer(path: Path, than: float) -> bool:
-    return path.is_file() and path.stat().st_mtime > than
+def _is_fresh(target: Path) -> bool:
+    """Whether an object is younger than all it was made of, as the compiler has noted beside it."""
+    try:
+        made_of = target.with_suffix(".d").read_text().replace("\\\n", " ").split()[1:]
+        return all(Path(name).stat().st_mtime < target.stat().st_mtime for name in made_of)
+    except OSError:
+        return False
 
 
 def _smpicxx(words: Sequence[str]) -> None:

@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from benchmarks._programs import Bed, beds
-from benchmarks._report import Result, options, run, tell
+from benchmarks._report import Result, options, run, show, tell
 from mpiric.model.candidates import candidates_of, version_numbers
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned, render_flat
@@ -71,7 +72,9 @@ def measure(given: argparse.Namespace) -> Result:
         tell(bed.mpi.label)
         with tempfile.TemporaryDirectory(prefix="mpiric-cost-") as place:
             cost = Cost(bed, runtime, Path(place), given)
-            rows += [{"mpi": bed.mpi.label, **row} for row in (*cost.look_up(), *cost.learning())]
+            for row in chain(cost.look_up(), cost.learning()):
+                rows.append({"mpi": bed.mpi.label, **row})
+                tell(", ".join(f"{name} {show(value)}" for name, value in row.items()))
     if not rows:
         raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
     added = [row["added_ns"] for row in rows if row.get("added_ns") is not None]
@@ -95,13 +98,11 @@ class Cost:
             capture_output=True,
         )
 
-    def look_up(self) -> list[dict[str, Any]]:
+    def look_up(self) -> Iterator[dict[str, Any]]:
         """Three answers that a policy can give."""
         left = self._choosing("library")
-        rows = [
-            self._looked_up("left to the library", {}, left),
-            self._looked_up(f"the same, {_COPIES} communicators", {}, left, _COPIES),
-        ]
+        yield self._looked_up("left to the library", {}, left)
+        yield self._looked_up(f"the same, {_COPIES} communicators", {}, left, _COPIES)
         mpi = self._bed.mpi
         offered = candidates_of(mpi.implementation, "allreduce", version_numbers(mpi.version))
         forced = next((dict(one.environment) for one in offered if one.name == _SWITCHED), None)
@@ -109,9 +110,9 @@ class Cost:
             name = f"library:{_SWITCHED}"
             # Open MPI 4 looks at its variables only with these rules on from the start.
             rules = {name: value for name, value in forced.items() if name.endswith("use_dynamic_rules")}
-            rows.append(self._looked_up(name, forced, {**rules, **self._choosing(name)}))
+            yield self._looked_up(name, forced, {**rules, **self._choosing(name)})
         instructions = self._instructions(self._choosing(_OWN), 1, "mpiric::coll::", "mpiric::world::")
-        return [*rows, {"key": f"allreduce {_SIZE} B", "what": _OWN, "instructions": instructions}]
+        yield {"key": f"allreduce {_SIZE} B", "what": _OWN, "instructions": instructions}
 
     def _looked_up(
         self, what: str, plain: Mapping[str, str], tuned: Mapping[str, str], copies: int = 1
@@ -132,9 +133,9 @@ class Cost:
             "instructions": self._instructions(tuned, copies),
         }
 
-    def learning(self) -> list[dict[str, Any]]:
+    def learning(self) -> Iterator[dict[str, Any]]:
         """Online from the first call, against what it ends with from the first call."""
-        return [self._learning(what, *key) for what in _BOUNDS for key in _KEYS]
+        yield from (self._learning(what, *key) for what in _BOUNDS for key in _KEYS)
 
     def _learning(self, what: str, collective: str, size: int) -> dict[str, Any]:
         learned = self._place / "learned.json"

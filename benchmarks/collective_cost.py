@@ -34,6 +34,7 @@ _KEYS = (("allreduce", 8), ("allreduce", 16_384), ("bcast", 1024), ("alltoall", 
 _SIZE, _CALLS = 8, 200_000  # of MPI_Allreduce, looked up
 _SWITCHED, _OWN = "recursive_doubling", "own:recursive_doubling"
 _COPIES = 4
+_WAITING = ("coll::", "world::agree_on_largest", "world::hand_out", "world::wait_until", "world::complete")
 _BOUNDS = {"learning": "0", "learning, bounded": "0.01"}
 _LEARNING_CALLS = 20_000
 _COUNTED_CALLS = (1_000, 6_000)  # instructions are their difference, so that start and end cancel
@@ -111,7 +112,7 @@ class Cost:
             # Open MPI 4 looks at its variables only with these rules on from the start.
             rules = {name: value for name, value in forced.items() if name.endswith("use_dynamic_rules")}
             yield self._looked_up(name, forced, {**rules, **self._choosing(name)})
-        instructions = self._instructions(self._choosing(_OWN), 1, "mpiric::coll::", "mpiric::world::")
+        instructions = self._instructions(self._choosing(_OWN), 1)
         yield {"key": f"allreduce {_SIZE} B", "what": _OWN, "instructions": instructions}
 
     def _looked_up(
@@ -205,8 +206,8 @@ class Cost:
             raise ProgramFailedError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()[-400:]}")
         return float(found[-1][0]), float(found[-1][1])
 
-    def _instructions(self, variables: Mapping[str, str], copies: int, *without: str) -> float | None:
-        """Of the runtime's own code in one call, library and program left out."""
+    def _instructions(self, variables: Mapping[str, str], copies: int) -> float | None:
+        """Of the runtime's own code in one call; library, program, algorithms and waiting left out."""
         if not shutil.which("valgrind"):
             return None
         counts = []
@@ -216,7 +217,7 @@ class Cost:
             self._run(variables, "allreduce", _SIZE, calls, tool, copies)
             files = list(self._place.glob("callgrind.*"))
             counts.append(
-                statistics.mean(own_instructions(file.read_text(), "libmpiric", without) for file in files)
+                statistics.mean(own_instructions(file.read_text(), "libmpiric", _WAITING) for file in files)
             )
             for file in files:
                 file.unlink()
@@ -226,7 +227,7 @@ class Cost:
 def own_instructions(profile: str, name: str, without: tuple[str, ...] = ()) -> int:
     """Self cost of an object's functions in callgrind's format, what they call left out.
 
-    Nor do functions count whose names begin with one of ``without``.
+    Nor do functions count in whose qualified names one of ``without`` is.
     """
     names: dict[str, str] = {}
     inside, counts, called, total = False, True, False, 0
@@ -238,7 +239,8 @@ def own_instructions(profile: str, name: str, without: tuple[str, ...] = ()) -> 
             if kind == "ob":
                 inside = name in known
             elif kind == "fn":
-                counts = not known.startswith(without)
+                qualified = re.split(r"[(<]", known.replace("(anonymous namespace)::", ""))[0]
+                counts = not any(word in qualified for word in without)
         elif kind == "calls":
             called = True  # the next line is what the callee cost
         elif re.match(r"[+\-*\d]", line):

@@ -2,6 +2,10 @@
 
 import os
 import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +19,19 @@ NUMA_MAPS = """\
 7f0000000000 default anon=2 dirty=2 N1=2 kernelpagesize_kB=2048
 7ffc00000000 default stack anon=3 dirty=3 N0=3 kernelpagesize_kB=4
 """
+
+
+@contextmanager
+def sleeper_with(variables: Mapping[str, str]) -> Iterator[int]:
+    """A process with these variables; just after its start the kernel shows none."""
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, **variables}) as sleeper:
+        try:
+            environment = Path(f"/proc/{sleeper.pid}/environ")
+            while not environment.read_bytes():
+                time.sleep(0.01)
+            yield sleeper.pid
+        finally:
+            sleeper.kill()
 
 
 def test_memory_is_counted_by_numa_node_in_small_pages_without_files():
@@ -34,21 +51,15 @@ def test_a_process_that_is_gone_is_not_seen():
 
 def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_to_the_terminal():
     hostile = {"OMP_NUM_THREADS": "²", "PMI_RANK": "9" * 5000, "OMP_PLACES": "\x1b]0;owned\x07{0}"}
-    with subprocess.Popen(["sleep", "60"], env={**os.environ, **hostile}) as sleeper:
-        try:
-            seen = see_process(LocalHost(), sleeper.pid)
-            see_jobs(LocalHost())
-        finally:
-            sleeper.kill()
+    with sleeper_with(hostile) as pid:
+        seen = see_process(LocalHost(), pid)
+        see_jobs(LocalHost())
     assert (seen.rank, seen.omp_threads, seen.places) == (None, 0, "?]0;owned?{0}")
 
 
 @pytest.mark.parametrize(("variable", "of_the_job"), [("SLURM_JOB_ID", "4711"), ("PBS_JOBID", "4711.server")])
 def test_the_scheduler_names_a_job_whoever_launched_it(variable, of_the_job):
-    inside = {**os.environ, variable: of_the_job, "PMI_RANK": "0", "PMIX_NAMESPACE": "prterun@1"}
-    with subprocess.Popen(["sleep", "60"], env=inside) as sleeper:
-        try:
-            chosen = look(LocalHost(), "4711", "/").processes
-        finally:
-            sleeper.kill()
-    assert [process.pid for process in chosen] == [sleeper.pid]
+    inside = {variable: of_the_job, "PMI_RANK": "0", "PMIX_NAMESPACE": "prterun@1"}
+    with sleeper_with(inside) as pid:
+        chosen = look(LocalHost(), "4711", "/").processes
+    assert [process.pid for process in chosen] == [pid]

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
 
-from mpiric.build import cache
 from mpiric.build.compilers import (
     CompilerFamily,
     Identity,
@@ -25,6 +24,7 @@ from mpiric.build.compilers import (
 from mpiric.build.elf import MACHINES
 from mpiric.build.plan import Witness, witness
 from mpiric.build.targets import BASELINE, canonical, generic_features, needs_from_macros
+from mpiric.host import cache
 from mpiric.host.toolchain import Scratch, Toolchain, which
 from mpiric.model.errors import MpiricError, NotFoundError
 

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import NamedTuple
 
-from mpiric.build import cache
 from mpiric.build.command import Command
 from mpiric.build.wishes import OWN_WORDS
+from mpiric.host import cache
 
 _FORMAT = "mpiric plan 1"
 _MARK = "\x1f"

@@ -4,14 +4,12 @@ One small file a question under the XDG cache directory, replaced whole: two wri
 two right answers. One that cannot be read or written counts as not there.
 """
 
-import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from mpiric.host import cache
 from mpiric.host.host import Completed
 
 _FORMAT = 1
@@ -43,32 +41,22 @@ def answer_key(
 def recall(key: str, inherited: Mapping[str, str]) -> Completed | None:
     """The answer kept under a key, None when there is none that can be trusted."""
     try:
-        kept = json.loads(_path(key, inherited).read_text(encoding="utf-8"))
+        kept = json.loads(cache.read(_path(key, inherited)) or "{}")
         if kept["key"] != key:
             return None
         return Completed(int(kept["status"]), str(kept["stdout"]), str(kept["stderr"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
 def keep(key: str, answer: Completed, inherited: Mapping[str, str]) -> None:
     """Keep an answer, or do without where nothing can be written."""
-    path = _path(key, inherited)
-    entry = {"key": key, "status": answer.status, "stdout": answer.stdout, "stderr": answer.stderr}
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
-                json.dump(entry, stream)
-            os.replace(name, path)  # noqa: PTH105 atomic
-        except OSError:
-            Path(name).unlink(missing_ok=True)
+    if path := _path(key, inherited):
+        entry = {"key": key, "status": answer.status, "stdout": answer.stdout, "stderr": answer.stderr}
+        cache.write(path, json.dumps(entry))
 
 
-def _path(key: str, inherited: Mapping[str, str]) -> Path:
-    home = inherited.get("XDG_CACHE_HOME", "")
-    base = (
-        Path(home) if home.startswith("/") else Path(inherited.get("HOME", "") or "/nonexistent") / ".cache"
-    )
-    return base / "mpiric/answers" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+def _path(key: str, inherited: Mapping[str, str]) -> str:
+    """The file of a key, "" without a directory to keep it in."""
+    root = cache.directory(inherited)
+    return f"{root}/answers/{hashlib.sha256(key.encode()).hexdigest()[:32]}.json" if root else ""

@@ -1,11 +1,9 @@
 """Plans: which command lines have one, and who may read what is kept."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from mpiric.build import cache
 from mpiric.build.command import understand
 from mpiric.build.plan import Plan, Step, Wanted, holes_are_known, take_wanted, write
 
@@ -54,27 +52,3 @@ def test_a_plan_is_whole_and_its_owners_alone(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
     assert path.read_bytes().endswith(b"\x002\0gcc\0\xff\0")
     assert [entry.name for entry in path.parent.iterdir()] == ["1"]
-
-
-def test_what_others_can_write_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "kept"
-    cache.write(str(path), "text")
-    assert cache.read(str(path)) == "text"
-    path.chmod(0o620)
-    assert cache.read(str(path)) is None
-    assert cache.read(str(tmp_path / "none")) is None
-
-
-def test_without_a_home_nothing_is_kept() -> None:
-    assert cache.directory({}) == ""
-    assert cache.directory({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}) == "/home/u/.cache/mpiric"
-
-
-def test_the_oldest_half_goes_when_there_are_too_many(tmp_path: Path) -> None:
-    for number in range(5):
-        (tmp_path / str(number)).touch()
-        os.utime(tmp_path / str(number), (number, number))
-    cache.make_room(str(tmp_path), 5)
-    assert len(list(tmp_path.iterdir())) == 5
-    cache.make_room(str(tmp_path), 4)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["2", "3", "4"]

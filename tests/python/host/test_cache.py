@@ -1,0 +1,30 @@
+"""Whole files in the user's cache directory, and who may read them."""
+
+import os
+from pathlib import Path
+
+from mpiric.host import cache
+
+
+def test_what_others_can_write_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    cache.write(str(path), "text")
+    assert cache.read(str(path)) == "text"
+    path.chmod(0o620)
+    assert cache.read(str(path)) is None
+    assert cache.read(str(tmp_path / "none")) is None
+
+
+def test_without_a_home_nothing_is_kept() -> None:
+    assert cache.directory({}) == ""
+    assert cache.directory({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}) == "/home/u/.cache/mpiric"
+
+
+def test_the_oldest_half_goes_when_there_are_too_many(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).touch()
+        os.utime(tmp_path / str(number), (number, number))
+    cache.make_room(str(tmp_path), 5)
+    assert len(list(tmp_path.iterdir())) == 5
+    cache.make_room(str(tmp_path), 4)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["2", "3", "4"]

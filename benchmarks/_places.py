@@ -80,15 +80,17 @@ class Place:
 
 
 @contextmanager
-def place(name: str, device: str, most: int, hosts: int = 4, per_node: int = 2) -> Iterator[Place]:
-    """Here when no device is named, else on the hosts of a cluster that ends with the block."""
+def place(
+    name: str, device: str, most: int, hosts: int = 4, per_node: int = 2, shares: tuple[str, ...] = ()
+) -> Iterator[Place]:
+    """Here when no device is named, else on the hosts of a cluster that ends with the block and see `shares`."""
     if not device:
         yield Place(name, 2, 1, most)
         return
     directory = RESULTS / "collectives" / "lab"
     directory.parent.mkdir(parents=True, exist_ok=True)
     names = host_names(str(hosts))
-    cluster.up(directory, Plan(names))
+    cluster.up(directory, Plan(names, shares=shares))
     try:
         for host in names[1:]:  # a bridge forwards a second after its ports are up
             cluster.run(

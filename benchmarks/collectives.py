@@ -183,13 +183,14 @@ def measure(given: Namespace) -> Result:
 
 def _places(given: Namespace) -> Iterator[Any]:
     wanted = given.where or ("shared", "fast", "slow")
+    shares = (str(Path(given.imb_openmpi).absolute().parent),) if given.imb_openmpi else ()
     for name, device, most in (
         ("shared", "", 4 << 20),
         ("fast", "fast0", 256 << 10),
         ("slow", "eth0", 16 << 10),
     ):
         if name in wanted:
-            yield place(name, device, given.most_bytes or most)
+            yield place(name, device, given.most_bytes or most, shares=shares)
 
 
 def _programs(given: Namespace) -> Iterator[tuple[Bed, str]]:

@@ -66,9 +66,9 @@ def is_here(name: str) -> bool:
     return which(name) is not None or any(which(name, path=place) for place in SBIN)
 
 
-def _can_make_network_namespaces() -> bool:
+def _can_make(namespace: str) -> bool:
     unshare = which("unshare")
-    return bool(unshare) and subprocess.run([unshare, "--net", "true"], capture_output=True).returncode == 0
+    return bool(unshare) and subprocess.run([unshare, namespace, "true"], capture_output=True).returncode == 0
 
 
 def _is_mpi_prefix(name: str) -> bool:
@@ -85,7 +85,8 @@ def _is_python_module(name: str) -> bool:
 
 CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
-    "netns": _can_make_network_namespaces,
+    "mounts": lambda: _can_make("--mount"),
+    "netns": lambda: _can_make("--net"),
     "any-mpi": lambda: bool(mpis_here()),
     "debian-mpich": lambda: bool(which("mpiexec.mpich") and which("mpicc.mpich")),
     "debian-openmpi": lambda: bool(which("mpirun.openmpi") and which("mpicc.openmpi")),

@@ -12,6 +12,7 @@ PROGRAMS = sorted(Path(__file__).parent.glob("*/test_*.cpp"))
 SOURCES = {
     "test_recorder": [
         *("profile/recorder.cpp", "profile/rank_file.cpp", "profile/merged_file.cpp", "profile/timeline.cpp"),
+        "profile/lost_pages.cpp",
     ],
     "test_timeline": ["profile/timeline.cpp"],
     "test_handle_bag": [],

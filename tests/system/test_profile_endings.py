@@ -85,16 +85,9 @@ def test_a_directory_that_another_profile_writes_to_is_left_alone(run_mpiric, tm
 
 
 @pytest.mark.requires("debian-mpich")
-def test_doctor_where_nothing_can_be_written_names_the_way_out(run_mpiric, tmp_path):
-    done = run_mpiric("doctor", "--", "mpiexec.mpich", "-n", "1", "true", cwd="/proc")
-    assert done.returncode == 124
-    assert "hint: name a directory for the record with -o" in done.stderr
-
-
-@pytest.mark.requires("debian-mpich")
 def test_a_static_program_runs_and_is_told_why_nothing_was_recorded(run_mpiric, tmp_path):
     (tmp_path / "hello.c").write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')
     subprocess.run(["gcc", "-static", "hello.c", "-o", "hello"], cwd=tmp_path, check=True, timeout=120)
     done = run_mpiric("profile", "-o", tmp_path / "p", "--", "mpiexec.mpich", "-n", "1", tmp_path / "hello")
-    assert (done.returncode, done.stdout) == (121, "hello\n")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
     assert "linked statically" in done.stderr

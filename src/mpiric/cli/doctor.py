@@ -13,7 +13,7 @@ from mpiric.cli.profile import letter_console
 from mpiric.host.foreground import Output
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration, show_duration
-from mpiric.model.errors import ExitCode
+from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice
 from mpiric.report.profile_json import advice_json, finding_json
@@ -78,18 +78,25 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         limit_s=None if given["limit"] == "none" else parse_duration(given["limit"]),
     )
     diagnosis = diagnose(request, LocalHost())
+    wanted = frozenset(filter(None, given["fail_on"].split(",")))
+    status = diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(wanted) else 0)
+    with after_run(status):
+        _tell(diagnosis, as_json=given["as_json"])
+    return status
+
+
+def _tell(diagnosis: Diagnosis, *, as_json: bool) -> None:
     done = diagnosis.profiled
     if done.why_not is not None:
         print(f"mpiric: {done.why_not.message}; what follows is not about the run", file=sys.stderr)
     elif done.ran.was_ended:
         lasted = show_duration(done.ran.elapsed_s)
         print(f"mpiric: ended after {lasted} (--limit); what follows is from that time", file=sys.stderr)
-    if given["as_json"]:
+    if as_json:
         print_json(_as_json(diagnosis))
     else:
         print_findings(diagnosis.findings.values(), letter_console())
-    wanted = frozenset(filter(None, given["fail_on"].split(",")))
-    return diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(wanted) else 0)
+    sys.stdout.flush()
 
 
 def _as_json(diagnosis: Diagnosis) -> dict[str, object]:

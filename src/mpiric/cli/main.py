@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.errors import AfterRunError, ExitCode, MpiricError
 
 COMPILERS = ("cc", "cxx", "fc")
 
@@ -33,27 +33,35 @@ def finish(work: Callable[[], int]) -> None:
     """Do it and end this process with its exit status."""
     try:
         status = work()
-    except MpiricError as error:
-        _say(error.message, error.hint)
-        status = int(error.exit_code)
     except KeyboardInterrupt:
         _say("interrupted")
         status = int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output went away
-        status = 0
-    except OSError as error:
-        _say(f"{error.filename or 'the system'}: {error.strerror or error}")
-        status = int(ExitCode.NO_ROOM)
+    except AfterRunError as error:
+        _explain(error.__cause__ or error)
+        status = error.status
     except Exception as error:
-        if os.environ.get("MPIRIC_TRACEBACK"):
-            raise
-        _say(
-            f"a defect in mpiric: {type(error).__name__}: {error}",
-            "run again with MPIRIC_TRACEBACK=1 and report what it prints",
-        )
-        status = int(ExitCode.INTERNAL)
+        status = _explain(error)
     sys.exit(status)
+
+
+def _explain(error: BaseException) -> int:
+    """Say what went wrong, and give the exit status that it would mean."""
+    if isinstance(error, MpiricError):
+        _say(error.message, error.hint)
+        return int(error.exit_code)
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output went away
+        return 0
+    if isinstance(error, OSError):
+        _say(f"{error.filename or 'the system'}: {error.strerror or error}")
+        return int(ExitCode.NO_ROOM)
+    if os.environ.get("MPIRIC_TRACEBACK"):
+        raise error
+    _say(
+        f"a defect in mpiric: {type(error).__name__}: {error}",
+        "run again with MPIRIC_TRACEBACK=1 and report what it prints",
+    )
+    return int(ExitCode.INTERNAL)
 
 
 def _say(message: str, hint: str = "") -> None:

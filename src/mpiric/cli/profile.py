@@ -15,8 +15,9 @@ from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_opt
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.foreground import Output
 from mpiric.host.local import LocalHost
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import Profile
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.workflows.profile import Profiled, ProfileRequest, new_directory, prepare, profile
@@ -88,17 +89,34 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     if given["submit"]:
         return _submitted(request)
     done = profile(request, LocalHost())
-    if done.profile is None:
-        return without_record(done)
-    page = write_report(done.profile, done.prepared.directory)
-    if as_json:
-        print_json(
-            profile_json(done.profile)
-            | {"directory": str(done.prepared.directory), "exit_status": done.ran.status}
-        )
-    elif not given["quiet"]:
-        print_profile(done.profile, letter_console(), str(page))
+    with after_run(done.ran.status):
+        if as_json:
+            print_json(_as_json(done))
+        if done.profile is None:
+            raise done.why_not or MpiricError("nothing was recorded")
+        page = _written(done.profile, done.prepared.directory)
+        if not as_json and not given["quiet"]:
+            print_profile(done.profile, letter_console(), page)
+        sys.stdout.flush()
     return done.ran.status
+
+
+def _as_json(done: Profiled) -> dict[str, Any]:
+    return {
+        **(profile_json(done.profile) if done.profile else {}),
+        "recorded": done.profile is not None,
+        "directory": str(done.prepared.directory),
+        "exit_status": done.ran.status,
+    }
+
+
+def _written(found: Profile, directory: Path) -> str:
+    """Path of the page, "" when there is no room for it: the letter is then all that there is."""
+    try:
+        return str(write_report(found, directory))
+    except NoRoomError as error:
+        print(f"mpiric: {error.message}", file=sys.stderr)
+        return ""
 
 
 def _submitted(request: ProfileRequest) -> int:
@@ -132,12 +150,3 @@ def letter_console() -> Console:
     if sys.stdout.isatty():
         return stdout_console()
     return Console(stderr=True, highlight=False, markup=False, width=None if sys.stderr.isatty() else 110)
-
-
-def without_record(done: Profiled) -> int:
-    """The program's own failure passes through; a run that left no record is ours to explain."""
-    why = done.why_not or MpiricError("nothing was recorded")
-    if done.ran.status == 0:
-        raise why
-    print(f"mpiric: {why.message}; the program ended with status {done.ran.status}", file=sys.stderr)
-    return done.ran.status

@@ -3,6 +3,8 @@
 Statuses below 120 belong to the user's program and are passed through.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -31,6 +33,23 @@ class MpiricError(Exception):
         self.hint = hint
         if exit_code is not None:
             self.exit_code = exit_code
+
+
+class AfterRunError(Exception):
+    """Something of ours failed after the user's program had ended: its exit status is the one that counts."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@contextmanager
+def after_run(status: int) -> Iterator[None]:
+    """What fails from here on is told, and changes nothing of how the program ended."""
+    try:
+        yield
+    except Exception as error:
+        raise AfterRunError(status) from error
 
 
 class NotFoundError(MpiricError):

@@ -25,6 +25,7 @@ from mpiric.profile.timeline import timeline_of
 from mpiric.profile.waiting import Waiting
 
 _SHORT_S = 0.1
+_IN_MEMORY = "record.in_memory"
 _SAID = "library."  # what facts begin with that the library has said of itself
 
 
@@ -112,6 +113,13 @@ def _notes(record: Record) -> tuple[str, ...]:
     if ended:
         notes.append(
             f"ranks that did not reach MPI_Finalize; what they had recorded is here: {_listed(ended)}"
+        )
+    in_memory = {rank.rank: rank.facts[_IN_MEMORY] for rank in record.ranks if _IN_MEMORY in rank.facts}
+    if in_memory:
+        why = ", ".join(sorted(set(in_memory.values())))
+        notes.append(
+            f"ranks that could make no file where they ran ({why}) and kept what they recorded in memory: "
+            f"{_listed(list(in_memory))}"
         )
     for table in sorted({name for rank in record.ranks for name in rank.lost}):
         lost = sum(rank.lost.get(table, 0) for rank in record.ranks)

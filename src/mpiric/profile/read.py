@@ -105,18 +105,29 @@ def _joined(parts: list[Record]) -> Record:
     )
 
 
+def _tried(path: Path) -> Record | RecordError:
+    try:
+        return read_file(path)
+    except RecordError as error:
+        return error
+
+
 def _read_directory(path: Path) -> Record:
     merged = path / "record.mpiric"
-    parts = [read_file(part) for part in sorted(path.glob("rank-*.part"))]
+    tried = [_tried(part) for part in sorted(path.glob("rank-*.part"))]
+    parts = [part for part in tried if isinstance(part, Record)]  # one rank's loss is not that of all
+    damaged = next((error for error in tried if isinstance(error, RecordError)), None)
     if merged.is_file():
         record = read_file(merged)
         jobs = {one.job for one in record.ranks}
         rest = [part for part in parts if part.ranks[0].job in jobs and part.ranks[0].rank in record.missing]
         return _joined([record, *rest]) if rest else record
+    if damaged and not parts:
+        raise damaged
     if not parts:
         raise NotFoundError(
             f"there is no record in {path}",
-            hint="was the program an MPI program, and did every rank end at once?",
+            hint="did the program use MPI, and rank 0 run on a host that sees this directory?",
         )
     newest = max(parts, key=lambda part: part.ranks[0].begin_unix_s)
     return _joined([part for part in parts if part.ranks[0].job == newest.ranks[0].job])

@@ -68,13 +68,14 @@ class Lock:
 def _create(path: Path, text: str) -> bool:
     """Write a private file and link it: complete or not there, and atomic on NFS too."""
     private = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
-    private.write_text(text)
     try:
-        os.link(private, path)
-    except FileExistsError:
-        return False
-    except OSError:
-        return _create_without_links(path, text)
+        private.write_text(text)
+        try:
+            os.link(private, path)
+        except FileExistsError:
+            return False
+        except OSError:
+            return _create_without_links(path, text)
     finally:
         private.unlink(missing_ok=True)
     return True

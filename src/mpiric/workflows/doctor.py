@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.machine import notice
-from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice
 from mpiric.model.pu_set import parse_pu_list
@@ -68,34 +68,43 @@ class Diagnosis:
 
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
-    """Run and gather. The record is kept only where the request names a directory."""
+    """Run and gather. The record is kept only where the request names a directory.
+
+    Raises AfterRunError for what fails when the program has ended.
+    """
     with _place(request) as directory:
         done = profile(replace(request, directory=directory), host)
     machine = done.prepared.understood.machine
-    return Diagnosis(
-        profiled=done,
-        of_run=done.profile.advice if done.profile else (),
-        of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
-        of_settings=tuple(_of_settings(done, host)),
-        of_machine=notice(machine),
-    )
+    with after_run(done.ran.status):
+        return Diagnosis(
+            profiled=done,
+            of_run=done.profile.advice if done.profile else (),
+            of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
+            of_settings=tuple(_of_settings(done, host)),
+            of_machine=notice(machine),
+        )
 
 
 @contextmanager
 def _place(request: ProfileRequest) -> Iterator[Path]:
-    """The directory that the request names, or one for the time of the run where all nodes see it."""
+    """The directory that the request names, or one for the time of the run where all nodes see it.
+
+    Where that cannot be: one of this node.
+    """
     if request.directory:
         yield request.directory
         return
-    try:
-        scratch = tempfile.TemporaryDirectory(prefix="mpiric-doctor-", dir=request.working_directory)
-    except OSError as error:
-        raise NoRoomError(
-            f"{request.working_directory} cannot be written: {error.strerror}",
-            hint="name a directory for the record with -o, on a file system that all nodes share",
-        ) from error
-    with scratch as place:
-        yield Path(place)
+    for parent in (request.working_directory, None):
+        try:
+            scratch = tempfile.TemporaryDirectory(
+                prefix="mpiric-doctor-", dir=parent, ignore_cleanup_errors=True
+            )
+        except OSError:
+            continue
+        with scratch as place:
+            yield Path(place)
+        return
+    yield Path(request.working_directory)  # where it will turn out what is wrong with it
 
 
 def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:

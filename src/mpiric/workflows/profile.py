@@ -1,8 +1,9 @@
 """Run a command with the recording runtime in its ranks, and say what the record means."""
 
+import errno
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from mpiric import launchers, mpis
 from mpiric.host.foreground import Output, Ran, run_in_foreground
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
-from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError, after_run
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import AbiFamily
@@ -29,6 +30,8 @@ from mpiric.workflows.understand import Understood, program_path, understand
 _LIBRARY = "libmpiric.so"
 _OURS = ("record*.mpiric", "rank-*.part", "merging.*", "report.html", "report.json")
 _LOCK = ".profiling"
+# What a file system has come to, as opposed to a name that never could have been written to.
+_FAILING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
 
 
 @dataclass(frozen=True)
@@ -81,19 +84,38 @@ def prepare(request: ProfileRequest, host: Host) -> Prepared:
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
-    """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read."""
+    """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read.
+
+    Raises AfterRunError for what fails when the program has ended.
+    """
     prepared = prepare(request, host)
-    with _made_ready(prepared.directory):
-        ran = run_in_foreground(
-            prepared.launch, prepared.understood.job.environment, request.output, request.limit_s
-        )
-        merge_parts(prepared.directory)
-        try:
-            record = read_record(prepared.directory)
-        except MpiricError as error:
-            return Profiled(prepared, ran, None, None, _explained(error, prepared.understood, host))
-    machine = prepared.understood.machine
-    found = with_others(name_sites(analyse(record, shlex.join(request.argv)), host), prepared.directory)
+    job = prepared.understood.job
+    try:
+        lock = _make_ready(prepared.directory)
+    except OSError as error:
+        why_not = _unwritable(prepared.directory, error)
+        if error.errno not in _FAILING:
+            raise why_not from error
+        unrecorded = replace(prepared, launch=launchers.render(job, []))
+        ran = run_in_foreground(unrecorded.launch, job.environment, request.output, request.limit_s)
+        return Profiled(unrecorded, ran, None, None, why_not)
+    try:
+        ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
+        with after_run(ran.status):
+            return _understood(prepared, ran, shlex.join(request.argv), host)
+    finally:
+        with suppress(OSError):
+            lock.release()
+
+
+def _understood(prepared: Prepared, ran: Ran, command: str, host: Host) -> Profiled:
+    directory, machine = prepared.directory, prepared.understood.machine
+    merge_parts(directory)
+    try:
+        record = read_record(directory)
+    except MpiricError as error:
+        return Profiled(prepared, ran, None, None, _explained(error, prepared.understood, host))
+    found = with_others(name_sites(analyse(record, command), host), directory)
     shape = NodeShape(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))
 
@@ -130,9 +152,7 @@ def new_directory(request: ProfileRequest) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NoRoomError(
-            f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
-        ) from error
+        raise _unwritable(directory, error) from error
     return directory
 
 
@@ -141,20 +161,17 @@ def _new_directory(request: ProfileRequest, job: Job) -> Path:
     return Path(request.working_directory) / f"mpiric-profile-{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-@contextmanager
-def _made_ready(directory: Path) -> Iterator[None]:
+def _make_ready(directory: Path) -> Lock:
     """An empty place for the record, ours alone: what an earlier profile left goes, other files stay."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        lock = Lock.take(directory / _LOCK)
-        for pattern in _OURS:
-            for path in directory.glob(pattern):
-                path.unlink()
-    except OSError as error:
-        raise NoRoomError(
-            f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    directory.mkdir(parents=True, exist_ok=True)
+    lock = Lock.take(directory / _LOCK)
+    for pattern in _OURS:
+        for path in directory.glob(pattern):
+            path.unlink()
+    return lock
+
+
+def _unwritable(directory: Path, error: OSError) -> NoRoomError:
+    return NoRoomError(
+        f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
+    )

@@ -108,29 +108,43 @@ def _with_collectives(
     request: RunRequest, configuration: Configuration, situation: Situation
 ) -> tuple[Situation, dict[str, str], list[str]]:
     """What the options about collectives ask for, or the site's policy where nobody asks for anything."""
-    tuner, words, policy = situation.tuner, list[str](), None
+    tuner = situation.tuner
     if not request.tunes_collectives:
         site = site_policy(situation.mpi, request.environment)
         taken = "collectives" in configuration.as_dict() or "collectives" in request.values
         if site is None or taken or not request.use_recipe or not tuner.library:
             return situation, {}, []
-        policy, value = read_policy(site), "policy"
-        words.append(f"collectives by this site's policy {site}")
-    else:
-        if not tuner.library:
-            raise NotFoundError(
-                f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
-                hint="install mpiric where a C++20 compiler is, or leave --policy and its like out",
-            )
-        policy = read_policy(request.policy) if request.policy else None
-        value = "policy" if request.policy and not request.policy_out else "online"
-    if policy is not None:
-        check_mpi(policy, situation.mpi, str(request.policy or site))
-        tuner = replace(tuner, policy=lay_out(policy, request.store))
+        return _with_site_policy(site, request, situation)
+    if not tuner.library:
+        raise NotFoundError(
+            f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
+            hint="install mpiric where a C++20 compiler is, or leave --policy and its like out",
+        )
+    if request.policy:
+        tuner = replace(tuner, policy=_laid_out(request.policy, request, situation))
+    value = "policy" if request.policy and not request.policy_out else "online"
     settings = {
         "MPIRIC_POLICY_OUT": str(request.policy_out.absolute()) if request.policy_out else "",
         "MPIRIC_LEARN_AT_MOST": request.learn_at_most,
         "MPIRIC_REPRODUCIBLE": "1" if request.reproducible else "",
     }
     tuner = replace(tuner, settings=tuple((name, text) for name, text in settings.items() if text))
-    return replace(situation, tuner=tuner), {"collectives": value}, words
+    return replace(situation, tuner=tuner), {"collectives": value}, []
+
+
+def _with_site_policy(
+    site: Path, request: RunRequest, situation: Situation
+) -> tuple[Situation, dict[str, str], list[str]]:
+    """Nobody has asked for it: where it cannot be used, the command runs without."""
+    try:
+        tuner = replace(situation.tuner, policy=_laid_out(site, request, situation))
+    except MpiricError as error:
+        return situation, {}, [f"without this site's policy: {error.message}"]
+    words = [f"collectives by this site's policy {site}"]
+    return replace(situation, tuner=tuner), {"collectives": "policy"}, words
+
+
+def _laid_out(path: Path, request: RunRequest, situation: Situation) -> str:
+    policy = read_policy(path)
+    check_mpi(policy, situation.mpi, str(path))
+    return lay_out(policy, request.store)

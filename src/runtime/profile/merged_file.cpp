@@ -80,11 +80,13 @@ uint32_t crc32(std::span<const std::byte> bytes) noexcept {
 }
 
 bool write_merged(const char* directory, int first_number, uint32_t world_size,
-                  std::span<const RankImage> images, std::string_view names) noexcept {
+                  std::span<const RankImage> images, std::string_view names, const char*& reason) noexcept {
     char temporary[4096];
     const int wanted = std::snprintf(temporary, sizeof temporary, "%s/merging.%d", directory, int(getpid()));
-    if (wanted < 0 || size_t(wanted) >= sizeof temporary)
+    if (wanted < 0 || size_t(wanted) >= sizeof temporary) {
+        reason = std::strerror(ENAMETOOLONG);
         return false;
+    }
     MergedHead head{};
     std::memcpy(head.magic, record_magic, sizeof head.magic);
     head.version = format_version;
@@ -95,11 +97,15 @@ bool write_merged(const char* directory, int first_number, uint32_t world_size,
     head.names_offset = head.index_offset + images.size() * sizeof(MergedEntry);
     head.names_bytes = names.size();
     head.bytes = head.names_offset + names.size();
-    if (!may_be_as_long_as(head.bytes))
+    if (!may_be_as_long_as(head.bytes)) {
+        reason = std::strerror(EFBIG);
         return false;
+    }
     const int file = ::open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0)
+    if (file < 0) {
+        reason = std::strerror(errno);
         return false;
+    }
     Output output(file);
     output.put(&head, sizeof head);
     for (const RankImage& image : images)
@@ -111,10 +117,13 @@ bool write_merged(const char* directory, int first_number, uint32_t world_size,
         offset += image.bytes.size();
     }
     output.put(names.data(), names.size());
-    const bool whole = ::close(file) == 0 && output.good() && give_name(directory, first_number, temporary);
-    if (!whole)
-        unlink(temporary);
-    return whole;
+    const bool written = output.good();
+    const int refused = errno;
+    if (::close(file) == 0 && written && give_name(directory, first_number, temporary))
+        return true;
+    reason = std::strerror(written ? errno : refused);
+    unlink(temporary);
+    return false;
 }
 
 }  // namespace mpiric::profile

@@ -18,8 +18,8 @@ struct RankImage {
 uint32_t crc32(std::span<const std::byte> bytes) noexcept;
 
 /// Writes `record.mpiric` (or the first of `record-2.mpiric`, … that is free) under a temporary name and then
-/// gives it its own. False when it could not be written whole; nothing is left behind then.
+/// gives it its own. False when it could not be written whole: `reason` says why, and nothing is left behind.
 bool write_merged(const char* directory, int first_number, uint32_t world_size,
-                  std::span<const RankImage> images, std::string_view names) noexcept;
+                  std::span<const RankImage> images, std::string_view names, const char*& reason) noexcept;
 
 }  // namespace mpiric::profile

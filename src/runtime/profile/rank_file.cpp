@@ -74,15 +74,15 @@ void Recorder::learn_activities(std::string_view names) noexcept {
     }
 }
 
-bool Recorder::map(const char*& reason) noexcept {
+Image* Recorder::map_file(const char*& reason) noexcept {
     if (!may_be_as_long_as(plan_.bytes)) {
         reason = std::strerror(EFBIG);
-        return false;
+        return nullptr;
     }
     const int file = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file < 0) {
         reason = std::strerror(errno);
-        return false;
+        return nullptr;
     }
     const int refused = posix_fallocate(file, 0, off_t(plan_.bytes));
     void* at = refused ? MAP_FAILED : mmap(nullptr, plan_.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -90,11 +90,16 @@ bool Recorder::map(const char*& reason) noexcept {
         reason = std::strerror(refused ? refused : errno);
         ::close(file);
         unlink(path_);
-        return false;
+        return nullptr;
     }
     ::close(file);
-    image_ = static_cast<Image*>(at);
-    return true;
+    return static_cast<Image*>(at);
+}
+
+Image* Recorder::map_memory() noexcept {
+    *path_ = '\0';
+    void* at = mmap(nullptr, plan_.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? nullptr : static_cast<Image*>(at);
 }
 
 bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
@@ -108,7 +113,10 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     }
     mkdir(beginning.directory, 0755);
     lay_out(beginning);
-    if (!map(reason))
+    image_ = map_file(reason);
+    if (!image_ && beginning.or_in_memory)
+        image_ = map_memory();
+    if (!image_)
         return false;
     *image_ = plan_;
     cells_ = entries<Cell>(Section::cells);

@@ -7,6 +7,7 @@
 #include "profile/format.hpp"
 #include "profile/timeline.hpp"
 
+#include <csignal>
 #include <cstddef>
 #include <pthread.h>
 #include <string_view>
@@ -25,7 +26,8 @@ struct Beginning {
     bool many_threads;     ///< calls may come from several threads at once
     bool with_call_sites;  ///< so that each call has to be told in full
     uint64_t job;
-    std::string_view names;  ///< function names, one a line, in the order of their numbers
+    std::string_view names;     ///< function names, one a line, in the order of their numbers
+    bool or_in_memory = false;  ///< without a file too: the ranks will merge what they have
 };
 
 /// Time of one call.
@@ -42,8 +44,8 @@ inline uint32_t size_bin(uint64_t bytes) noexcept {
 
 class Recorder {
   public:
-    /// Creates, fills with room and maps the rank's file. On failure nothing is recorded and `reason` says
-    /// why.
+    /// Creates, fills with room and maps the rank's file. Where that fails, `reason` says why and nothing is
+    /// recorded, unless memory may take its place.
     bool open(const Beginning& beginning, const char*& reason) noexcept;
 
     /// The cell of calls of this kind and size when it is that of this function's latest call, as it mostly
@@ -154,7 +156,15 @@ class Recorder {
     /// Takes the file away after its contents have gone into a merged one.
     void remove_file() noexcept;
 
-    bool is_open() const noexcept { return image_ != nullptr; }
+    /// The file's pages are gone and zeroed ones in their place: makes them safe to write to, for calls that
+    /// are under way. For signal handlers.
+    void lose() noexcept {
+        *image_ = plan_;
+        lost_ = true;
+    }
+
+    bool is_open() const noexcept { return image_ && !lost_; }
+    bool is_in_file() const noexcept { return is_open() && *path_; }
     const Image& image() const noexcept { return *image_; }
     SpinLock& lock() noexcept { return lock_; }
     bool many_threads() const noexcept { return many_threads_; }
@@ -191,7 +201,8 @@ class Recorder {
     }
     void lay_out(const Beginning& beginning) noexcept;
     void learn_activities(std::string_view names) noexcept;
-    bool map(const char*& reason) noexcept;
+    Image* map_file(const char*& reason) noexcept;
+    Image* map_memory() noexcept;
     [[gnu::always_inline]] void spend(Activity activity, uint64_t spent, uint64_t until,
                                       uint32_t weight) noexcept {
         if (timeline_.in_this_span(spent, until)) [[likely]]
@@ -207,6 +218,7 @@ class Recorder {
     void take_time() noexcept;
 
     Image* image_ = nullptr;
+    volatile std::sig_atomic_t lost_ = false;
     Cell* cells_ = nullptr;
     bool many_threads_ = false;
     bool remembers_latest_ = false;

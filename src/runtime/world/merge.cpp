@@ -1,5 +1,6 @@
 #include "world/merge.hpp"
 
+#include "base/say.hpp"
 #include "profile/merged_file.hpp"
 #include "profile/recorder.hpp"
 #include "world/library.hpp"
@@ -111,7 +112,7 @@ bool receive(void* to, size_t bytes, int from) noexcept {
     });
 }
 
-/// This rank's image; an empty bundle when it has none, or no memory for it.
+/// This rank's image; an empty bundle when it has none any more, or no memory for it.
 Bundle own_image(const Merging& merging) noexcept {
     Bundle bundle;
     if (!merging.recorder)
@@ -122,7 +123,8 @@ Bundle own_image(const Merging& merging) noexcept {
     const Envelope envelope = {uint64_t(merging.world_rank),
                                merging.recorder->compact(room + sizeof envelope), 0};
     std::memcpy(room, &envelope, sizeof envelope);
-    bundle.took(sizeof envelope + envelope.bytes);
+    if (merging.recorder->is_open())  // its file may have been taken away meanwhile
+        bundle.took(sizeof envelope + envelope.bytes);
     return bundle;
 }
 
@@ -184,14 +186,18 @@ bool write(const Merging& merging, const Bundle& bundle) noexcept {
     std::sort(
         images.get(), images.get() + count,
         [](const profile::RankImage& one, const profile::RankImage& other) { return one.rank < other.rank; });
-    return count > 0 &&
-           profile::write_merged(merging.directory, merging.first_number, uint32_t(merging.world_size),
-                                 {images.get(), size_t(count)}, merging.names);
+    const char* reason = nullptr;
+    if (count == 0 ||
+        profile::write_merged(merging.directory, merging.first_number, uint32_t(merging.world_size),
+                              {images.get(), size_t(count)}, merging.names, reason))
+        return count > 0;
+    say_once("what the ranks recorded could not be written to one file", reason);
+    return false;
 }
 
 bool merge_up_the_tree(const Merging& merging) noexcept {
     Bundle bundle = own_image(merging);
-    bool whole = !merging.recorder || bundle.size() > 0;
+    bool whole = bundle.size() > 0 || !merging.recorder || !merging.recorder->is_open();
     const int rank = merging.world_rank;
     int step = 1;
     for (; step < merging.world_size && (rank & step) == 0; step *= 2)

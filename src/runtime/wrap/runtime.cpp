@@ -1,6 +1,7 @@
 #include "wrap/runtime.hpp"
 
 #include "base/say.hpp"
+#include "profile/lost_pages.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"
@@ -38,7 +39,14 @@ uint32_t enter_place(const world::Description& place) noexcept {
 
 void tell(const char* key, const char* value) noexcept { runtime.recorder.fact(key, value); }
 
-/// Whether this rank's file could be made; says why not.
+/// The file under the tables has been taken away; called by a signal handler.
+void lose_record() noexcept {
+    runtime.recording = false;
+    runtime.recorder.lose();
+    say_once("this rank's file was cut short or deleted: it records nothing any more");
+}
+
+/// Whether this rank has tables to record in; says why not.
 bool open_record(int thread_level) noexcept {
     const profile::Beginning beginning = {
         .directory = runtime.options.record_dir,
@@ -49,12 +57,18 @@ bool open_record(int thread_level) noexcept {
         .with_call_sites = runtime.options.call_sites,
         .job = system::job(),
         .names = function_names,
+        .or_in_memory = merges(),
     };
     const char* reason = nullptr;
-    if (runtime.recorder.open(beginning, reason))
-        return true;
-    say_once("this rank records nothing", reason);
-    return false;
+    if (!runtime.recorder.open(beginning, reason)) {
+        say_once("this rank records nothing", reason);
+        return false;
+    }
+    if (runtime.recorder.is_in_file())
+        profile::guard_pages(&runtime.recorder.image(), runtime.recorder.image().bytes, lose_record);
+    else
+        tell("record.in_memory", reason);
+    return true;
 }
 
 }  // namespace
@@ -98,8 +112,7 @@ void end() noexcept {
         return;
     }
     runtime.recording = false;
-    const bool recorded = runtime.recorder.is_open();
-    if (recorded) {
+    if (runtime.recorder.is_open()) {
         runtime.recorder.finish(profile::State::finalized);
         system::tell_end(tell);
         if (world_rank == 0 && !runtime.of_sessions)
@@ -109,6 +122,7 @@ void end() noexcept {
     if (merges()) {
         if (spawned)
             world::prepare_merge(world::Prepared::at_end);
+        const bool recorded = runtime.recorder.is_open();
         const world::Merging merging = {.directory = runtime.options.record_dir,
                                         .recorder = recorded ? &runtime.recorder : nullptr,
                                         .world_rank = world_rank,

@@ -49,10 +49,19 @@ def test_switches_of_every_thread_are_counted(bench):
 
 def test_a_library_opened_later_is_seen(bench):
     text = (
-        "import time\ntime.sleep(0.2)\nimport ctypes, ctypes.util\nctypes.CDLL('libz.so.1')\ntime.sleep(1)\n"
+        "import ctypes, time\nfrom pathlib import Path\n"
+        "def wait(name):\n"
+        "    while not Path(name).exists(): time.sleep(0.02)\n"
+        "wait('looked at')\nctypes.CDLL('libz.so.1')\nwait('seen')\n"
     )
-    libraries = bench.python(text, observe=True).ranks[0].libraries
-    assert any("libz.so" in path for path in libraries)
+
+    def answer(ranks):
+        (bench.path / "looked at").touch()
+        if any("libz.so" in path for rank in ranks for path in rank.libraries):
+            (bench.path / "seen").touch()
+
+    assert bench.python(text, on_sample=answer).exit_status == 0
+    assert (bench.path / "seen").exists()
 
 
 def test_a_caller_is_told_while_the_program_runs(bench):

@@ -164,6 +164,12 @@ def test_ranks_that_died_or_left_nothing_are_named():
     assert any(note.endswith("here: 2") for note in notes)
 
 
+def test_ranks_that_had_no_file_are_named_with_the_reason():
+    facts = {"host": "n2", "record.in_memory": "No space left on device"}
+    notes = analyse(record(rank(0, 1.0), rank(1, 1.0, facts=facts))).notes
+    assert any("(No space left on device)" in note and note.endswith(": 1") for note in notes)
+
+
 def test_a_record_of_ranks_that_died_at_once_can_be_read():
     profile = analyse(record(rank(0, 0.0, cell("MPI_Send", 1, 8, 0.0), state=RankState.RUNNING)))
     assert profile.mpi_share == 0.0

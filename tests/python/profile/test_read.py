@@ -101,6 +101,14 @@ def test_a_directory_of_parts_is_one_record(part, tmp_path):
     assert found.world_size == 1
 
 
+def test_a_damaged_part_costs_its_own_rank(part, tmp_path):
+    (tmp_path / "rank-1.host.2.part").write_bytes(b"MPIRICI\n damaged")
+    with pytest.raises(MpiricError, match="not a usable record"):
+        read_record(tmp_path)
+    shutil.copy(part, tmp_path / "rank-0.host.1.part")
+    assert [one.rank for one in read_record(tmp_path).ranks] == [0]
+
+
 def test_an_empty_directory_is_no_record(tmp_path):
     with pytest.raises(MpiricError, match="no record"):
         read_record(tmp_path)

@@ -1,6 +1,7 @@
 // A rank's tables: what goes in comes out, what finds no room is counted as lost, and the file outlives the
 // process.
 #include "check.hpp"
+#include "profile/lost_pages.hpp"
 #include "profile/merged_file.hpp"
 #include "profile/recorder.hpp"
 
@@ -147,6 +148,57 @@ void no_directory_means_no_record_and_a_reason() {
     CHECK(reason != nullptr && !recorder.is_open());
 }
 
+void memory_takes_the_place_of_a_file_that_cannot_be_made() {
+    static Recorder recorder;
+    const char* reason = nullptr;
+    Beginning asked = beginning("/proc/nowhere");
+    asked.or_in_memory = true;
+    CHECK(recorder.open(asked, reason));
+    CHECK(reason != nullptr && recorder.is_open() && !recorder.is_in_file());
+    recorder.count(0, 0, 8, 0, {}, 0);
+    CHECK(cells(recorder)[0].calls == 1);
+    recorder.remove_file();
+}
+
+Recorder whose_file_is_cut;
+bool was_told = false;
+
+void calls_go_on_when_the_file_is_cut_short(const char* directory) {
+    Recorder& recorder = whose_file_is_cut;
+    const char* reason = nullptr;
+    CHECK(recorder.open(beginning(directory), reason) && recorder.is_in_file());
+    guard_pages(&recorder.image(), recorder.image().bytes, []() noexcept {
+        whose_file_is_cut.lose();
+        was_told = true;
+    });
+    recorder.count(0, 0, 8, 0, {}, 0);
+    char host[65] = {}, path[512];
+    gethostname(host, sizeof host - 1);
+    std::snprintf(path, sizeof path, "%s/rank-3.%s.%d.part", directory, host, int(getpid()));
+    CHECK(truncate(path, 0) == 0);
+    recorder.count(0, 0, 8, 0, {}, 0);
+    recorder.traffic(Traffic::message, 7, 10);
+    recorder.add_communicator({});
+    recorder.enter_region("solve");
+    recorder.fact("host", "n1");
+    CHECK(was_told && !recorder.is_open());
+    recorder.remove_file();
+}
+
+void a_signal_of_the_same_kind_ends_where_it_would_have() {
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGBUS, SIG_DFL);
+        static char page;
+        guard_pages(&page, 1, []() noexcept { _exit(1); });
+        raise(SIGBUS);
+        _exit(2);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+}
+
 void room_stays_under_two_mebibytes(const char* directory) {
     static Recorder recorder;
     const char* reason = nullptr;
@@ -161,13 +213,15 @@ void the_checksum_is_that_of_zlib() {
 }
 
 void a_second_run_gets_a_file_of_its_own(const char* directory) {
-    CHECK(write_merged(directory, 1, 1, {}, names));
-    CHECK(write_merged(directory, 1, 1, {}, names));
+    const char* reason = nullptr;
+    CHECK(write_merged(directory, 1, 1, {}, names, reason));
+    CHECK(write_merged(directory, 1, 1, {}, names, reason));
     char path[512];
     std::snprintf(path, sizeof path, "%s/record.mpiric", directory);
     CHECK(unlink(path) == 0);
     std::snprintf(path, sizeof path, "%s/record-2.mpiric", directory);
     CHECK(unlink(path) == 0);
+    CHECK(!write_merged("/proc/nowhere", 1, 1, {}, names, reason) && reason != nullptr);
 }
 
 }  // namespace
@@ -183,6 +237,9 @@ int main() {
     the_compact_image_holds_the_used_entries_only(directory);
     the_file_of_a_killed_process_has_its_data(directory);
     no_directory_means_no_record_and_a_reason();
+    memory_takes_the_place_of_a_file_that_cannot_be_made();
+    calls_go_on_when_the_file_is_cut_short(directory);
+    a_signal_of_the_same_kind_ends_where_it_would_have();
     room_stays_under_two_mebibytes(directory);
     the_checksum_is_that_of_zlib();
     a_second_run_gets_a_file_of_its_own(directory);

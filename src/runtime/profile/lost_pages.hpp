@@ -1,0 +1,15 @@
+// Pages of a mapped file can be taken away while the program runs: when somebody cuts the file short, or deletes
+// it on another host of a network file system. The kernel answers the next touch with SIGBUS, which ends the
+// program.
+#pragma once
+
+#include <cstddef>
+
+namespace mpiric::profile {
+
+/// From now on such a touch finds zeroed memory in place of all these bytes. `lost` is told before the
+/// touching instruction goes on; it is called by a signal handler. Any other SIGBUS ends where it would have.
+/// One range a process.
+void guard_pages(const void* from, size_t bytes, void (*lost)() noexcept) noexcept;
+
+}  // namespace mpiric::profile

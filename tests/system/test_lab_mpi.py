@@ -1,5 +1,9 @@
 """Every MPI on four hosts of the virtual cluster, started the way its users do."""
 
+import json
+import sys
+from pathlib import Path
+
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
@@ -66,3 +70,35 @@ def test_intel_mpi_by_its_agent(ranks, lab):
 def test_mpich_over_the_network_named_by_its_hosts(ranks):
     hosts = ",".join(f"{host}-fast0" for host in HOSTS)
     assert ranks("mpich", "mpiexec", "-hosts", hosts, "-ppn", "1", "-n", "4") == EVERY_HOST
+
+
+@pytest.fixture
+def profiled(lab, mpi_prefix):
+    """`profiled(directory, hosts)` profiles one rank on each from n1; gives the process and its JSON."""
+
+    def run(directory, hosts):
+        program = ranks_program("mpich", mpi_prefix, lab)
+        environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
+        launch = ["mpiexec", "-hosts", ",".join(hosts), "-ppn", "1", "-n", str(len(hosts)), str(program)]
+        mpiric = str(Path(sys.executable).parent / "mpiric")
+        words = [mpiric, "profile", "--json", "-o", directory, "--", *launch]
+        done = cluster.run(lab, "n1", words, environment, timeout=120)
+        return done, json.loads(done.stdout)
+
+    return run
+
+
+@pytest.mark.parametrize(("directory", "notes"), [("/tmp/p", 0), ("/tmp/of/n1/p", 1)])
+def test_a_record_is_whole_where_each_host_has_a_directory_of_its_own(directory, notes, profiled):
+    """Those that have none where the directory could be made keep what they record in memory."""
+    done, answer = profiled(directory, HOSTS)
+    assert done.returncode == 0, done.stderr
+    assert [use["host"] for use in answer["by_rank"]] == HOSTS
+    assert len([note for note in answer["notes"] if note.endswith("in memory: 1, 2, 3")]) == notes
+    assert "mpiric: " not in done.stderr
+
+
+def test_a_record_that_is_on_another_host_is_missed_with_a_word(profiled):
+    done, answer = profiled("/tmp/elsewhere", HOSTS[1:])
+    assert (done.returncode, answer["recorded"]) == (0, False)
+    assert "rank 0 run on a host that sees this directory?" in done.stderr

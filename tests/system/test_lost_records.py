@@ -20,7 +20,7 @@ def profiled(run_mpiric, tmp_path):
     compiler = ["mpicc.mpich", str(PROGRAMS / "interrupted.c"), "-o", str(program)]
     subprocess.run(compiler, check=True, timeout=120)
 
-    def run(directory, command=":", status=0, *options, verb="profile", **more):
+    def run(directory, command="true", status=0, *options, verb="profile", **more):
         options = (*options, "-o", directory) if directory else options
         line = ("mpiexec.mpich", "-n", "3", program, command, status)
         return run_mpiric(verb, *options, "--", *line, **more)
@@ -84,7 +84,7 @@ def test_a_disk_that_is_full_before_the_start(profiled, small_disk):
 
 @pytest.mark.requires("root", "mounts")
 def test_a_disk_that_has_room_for_one_rank_only(profiled, small_disk):
-    done = profiled(small_disk(2048) / "p", ":", 0, "--json")
+    done = profiled(small_disk(2048) / "p", "true", 0, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert [use["rank"] for use in answer["by_rank"]] == [0, 1, 2]
@@ -120,7 +120,7 @@ def test_a_name_that_can_never_be_written_is_refused_before_anything_runs(verb, 
 
 
 def test_a_doctor_who_cannot_write_where_he_is_goes_elsewhere(profiled):
-    done = profiled(None, ":", 3, "--json", verb="doctor", cwd="/proc")
+    done = profiled(None, "true", 3, "--json", verb="doctor", cwd="/proc")
     assert (done.returncode, json.loads(done.stdout)["recorded"]) == (3, True), done.stderr
 
 
@@ -128,6 +128,6 @@ def test_a_doctor_who_cannot_write_where_he_is_goes_elsewhere(profiled):
 def test_words_that_find_no_room_do_not_change_how_the_program_ended(verb, profiled, tmp_path):
     with Path("/dev/full").open("w") as full:
         options = {"verb": verb, "capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
-        done = profiled(tmp_path / "p", ":", 3, "--json", **options)
+        done = profiled(tmp_path / "p", "true", 3, "--json", **options)
     assert done.returncode == 3
     assert told(done)[-1].endswith(": No space left on device")

@@ -194,11 +194,13 @@ def test_the_runtime_of_another_family_changes_nothing_and_says_so(family, launc
 
 
 @pytest.mark.parametrize("family", DEBIAN)
-def test_a_directory_that_cannot_be_made_costs_the_record_only(family, launch, tmp_path):
-    done = launch(family, 2, compiled("ring.c", family, tmp_path), MPIRIC_RECORD_DIR="/proc/nowhere")
+@pytest.mark.parametrize(("merge", "said"), [("never", 2), ("tree", 1)])
+def test_a_directory_that_cannot_be_made_costs_the_record_only(merge, said, family, launch, tmp_path):
+    nowhere = {"MPIRIC_RECORD_DIR": "/proc/nowhere", "MPIRIC_MERGE": merge}
+    done = launch(family, 2, compiled("ring.c", family, tmp_path), **nowhere)
     assert done.returncode == 0
     assert "sum 2" in done.stdout
-    assert done.stderr.count("records nothing") == 2
+    assert done.stderr.count("mpiric: ") == done.stderr.count("No such file or directory") == said
 
 
 @pytest.mark.requires("debian-mpich", "root")
@@ -207,7 +209,8 @@ def test_a_full_disk_costs_the_record_only(launch, tmp_path):
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(small)], check=True)
     try:
-        done = launch("mpich", 2, compiled("ring.c", "mpich", tmp_path), MPIRIC_RECORD_DIR=str(small))
+        where = {"MPIRIC_RECORD_DIR": str(small), "MPIRIC_MERGE": "never"}
+        done = launch("mpich", 2, compiled("ring.c", "mpich", tmp_path), **where)
         assert done.returncode == 0
         assert "sum 2" in done.stdout
         assert list(small.iterdir()) == []
@@ -257,9 +260,13 @@ def test_signals_on_stacks_of_their_own_neither_hang_threads_nor_lose_calls(fami
 def test_a_limit_on_the_size_of_files_costs_the_record_only(launch, tmp_path):
     """A longer file is answered by a signal that ends the program."""
     program = compiled("ring.c", "openmpi", tmp_path)
-    done = launch("openmpi", 1, "sh", "-c", f"ulimit -f 100; exec {program}")
+    limited = ("sh", "-c", f"ulimit -f 100; exec {program}")
+    done = launch("openmpi", 1, *limited, MPIRIC_MERGE="never")
     assert (done.returncode, done.stdout) == (0, "sum 1\n")
     assert "records nothing: File too large" in done.stderr
+    done = launch("openmpi", 1, *limited)  # what has been merged is short enough
+    assert (done.returncode, done.stdout, done.stderr) == (0, "sum 1\n", "")
+    assert calls(read_record(tmp_path / "record"), "MPI_Send") == [ROUNDS]
 
 
 @pytest.mark.requires("debian-mpich")

@@ -57,7 +57,7 @@ Place* find_place(MPI_Comm comm, RememberedPlace& here) noexcept;
 [[gnu::always_inline]] inline Place* place_of(MPI_Comm comm) noexcept {
     static thread_local RememberedPlace remembered[16];
     const uint64_t handle = number(comm);
-    RememberedPlace& here = remembered[few_bits(handle)];
+    RememberedPlace& here = remembered[few_bits(comm)];
     if (here.handle == handle && here.generation == generation.load(std::memory_order_acquire)) [[likely]]
         return here.place;
     return find_place(comm, here);

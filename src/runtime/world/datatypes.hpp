@@ -22,8 +22,11 @@ template <class Handle> uint64_t number(Handle handle) noexcept {
         return std::bit_cast<uint32_t>(handle);
 }
 
-/// Of a handle, for a table of 16.
-inline uint64_t few_bits(uint64_t handle) noexcept { return (handle ^ handle >> 4 ^ handle >> 8) & 15; }
+/// Of a handle, for a table of 16. Handles that are numbers count up; the others are addresses.
+template <class Handle> uint64_t few_bits(Handle handle) noexcept {
+    const uint64_t all = number(handle);
+    return (sizeof(Handle) == sizeof(uint32_t) ? all : all ^ all >> 4 ^ all >> 8) & 15;
+}
 
 struct alignas(32) RememberedSize {
     uint64_t handle;
@@ -38,7 +41,7 @@ uint64_t find_size(MPI_Datatype type, RememberedSize& here) noexcept;
 [[gnu::always_inline]] inline uint64_t size_of(MPI_Datatype type) noexcept {
     static thread_local RememberedSize remembered[16];
     const uint64_t handle = number(type);
-    RememberedSize& here = remembered[few_bits(handle)];
+    RememberedSize& here = remembered[few_bits(type)];
     if (here.handle == handle && here.generation == generation.load(std::memory_order_acquire)) [[likely]]
         return here.bytes;
     return find_size(type, here);

@@ -15,26 +15,24 @@ template <class Value> class HandleBag {
 
     /// False when there is no room.
     bool put(uint64_t handle, const Value& value) noexcept {
-        if (used_ >= most_used_ && !grow()) [[unlikely]]
-            return false;
-        place(handle, value);
+        if (front_.taken) {
+            if (!put_into_table(handle, value))
+                return false;
+        } else {
+            front_ = {handle, true, value};
+        }
         __atomic_store_n(&used_, used_ + 1, __ATOMIC_RELAXED);
         return true;
     }
 
     /// Takes one entry of the handle out; false when there is none.
     bool take(uint64_t handle, Value& value) noexcept {
-        Entry* const all = entries_;
-        const uint32_t mask = mask_;
-        uint32_t at = home_of(handle);
-        while (all[at].taken && all[at].handle != handle)
-            at = (at + 1) & mask;
-        if (!all[at].taken)
+        if (front_.handle == handle && front_.taken) {
+            value = front_.value;
+            front_.taken = false;
+        } else if (!take_from_table(handle, value)) {
             return false;
-        value = all[at].value;
-        if (all[(at + 1) & mask].taken) [[unlikely]]
-            at = close_up(at);
-        all[at].taken = false;
+        }
         __atomic_store_n(&used_, used_ - 1, __ATOMIC_RELAXED);
         return true;
     }
@@ -51,6 +49,26 @@ template <class Value> class HandleBag {
 
     uint32_t home_of(uint64_t handle) const noexcept {
         return uint32_t((handle * 0x9E3779B97F4A7C15ull) >> 32) & mask_;
+    }
+    [[gnu::noinline]] bool put_into_table(uint64_t handle, const Value& value) noexcept {
+        if (used_ >= most_used_ && !grow()) [[unlikely]]
+            return false;
+        place(handle, value);
+        return true;
+    }
+    [[gnu::noinline]] bool take_from_table(uint64_t handle, Value& value) noexcept {
+        Entry* const all = entries_;
+        const uint32_t mask = mask_;
+        uint32_t at = home_of(handle);
+        while (all[at].taken && all[at].handle != handle)
+            at = (at + 1) & mask;
+        if (!all[at].taken)
+            return false;
+        value = all[at].value;
+        if (all[(at + 1) & mask].taken) [[unlikely]]
+            at = close_up(at);
+        all[at].taken = false;
+        return true;
     }
     void place(uint64_t handle, const Value& value) noexcept {
         Entry* const all = entries_;
@@ -71,7 +89,7 @@ template <class Value> class HandleBag {
         }
         return hole;
     }
-    [[gnu::noinline]] bool grow() noexcept {
+    bool grow() noexcept {
         const uint32_t slots = mask_ + 1;
         if (slots == most_slots)
             return false;
@@ -90,6 +108,7 @@ template <class Value> class HandleBag {
         return true;
     }
 
+    Entry front_ = {};  ///< where a handle goes while nothing is there: most programs wait for one at a time
     Entry first_[first_slots] = {};
     Entry* entries_ = first_;
     uint32_t mask_ = first_slots - 1;

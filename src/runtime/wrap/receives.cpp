@@ -1,8 +1,6 @@
 #include "wrap/receives.hpp"
 
 #include "base/spin_lock.hpp"
-#include "world/datatypes.hpp"
-#include "wrap/runtime.hpp"
 
 namespace mpiric::wrap {
 
@@ -27,22 +25,13 @@ template <class Status> uint64_t bytes_in(const Status& status) noexcept {
     }
 }
 
-profile::Cell* take(MPI_Request request) noexcept {
-    profile::Cell* cell = nullptr;
-    under_way.take(world::number(request), cell);
-    return cell;
-}
-
 constinit SpinLock lock;
 
-[[gnu::noinline]] void posted_among_threads(MPI_Request request, profile::Cell* cell) noexcept {
+profile::Cell* take_among_threads(MPI_Request request) noexcept {
+    profile::Cell* cell = nullptr;
     const Held held(lock, true);
-    under_way.put(world::number(request), cell);
-}
-
-[[gnu::noinline]] profile::Cell* take_among_threads(MPI_Request request) noexcept {
-    const Held held(lock, true);
-    return take(request);
+    under_way.take(world::number(request), cell);
+    return cell;
 }
 
 }  // namespace
@@ -51,24 +40,19 @@ uint64_t bytes_received(const MPI_Status& status) noexcept {
     return status.MPI_SOURCE == MPI_PROC_NULL ? 0 : bytes_in(status);
 }
 
-void receive_posted(MPI_Request request, profile::Cell* cell) noexcept {
-    if (runtime.recorder.many_threads()) [[unlikely]]
-        return posted_among_threads(request, cell);
+void posted_among_threads(MPI_Request request, profile::Cell* cell) noexcept {
+    const Held held(lock, true);
     under_way.put(world::number(request), cell);
+}
+
+void completed_among_threads(MPI_Request request, const MPI_Status& status) noexcept {
+    if (profile::Cell* cell = take_among_threads(request))
+        runtime.recorder.add_bytes(*cell, bytes_received(status));
 }
 
 void receive_forgotten(MPI_Request request) noexcept {
     if (receives_under_way())
         take_among_threads(request);
-}
-
-void receive_completed(MPI_Request request, const MPI_Status& status) noexcept {
-    if (runtime.recorder.many_threads()) [[unlikely]] {
-        if (profile::Cell* cell = take_among_threads(request))
-            runtime.recorder.add_bytes(*cell, bytes_received(status));
-    } else if (profile::Cell* cell = take(request)) {
-        cell->bytes += bytes_received(status);
-    }
 }
 
 }  // namespace mpiric::wrap

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "profile/format.hpp"
-#include "world/library.hpp"
+#include "world/datatypes.hpp"
 #include "wrap/handle_bag.hpp"
+#include "wrap/runtime.hpp"
 #include "wrap/timed.hpp"
 
 #include <cstdint>
@@ -12,23 +13,35 @@
 
 namespace mpiric::wrap {
 
-/// A receive has been posted. A library may give a handle out again, to another thread, before its completion
-/// has reached us: then there are two of it for a moment, and either may be taken first.
-void receive_posted(MPI_Request request, profile::Cell* cell) noexcept;
-
-/// Gives the bytes of a completed receive to the cell that posted it; nothing for other requests.
-void receive_completed(MPI_Request request, const MPI_Status& status) noexcept;
-
-/// The receive is given up without a completion that could be asked.
-void receive_forgotten(MPI_Request request) noexcept;
-
 /// Receives that are under way, each with the cell that counted it.
 extern constinit HandleBag<profile::Cell*> under_way;
 
 inline bool receives_under_way() noexcept { return !under_way.empty(); }
 
+void posted_among_threads(MPI_Request request, profile::Cell* cell) noexcept;
+void completed_among_threads(MPI_Request request, const MPI_Status& status) noexcept;
+
 /// Bytes of the message that a status is about, whatever its type; 0 for none, a cancelled one, or a send.
 uint64_t bytes_received(const MPI_Status& status) noexcept;
+
+/// A receive has been posted. A library may give a handle out again, to another thread, before its completion
+/// has reached us: then there are two of it for a moment, and either may be taken first.
+inline void receive_posted(MPI_Request request, profile::Cell* cell) noexcept {
+    if (runtime.recorder.many_threads()) [[unlikely]]
+        return posted_among_threads(request, cell);
+    under_way.put(world::number(request), cell);
+}
+
+/// Gives the bytes of a completed receive to the cell that posted it; nothing for other requests.
+inline void receive_completed(MPI_Request request, const MPI_Status& status) noexcept {
+    if (runtime.recorder.many_threads()) [[unlikely]]
+        return completed_among_threads(request, status);
+    if (profile::Cell* cell = nullptr; under_way.take(world::number(request), cell))
+        cell->bytes += bytes_received(status);
+}
+
+/// The receive is given up without a completion that could be asked.
+void receive_forgotten(MPI_Request request) noexcept;
 
 /// Room for a few on the stack, for many on the heap; empty when memory is short.
 template <class Entry, int Few> class Room {

@@ -1,0 +1,56 @@
+"""The whole runtime for AArch64, compiled across from the same source; its units run under QEMU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from tests.runtime.test_exports import FAMILIES, exported
+from tests.runtime.test_units import PROGRAMS, ROOT, RUNTIME, SOURCES
+
+SYSROOT = "/usr/aarch64-linux-gnu"
+PREFIX = "aarch64-linux-gnu-"
+
+pytestmark = [
+    pytest.mark.requires(f"{PREFIX}g++", f"{PREFIX}gcc", "qemu-aarch64"),
+    pytest.mark.sweep,
+]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.requires("mpi:mpich", "mpi:openmpi")
+def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix, tmp_path):
+    cmake = Path(sys.executable).parent / "cmake"
+    given = {
+        "CMAKE_SYSTEM_NAME": "Linux",
+        "CMAKE_SYSTEM_PROCESSOR": "aarch64",
+        "CMAKE_CXX_COMPILER": f"{PREFIX}g++",
+        "CMAKE_ASM_COMPILER": f"{PREFIX}gcc",
+        "MPIRIC_MPICH_PREFIX": mpi_prefix("mpich"),
+        "MPIRIC_OPENMPI_PREFIX": mpi_prefix("openmpi"),
+    }
+    words = [f"-D{name}={value}" for name, value in given.items()]
+    subprocess.run([cmake, "-S", RUNTIME, "-B", tmp_path, "-G", "Unix Makefiles", *words], check=True)
+    jobs = os.environ.get("JOBS", "2")
+    subprocess.run([cmake, "--build", tmp_path, "-j", jobs], check=True)
+    for family in FAMILIES:
+        library = tmp_path / family / "libmpiric.so"
+        with library.open("rb") as file:
+            assert ELFFile(file).get_machine_arch() == "AArch64"
+        here = ROOT / "src/mpiric/_native" / family / "libmpiric.so"
+        if here.is_file():
+            assert exported(library) == exported(here)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_unit_holds_what_it_states_there_too(program, tmp_path):
+    binary = tmp_path / program.stem
+    includes = [RUNTIME, RUNTIME / "base/arch/aarch64", program.parents[1]]
+    sources = [program, *(RUNTIME / name for name in SOURCES[program.stem])]
+    options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    words = [*options, *(f"-I{path}" for path in includes), *sources, "-o", binary]
+    subprocess.run([f"{PREFIX}g++", *words], check=True)
+    done = subprocess.run(["qemu-aarch64", "-L", SYSROOT, binary], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

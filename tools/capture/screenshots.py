@@ -31,7 +31,8 @@ def taken(page: str, name: str, width: int, height: int, place: Path, *flags: st
     picture = f"--screenshot={IMAGES / name}.png"
     window = f"--window-size={width},{height}"
     browser = f"--user-data-dir={place}/browser"
-    subprocess.run(["chromium", *FLAGS, *flags, browser, window, picture, shown.as_uri()], check=True)
+    words = ["chromium", *FLAGS, *flags, browser, window, picture, shown.as_uri()]
+    subprocess.run(words, check=True, capture_output=True)
 
 
 def main() -> None:
@@ -39,9 +40,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         page = profiled(place)
-        taken(page, "profile-report", 1000, 880, place)
-        taken(page, "profile-timeline", 1000, 780, place, only="timeline")
-        taken(page, "profile-matrix", 1000, 780, place, only="traffic")
+        taken(page, "profile-report", 1080, 880, place)
+        taken(page, "profile-timeline", 1080, 780, place, only="timeline")
+        taken(page, "profile-matrix", 1080, 800, place, only="traffic")
         dark = ("--blink-settings=preferredColorScheme=0", "--force-device-scale-factor=2")
         taken(page, "profile-phone", 390, 844, place, *dark)
 

@@ -1,6 +1,6 @@
-// Pages of a mapped file can be taken away while the program runs: when somebody cuts the file short, or deletes
-// it on another host of a network file system. The kernel answers the next touch with SIGBUS, which ends the
-// program.
+// Pages of a mapped file can be taken away while the program runs: when somebody cuts the file short, or
+// deletes it on another host of a network file system. The kernel answers the next touch with SIGBUS, which
+// ends the program.
 #pragma once
 
 #include <cstddef>

@@ -73,8 +73,8 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
     return result;
 }
 
-/// The body of cheap local functions: they are all counted and seldom timed, and what they call is not
-/// watched for.
+/// The body of cheap local functions: they are all counted and seldom timed, and what they call is watched
+/// for only where another tool lies behind us, which goes on by the PMPI_ name.
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline auto count_local(Do&& call_next) {
     Thread& self = thread;
@@ -87,11 +87,14 @@ template <Function function, class Pointer, class Do>
     if (nested(self) || !runtime.recording) [[unlikely]]
         return call_next(next);
     profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));
-    if (!cell || !runtime.recorder.count_local(*cell)) [[likely]]
+    const bool timed = cell && runtime.recorder.count_local(*cell);
+    if (!timed && reinterpret_cast<const void*>(next) == there.library) [[likely]]
         return call_next(next);
-    const uint64_t begin = ticks();
+    const Outermost inside(self);
+    const uint64_t begin = timed ? ticks() : 0;
     auto result = call_next(next);
-    runtime.recorder.time_local(*cell, ticks() - begin);
+    if (timed)
+        runtime.recorder.time_local(*cell, ticks() - begin);
     return result;
 }
 

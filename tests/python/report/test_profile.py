@@ -1,5 +1,6 @@
 """The report on a record: text, JSON, and the page in a real browser."""
 
+import html
 import io
 import json
 import re
@@ -167,7 +168,7 @@ def test_a_comparison_is_a_page_of_its_own():
     assert Page(comparison_html(both, "1")).sections == ["overview", "functions", "calls", "sizes", "advice"]
 
 
-def browse(page: str, tmp_path: Path, task: str = "--dump-dom") -> tuple[str, list[str]]:
+def browse(page: str, tmp_path: Path, task: str = "--dump-dom", *flags: str) -> tuple[str, list[str]]:
     """The page as the browser has it after its scripts ran, and what its console says."""
     path = tmp_path / "report.html"
     path.write_text(page, encoding="utf-8")
@@ -177,6 +178,7 @@ def browse(page: str, tmp_path: Path, task: str = "--dump-dom") -> tuple[str, li
             *FLAGS,
             f"--user-data-dir={tmp_path}/browser",
             "--virtual-time-budget=3000",
+            *flags,
             task,
             path.as_uri(),
         ],
@@ -215,6 +217,21 @@ def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
     dom, said = browse(profile_html(profile, "1").replace("</body>", turning), tmp_path)
     assert said == []
     assert 'data-seen="activity:2 mpi:3 phase:4"' in dom
+
+
+@pytest.mark.requires("chromium")
+@pytest.mark.parametrize("flags", [(), ("--blink-settings=preferredColorScheme=0",)], ids=["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_the_screen_but_what_scrolls_by_itself(tmp_path, flags):
+    looking = """<script>
+      const page = document.documentElement, paper = getComputedStyle(document.body).backgroundColor;
+      parent.document.body.dataset.seen = [innerWidth, page.scrollWidth <= innerWidth, paper].join(" ");
+    </script></body>"""
+    page = profile_html(profile_of(), "1").replace("</body>", looking)
+    phone = f'<body><iframe width="390" height="844" style="border: 0" srcdoc="{html.escape(page)}"></iframe>'
+    dom, said = browse(phone, tmp_path, "--dump-dom", *flags)
+    assert said == []
+    colour = "rgb(20, 25, 31)" if flags else "rgb(255, 255, 255)"
+    assert f'data-seen="390 true {colour}"' in dom, re.findall(r'data-seen="[^"]*"', dom)
 
 
 @pytest.mark.requires("chromium")

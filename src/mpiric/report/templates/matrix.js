@@ -61,7 +61,7 @@ function drawMatrix(place) {
   const { chart, paint } = draw(place, () => {
     now = binned(matrix, view, by.value);
     const scale = now.found.map((cell) => cell[3]);
-    const low = Math.min(...scale, 0), high = Math.max(...scale, low + 1e-9);
+    const high = Math.max(...scale, 2), low = Math.max(0, Math.min(...scale, high - 2));  // two decades at least
     const columns = labels(view.column), rows = labels(view.row);
     document.getElementById("matrix-where").textContent =
       `${label(view.row, view.size)} → ${label(view.column, view.size)}${now.step * matrix.perEntry > 1 ? `, ${now.step * matrix.perEntry} a cell` : ""}`;

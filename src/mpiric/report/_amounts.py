@@ -1,6 +1,10 @@
 """Numbers as reports print them."""
 
+from collections.abc import Mapping
+
 from mpiric.model.profile import Advice, Profile
+
+_ASKED_BYTES = 16 << 20  # the runtime asks for the huge pages of ranks with more memory of their own
 
 
 def seconds(value: float) -> str:
@@ -26,6 +30,12 @@ def share(value: float) -> str:
     if 0 < value < 1e-4:
         return "< 0.01 %"
     return f"{100 * value:.0f} %" if abs(value) >= 0.0995 else f"{100 * value:.2g} %"
+
+
+def on_huge_pages(numbers: Mapping[str, float]) -> str:
+    """``34 % on huge pages``, "" where nobody has asked."""
+    asked = numbers["anonymous_bytes"] >= numbers["ranks"] * _ASKED_BYTES
+    return f"{share(numbers['huge_share'])} on huge pages" if asked else ""
 
 
 def expectation(advice: Advice) -> str:

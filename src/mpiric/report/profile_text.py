@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
-from mpiric.report._amounts import count, expectation, library, seconds, share, size
+from mpiric.report._amounts import count, expectation, library, on_huge_pages, seconds, share, size
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
 _BAR, _WHOLE_BAR = 16, 40
@@ -146,9 +146,9 @@ def _remarks(profile: Profile) -> Iterator[Text]:
     if profile.collectives:
         waits, moves = share(numbers["collective_wait_share"]), share(numbers["collective_transfer_share"])
         yield Text(f"collectives  waiting {waits} of the time, moving data {moves}")
-    memory = (
-        f"memory  {size(numbers['peak_bytes'])} peak a rank, {share(numbers['huge_share'])} on huge pages"
-    )
+    memory = f"memory  {size(numbers['peak_bytes'])} peak a rank"
+    if huge := on_huge_pages(numbers):
+        memory += f", {huge}"
     if numbers["instructions"]:
         memory += f"; {numbers['instructions_per_cycle']:.2f} instructions a cycle"
     yield Text(f"{memory}; {share(numbers['system_share'])} of the CPU time in the kernel")

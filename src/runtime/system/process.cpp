@@ -15,6 +15,10 @@
 namespace mpiric::system {
 namespace {
 
+/// For what lies on huge pages the kernel walks the page tables: the better part of a millisecond, which many
+/// ranks on a CPU would wait for one after the other. Where there is less memory it does not matter.
+constexpr uint64_t worth_a_walk_kib = 16u << 10;
+
 /// Totals of the kernel at one moment; facts are differences.
 struct Totals {
     uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
@@ -74,11 +78,14 @@ void tell_memory(Tell tell) noexcept {
     read_file("/proc/self/status", text, sizeof text);
     tell_number(tell, "memory.peak_kib", number_after(text, "VmHWM:"));
     tell_number(tell, "threads", number_after(text, "Threads:"));
+    tell_number(tell, "memory.resident_kib", number_after(text, "VmRSS:"));
+    const uint64_t anonymous_kib = number_after(text, "RssAnon:");
+    tell_number(tell, "memory.anonymous_kib", anonymous_kib);
+    tell_number(tell, "memory.swapped_kib", number_after(text, "VmSwap:"));
+    if (anonymous_kib < worth_a_walk_kib)
+        return;
     read_file("/proc/self/smaps_rollup", text, sizeof text);
-    tell_number(tell, "memory.resident_kib", number_after(text, "Rss:"));
-    tell_number(tell, "memory.anonymous_kib", number_after(text, "Anonymous:"));
     tell_number(tell, "memory.huge_kib", number_after(text, "AnonHugePages:"));
-    tell_number(tell, "memory.swapped_kib", number_after(text, "Swap:"));
 }
 
 }  // namespace

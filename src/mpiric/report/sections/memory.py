@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import count, share, size
+from mpiric.report._amounts import count, on_huge_pages, share, size
 
 TITLE = "Memory and kernel"
 
@@ -16,7 +16,11 @@ def view(profile: Profile) -> dict[str, Any]:
         "rows": [
             *_counters(n),
             ("largest resident size of a rank", size(n["peak_bytes"]), "at its peak"),
-            ("on huge pages", share(n["huge_share"]), f"of {size(n['anonymous_bytes'])} of anonymous memory"),
+            (
+                "memory of their own",
+                size(n["anonymous_bytes"]),
+                on_huge_pages(n) or "too little to ask for huge pages",
+            ),
             ("swapped out", size(n["swapped_bytes"]), "at the end"),
             ("CPU time in the kernel", share(n["system_share"]), "of the CPU time of all ranks"),
             ("CPU time used", share(n["cpu_use"]), "of the time of all ranks; above 100 % with threads"),

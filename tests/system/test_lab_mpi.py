@@ -93,7 +93,7 @@ def test_a_record_is_whole_where_each_host_has_a_directory_of_its_own(directory,
     """Those that have none where the directory could be made keep what they record in memory."""
     done, answer = profiled(directory, HOSTS)
     assert done.returncode == 0, done.stderr
-    assert [use["host"] for use in answer["by_rank"]] == HOSTS
+    assert tuple(use["host"] for use in answer["by_rank"]) == HOSTS
     assert len([note for note in answer["notes"] if note.endswith("in memory: 1, 2, 3")]) == notes
     assert "mpiric: " not in done.stderr
 

@@ -1,20 +1,14 @@
 """`mpiric tune --submit` and `profile --submit` over real Slurm, through what befalls jobs on a cluster."""
 
 import json
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
-from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.enter import command_line
 from tests.lab.host import LabHost
 from tests.lab.plan import Plan, host_names
-from tests.lab.programs import mpi_environment, ranks_program
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
+from tests.system.login import PATIENCE_S, SRUN, Login
 
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import _slurm_jobs as jobs
@@ -24,9 +18,6 @@ pytestmark = [
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
 ]
 HOSTS = host_names("5")  # one more than a job takes
-MPIRIC = str(Path(sys.executable).parent / "mpiric")
-SRUN = ("srun", "--nodes=4", "--ntasks=4", "--mpi=pmi2")
-PATIENCE_S = 240
 
 
 @pytest.fixture(scope="module")
@@ -42,76 +33,6 @@ def lab(tmp_path_factory):
 def host(lab):
     daemons.up(lab)
     return LabHost(lab, "n1")
-
-
-class Login:
-    """A user on n1, in a directory that every host sees."""
-
-    def __init__(self, lab, mpi_prefix, place):
-        self.lab, self.place = lab, place
-        self.store = place / "store"
-        (place / "work").mkdir(parents=True)
-        self.program = ranks_program("mpich", mpi_prefix, lab)
-        environment = {**clean_environment(), "HOME": str(place), "PWD": str(place / "work")}
-        self.environment = mpi_environment("mpich", mpi_prefix("mpich"), environment)
-
-    def start(self, *words):
-        """mpiric with these words, in a session of its own."""
-        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.place / "work"), MPIRIC]
-        with (self.place / "stderr").open("a") as stderr:
-            return subprocess.Popen(
-                command_line(self.lab, "n1", [*inside, *words]),
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                text=True,
-                start_new_session=True,
-            )
-
-    def tune(self, *words):
-        """``tune --submit`` of a program on four hosts that takes no time of its own."""
-        options = [
-            "--submit",
-            "--json",
-            "--store",
-            str(self.store),
-            "--budget",
-            "5m",
-            "--only",
-            "malloc,pages",
-        ]
-        return self.start("tune", *options, *words, "--", *SRUN, str(self.program))
-
-    @property
-    def said(self):
-        return (self.place / "stderr").read_text()
-
-    @property
-    def record(self):
-        """Directory of the tune."""
-        return next(iter(self.store.iterdir()))
-
-    def events(self):
-        files = self.store.glob("*/events.jsonl")
-        return [
-            json.loads(line)
-            for file in files
-            for line in file.read_text().splitlines(keepends=True)
-            if line.endswith("\n")
-        ]
-
-    def trials(self):
-        return [event for event in self.events() if event["event"] == "trial"]
-
-    def await_trials(self, count):
-        until = time.monotonic() + PATIENCE_S
-        while len(self.trials()) < count:
-            assert time.monotonic() < until, self.said
-            time.sleep(0.1)
-
-    def jobs(self):
-        return (self.record / "jobs").read_text().split()
 
 
 @pytest.fixture

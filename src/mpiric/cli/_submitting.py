@@ -1,6 +1,7 @@
-"""``--submit``: the same verb as a Slurm job, followed to its end."""
+"""``--submit``: the same verb as a Slurm job, or as arrays of jobs, followed to its end."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -11,10 +12,13 @@ import click
 from click.core import ParameterSource
 
 from mpiric.host.local import LocalHost
+from mpiric.model.batch import Spread
+from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.submit import SubmitRequest, Telling, submit
 
-_OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line", "launch_line"}
+_OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line", "launch_line", "round_number"}
+_MOST_JOBS = 4000
 _SOME_PROGRAM = "program"  # where a verb takes a launch line without one
 
 
@@ -36,8 +40,53 @@ def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb ``--array``, ``--slice``, and the word by which an array's jobs know their round."""
+    for option in (
+        click.option("--round", "round_number", type=click.IntRange(min=0), hidden=True),
+        click.option(
+            "--slice",
+            "slice_time",
+            default="15m",
+            show_default=True,
+            metavar="TIME",
+            help="With --array: of measuring in each job.",
+        ),
+        click.option(
+            "--array",
+            "array",
+            metavar="N[%M]",
+            help="With --submit: as arrays of N short jobs, M at a time, in place of one long job.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def spread_of(given: dict[str, Any]) -> Spread | None:
+    """``--array 16%4`` understood; None without it."""
+    if given["array"] is None:
+        return None
+    found = re.fullmatch(r"(\d{1,6})(?:%(\d{1,6}))?", given["array"], re.ASCII)
+    if found is None or not 1 <= int(found[1]) <= _MOST_JOBS or found[2] in ("0", "00"):
+        raise MpiricError(
+            f"--array {given['array']!r} is no number of jobs",
+            hint="write --array 16, or 16%4 for 4 at a time",
+        )
+    if (each_s := parse_duration(given["slice_time"])) < 1:
+        raise MpiricError("--slice is shorter than a second", hint="write it as 90s, 10m or 1h30m")
+    return Spread(int(found[1]), int(found[2] or 0), each_s)
+
+
 def run_submitted(
-    directory: Path, more: tuple[str, ...], *, stdin: str = "", budget_s: float, go_on: str, afresh: bool
+    directory: Path,
+    more: tuple[str, ...],
+    *,
+    stdin: str = "",
+    budget_s: float,
+    go_on: str,
+    afresh: bool,
+    plans_itself: bool = False,
 ) -> int:
     """The verb being called, as a job with its files in ``directory``; its exit status.
 
@@ -57,6 +106,8 @@ def run_submitted(
         budget_s=budget_s,
         go_on=go_on,
         afresh=afresh,
+        spread=spread_of(given) if "array" in given else None,
+        plans_itself=plans_itself,
     )
     ended = submit(request, LocalHost(), Telling(_say, _relay))
     sys.stdout.write(ended.output)
@@ -65,8 +116,9 @@ def run_submitted(
 
 def refuse_unsubmitted(given: dict[str, Any]) -> None:
     """``--sbatch`` means nothing without ``--submit``."""
-    if given["sbatch"] and not given["submit"]:
-        raise MpiricError("--sbatch belongs to --submit", hint="add --submit, or leave it away")
+    for option in ("sbatch", "array"):
+        if given.get(option) and not given["submit"] and given.get("round_number") is None:
+            raise MpiricError(f"--{option} belongs to --submit", hint="add --submit, or leave it away")
 
 
 def _again(context: click.Context) -> list[str]:

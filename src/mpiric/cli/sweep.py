@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,23 @@ from rich.console import Console
 
 from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
-from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
+from mpiric.cli._submitting import (
+    array_options,
+    refuse_unsubmitted,
+    run_submitted,
+    spread_of,
+    submit_options,
+)
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
+from mpiric.workflows.rounds import GOES_ON, Round, element_of
 from mpiric.workflows.sweep import Swept, for_site, forget, sweep
 from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare
+from mpiric.workflows.sweep_rounds import work
 
 _EPILOG = """\b
 Examples:
@@ -28,6 +37,7 @@ Examples:
   mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
   mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only what that program calls
   mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a Slurm job, followed to its end
+  mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
   mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
 """
 _BUDGET_S = 3600.0  # a job asks for as much time as that takes, unless told otherwise
@@ -74,6 +84,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 )
 @click.option("--resume", is_flag=True, help="Go on with the sweep in that directory.")
 @submit_options
+@array_options
 @click.option("--site", is_flag=True, help=f"Also write the policy to {SITE}, for everybody's `mpiric run`.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and what it costs.")
@@ -105,11 +116,25 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
         return 0
     words.print(cost)
     with words.status("measuring") as status:
-        swept = sweep(prepared, host, status.update if words.is_terminal else words.print)
+        swept = _swept(
+            prepared, given["round_number"], host, status.update if words.is_terminal else words.print
+        )
+    if swept is None:
+        return GOES_ON
     if given["site"]:
         swept.words += for_site(swept.learned, Path(os.environ.get("MPIRIC_POLICIES", SITE)), host)
     _tell(swept, prepared, words, as_json=as_json)
     return 0
+
+
+def _swept(
+    prepared: Prepared, round_number: int | None, host: LocalHost, say: Callable[[str], None]
+) -> Swept | None:
+    """The whole sweep, or in a job of an array its part; None while others go on with it."""
+    if round_number is None:
+        return sweep(prepared, host, say)
+    one = Round(prepared.request.directory.absolute(), round_number)
+    return work(prepared, one, element_of(host), host, say)
 
 
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
@@ -118,12 +143,15 @@ def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
     if not given["resume"]:
         forget(directory)
     words = ("--out", str(directory), "--resume")
+    spread = spread_of(given)
+    share = ("--array", str(given["array"])) if spread else ()
     return run_submitted(
         directory,
         words,
         budget_s=parse_duration(given["budget"]) if given["budget"] else _BUDGET_S,
-        go_on=shlex.join(["mpiric", "sweep", "--submit", *words, "--", *launch_line]),
+        go_on=shlex.join(["mpiric", "sweep", "--submit", *share, *words, "--", *launch_line]),
         afresh=not given["resume"],
+        plans_itself=True,
     )
 
 

@@ -12,18 +12,27 @@ from mpiric.cli._completing import files, knob_names
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._progress import Progress
-from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
+from mpiric.cli._submitting import (
+    array_options,
+    refuse_unsubmitted,
+    run_submitted,
+    spread_of,
+    submit_options,
+)
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.situation import Allowed
+from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.tuning.proof import Rule
 from mpiric.workflows.objective import parse_objective
 from mpiric.workflows.report import advised_knobs
+from mpiric.workflows.rounds import GOES_ON, Round, element_of
 from mpiric.workflows.submitted_tune import tune_to_submit
 from mpiric.workflows.tune import TuneRequest, plan, tune
+from mpiric.workflows.tune_rounds import work
 
 _EPILOG = """\b
 Examples:
@@ -35,6 +44,7 @@ Examples:
   mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C, or when the machine went down
   mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a Slurm job
   mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow it again
+  mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
 """
 
 
@@ -118,6 +128,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 )
 @click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
 @submit_options
+@array_options
 @click.option("--into", type=click.Path(path_type=Path), hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
@@ -137,14 +148,26 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         if dry_run:
             return _dry_run(request)
         if given["submit"]:
-            return _submitted(request)
+            return _submitted(request, given)
         with Progress() as progress:
-            tuned = tune(request, LocalHost(), progress)
+            tuned = _tuned(request, given["round_number"], progress)
+    if tuned is None:
+        return GOES_ON
     if as_json:
         print_json(tuned_json(tuned))
     else:
         print_tuned(tuned, Console(highlight=False, markup=False))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
+
+
+def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:
+    """The whole tune, or in a job of a round its part; None while others go on with it."""
+    host = LocalHost()
+    if round_number is None:
+        return tune(request, host, progress)
+    if request.into is None or request.spread is None:
+        raise MpiricError("--round is for the jobs of --submit --array", hint="leave it away")
+    return work(request, Round(request.into, round_number), element_of(host), host, progress)
 
 
 def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -> TuneRequest:
@@ -174,13 +197,15 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         seed=given["seed"],
         advised=advised_knobs(given["advice"]) if given["advice"] else (),
         site=given["site"],
+        spread=spread_of(given),
     )
 
 
-def _submitted(request: TuneRequest) -> int:
+def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
     directory = tune_to_submit(request)
     again = ["mpiric", "tune", "--submit", "--resume"]
     again += ["--store", str(request.store)] if request.store else []
+    again += ["--array", str(given["array"])] if given["array"] else []
     return run_submitted(
         directory,
         ("--into", str(directory)),

@@ -48,3 +48,12 @@ class Checked:
 
     accepted: bool
     words: str
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Runs dealt out over the jobs of an array."""
+
+    jobs: int
+    at_once: int = 0  # that the scheduler may run at the same time; 0: all
+    each_s: float = 900.0  # of measuring in one job

@@ -44,3 +44,4 @@ class Trial:
     rss_peak_bytes: int = 0
     number: int = 0
     pair: int = -1  # of the proof it belongs to
+    block: str = ""  # of runs made one after the other on the same nodes, where several were made at a time

@@ -4,6 +4,7 @@ A restarted or overloaded controller is waited for. A job that Slurm begins agai
 or it was preempted, is followed on. A job that Slurm has forgotten (MinJobAge, 300 s after its end) says so.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,9 +32,14 @@ class Patience:
 
 
 def submit(
-    host: Host, script: str, options: Sequence[str] = (), patience: Patience | None = None, mark: str = ""
+    host: Host,
+    script: str,
+    options: Sequence[str] = (),
+    patience: Patience | None = None,
+    mark: str = "",
+    arguments: Sequence[str] = (),
 ) -> str:
-    """Submit a script; returns the job's id.
+    """Submit a script with its arguments, also from within a job; returns the new job's id.
 
     ``mark``, a word of the caller's that no other job has, is kept as the job's comment: a submission whose
     answer was lost is found again by it instead of being made twice. Raises MpiricError with Slurm's reason.
@@ -41,12 +47,16 @@ def submit(
     patience = patience or Patience()
     given = [*options, *([f"--comment={mark}"] if mark else [])]
     for _ in _attempts(patience):
-        done = host.run(["sbatch", "--parsable", *given, script], timeout_s=_TIMEOUT_S)
+        done = host.run(
+            ["sbatch", "--parsable", *given, script, *arguments],
+            environment=_not_this_job(host),
+            timeout_s=_TIMEOUT_S,
+        )
         if done.status == 0 and (job := words.submitted(done.stdout)):
             return job
         if not _is_away(done):
             raise _refused("sbatch", done)
-        if mark and (job := _marked(host, mark, patience)):
+        if mark and (job := marked(host, mark, patience)):
             return job
         if not mark and "Unable to contact" not in done.stderr:
             raise MpiricError(
@@ -203,7 +213,22 @@ def _in_full(host: Host, seen: BatchJob, before: BatchJob | None, patience: Pati
     raise _no_controller(patience)
 
 
-def _marked(host: Host, mark: str, patience: Patience) -> str:
+def most_elements(host: Host) -> int:
+    """Of one array (``MaxArraySize``); Slurm's default where it does not say."""
+    done = host.run(["scontrol", "show", "config"], timeout_s=_TIMEOUT_S)
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", done.stdout, re.MULTILINE)
+    return int(found[1]) if found else 1001
+
+
+def _not_this_job(host: Host) -> dict[str, None]:
+    """What would make a job submitted from within another take itself for that one."""
+    kept = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
+    return dict.fromkeys(name for name in host.environ if name.startswith("SLURM_") and name not in kept)
+
+
+def marked(host: Host, mark: str, patience: Patience | None = None) -> str:
+    """The job that was submitted with this mark, "" when there is none that Slurm still knows."""
+    patience = patience or Patience()
     for _ in _attempts(patience):
         done = host.run(
             ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k"], timeout_s=_TIMEOUT_S

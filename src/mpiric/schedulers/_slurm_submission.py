@@ -14,6 +14,9 @@ from mpiric.model.job import Job, Meaning
 
 SCRIPT, INPUT, OUTPUT, LOG, STATUS = "job.sh", "job.in", "job.out", "job.log", "job.status"
 NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belongs to
+ROUNDS = "rounds"  # a directory for each array that a submission spreads its runs over
+GOES_ON = 75  # exit status of a job that has done its part of something (EX_TEMPFAIL of sysexits.h)
+_VERB_WORDS = 4  # python -m mpiric VERB
 _RESOURCES = {
     Meaning.NODES: "--nodes",
     Meaning.RANKS: "--ntasks",
@@ -37,7 +40,12 @@ class Submission:
     @property
     def name(self) -> str:
         """Name of its jobs, which no other submission has: Slurm runs one job of a name at a time."""
-        return f"mpiric-{self.directory.name}"
+        return name_of(self.directory)
+
+
+def name_of(directory: PurePath) -> str:
+    """Of the jobs whose files are there."""
+    return f"mpiric-{directory.name}"
 
 
 def submission_script(submission: Submission) -> str:
@@ -68,6 +76,61 @@ def submission_script(submission: Submission) -> str:
         "exit $code",
     ]
     return "\n".join(lines) + "\n"
+
+
+def round_script(submission: Submission) -> str:
+    """For the elements of an array and for the job after it; its argument is the number of the round.
+
+    A status other than ``GOES_ON`` is that of the verb; who ends with it gives the verb's output too.
+    """
+    place = submission.directory
+    options = (
+        f"--chdir={submission.working_directory}",
+        "--open-mode=append",
+        "--requeue",
+        "--export=ALL",
+        *submission.options,
+    )
+    status, output = shlex.quote(str(place / STATUS)), shlex.quote(str(place / OUTPUT))
+    own = f'{shlex.quote(str(place / ROUNDS))}/"$1/${{SLURM_ARRAY_TASK_ID-after}}.out"'
+    stdin = shlex.quote(submission.stdin or "/dev/null")
+    verb, rest = submission.words[:_VERB_WORDS], submission.words[_VERB_WORDS:]
+    lines = [
+        "#!/bin/sh",
+        *(f"#SBATCH {_directive(option)}" for option in options),
+        f"[ -e {status} ] && exit 0",
+        "trap 'exit 143' TERM",
+        # The job after an array may take over what a dead element of it held: its name begins theirs.
+        'element="${SLURM_ARRAY_TASK_ID+-$1-$SLURM_ARRAY_TASK_ID.}"',
+        f'export {NAME_VARIABLE}={shlex.quote(submission.name)}"$element"',
+        f'{shlex.join(verb)} --round "$1" {shlex.join(rest)} < {stdin} > {own}',
+        "code=$?",
+        f'case $code in {GOES_ON}) exit 0 ;; 130|137|143) exit "$code" ;; esac',
+        '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # one element's failure is not the end
+        f"mv {own} {output}",
+        f"echo $code > {status}.new && mv {status}.new {status}",
+        "exit $code",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def array_options(directory: PurePath, number: int, count: int, at_once: int) -> tuple[str, ...]:
+    """Of sbatch, for a round's array of ``count`` elements."""
+    throttle = f"%{at_once}" if 0 < at_once < count else ""
+    return (
+        f"--job-name={name_of(directory)}-{number}",
+        f"--array=0-{count - 1}{throttle}",
+        f"--output={directory / ROUNDS / str(number)}/%a.log",
+    )
+
+
+def after_options(directory: PurePath, array: str) -> tuple[str, ...]:
+    """Of sbatch, for the job that goes on when an array (or none, "") is over, however its elements ended."""
+    return (
+        f"--job-name={name_of(directory)}",
+        f"--dependency=singleton{f',afterany:{array}' if array else ''}",
+        f"--output={directory / LOG}",
+    )
 
 
 def resources_of(job: Job, given: Sequence[str], minutes: int) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Runs of a search: made, taken from earlier ones, limited in time, and remembered."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, log
 from statistics import median
@@ -25,13 +25,15 @@ class OutOfBudgetError(Exception):
 class Bench:
     """All runs so far, in order; ``objective_is_time`` allows a slow run to be stopped early.
 
-    ``feasible`` tells without a run what cannot even be written down.
+    ``feasible`` tells without a run what cannot even be written down. Runs that are ``known`` inform from the
+    start, and answer once when such a run is asked for; they cost nothing.
     """
 
     space: Space
     measure: Measure
     budget: Budget
     seen: Iterable[Trial] = ()
+    known: Sequence[Trial] = ()
     objective_is_time: bool = True
     feasible: Callable[[Configuration], bool] = lambda _: True
     cap: float = 2.5  # a run longer than this multiple of the best is stopped
@@ -45,6 +47,7 @@ class Bench:
     _fit: Effects | None = None
     _fitted: int = 0
     _recorded: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
+    _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         for trial in self.seen:
@@ -52,6 +55,10 @@ class Bench:
                 self._enter(trial)
             elif trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
                 self._recorded[trial.configuration].append(trial)
+        self.take(self.known)
+        for trial in self.known:
+            if trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
+                self._answers[trial.configuration].append(trial)
 
     @property
     def original(self) -> Point:
@@ -75,6 +82,8 @@ class Bench:
     def run(self, point: Point) -> Trial:
         """One more run of a point. Raises OutOfBudgetError; a KeyboardInterrupt passes through."""
         configuration = self.space.configuration(point)
+        if self._answers[configuration]:
+            return self._answers[configuration].pop(0)
         recorded = self._recorded[configuration]
         if self.budget.remaining_runs == 0 or (not recorded and not self.budget.fits(max(self.run_s, 1e-3))):
             raise OutOfBudgetError

@@ -69,6 +69,7 @@ def trial_to_json(trial: Trial) -> dict[str, object]:
         "rss_peak_bytes": trial.rss_peak_bytes,
         "number": trial.number,
         "pair": trial.pair,
+        **({"block": trial.block} if trial.block else {}),
     }
 
 
@@ -92,6 +93,7 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         rss_peak_bytes=int(_number(document.get("rss_peak_bytes", 0))),
         number=int(_number(document.get("number", 0))),
         pair=int(_number(document.get("pair", -1))),
+        block=str(document.get("block", "")),
     )
 
 

@@ -10,7 +10,10 @@ import psutil
 
 from mpiric.model.errors import MpiricError
 
-_SUBMISSION = "MPIRIC_SUBMISSION"  # in a job of `--submit`: its name, of which one job runs at a time
+_SUBMISSION = (
+    "MPIRIC_SUBMISSION"  # in a job of `--submit`: a name of which one job runs at a time; a job whose
+)
+# name begins another's only runs when that one has ended
 
 
 class Lock:
@@ -55,7 +58,8 @@ class Lock:
             return ""  # torn: its writer died within one short write
         if host == socket.gethostname() and _started(pid) != started:
             return ""
-        if submission and submission == os.environ.get(_SUBMISSION) and pid != os.getpid():
+        mine = os.environ.get(_SUBMISSION)
+        if mine and submission.startswith(mine) and pid != os.getpid():
             return ""
         return f"{host}, process {pid}"
 

@@ -34,6 +34,8 @@ def screen(bench: Bench, runs: int, tell: Callable[[Trial], None]) -> None:
 
 def _try(bench: Bench, factor: int, level: int, tell: Callable[[Trial], None]) -> None:
     """Run the best so far with one level more, now and then the original before it."""
+    if any(point[factor] == level for point in bench.points):
+        return  # known from runs made ahead
     if len(bench.trials) % _ORIGINAL_EVERY == _ORIGINAL_EVERY - 1:
         tell(bench.run(bench.original))
     base = only_live(rank(bench)[0].point, live_levels(bench)) if bench.points else bench.original

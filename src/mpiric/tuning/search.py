@@ -14,7 +14,7 @@ configuration that contains it. The decisions follow from the seed and the measu
 interrupted search repeats them from the recorded trials and goes on.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import exp
 
@@ -71,6 +71,7 @@ def search(
     budget: Budget,
     seen: Iterable[Trial] = (),
     *,
+    known: Sequence[Trial] = (),
     seed: int = 0,
     objective_is_time: bool = True,
     feasible: Callable[[Configuration], bool] = lambda _: True,
@@ -82,10 +83,11 @@ def search(
     ``measure(configuration, limit_s)`` runs and records one trial (phase SEARCH); the limit may be infinite.
     ``seen`` are recorded trials: those of phase OBSERVE inform from the start, those of phase SEARCH are
     taken instead of running again when the search comes to the same configuration (as runs, not as time).
+    ``known`` are runs that were made ahead of the search, many at a time: all of them inform from the start.
     ``feasible`` says without a run whether a configuration can be written down at all.
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
-    bench = Bench(space, measure, budget, seen, objective_is_time, feasible)
+    bench = Bench(space, measure, budget, seen, known, objective_is_time, feasible)
     reporter = _Reporter(bench, on_progress)
     try:
         _baseline(bench, reporter)

@@ -107,19 +107,12 @@ class Store:
         """Open a new tune in a directory of its own. ``job`` is the fingerprint `latest` looks for."""
         word = re.sub(r"[^A-Za-z0-9_.-]+", "-", program).strip("-.")[:40] or "program"
         name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{word}-{secrets.token_hex(3)}"
-        path = self.root / name
-        try:
-            path.mkdir(parents=True)
-            lock = Lock.take(path / "lock")
-        except OSError as error:
-            raise _no_room(self.root, error) from error
-        tune = Tune(path, lock)
-        try:
-            tune.append("meta", {"job": job, "program": program, "command": list(command), **meta})
-        except BaseException:
-            tune.close()
-            raise
-        return tune
+        return _open(self.root / name, {"job": job, "program": program, "command": list(command), **meta})
+
+    @staticmethod
+    def part(path: Path, **meta: object) -> Tune:
+        """Open a part of a tune in this very directory, a new one or one that was begun before."""
+        return _open(path, meta)
 
     def resume(self, path: Path) -> Tune:
         """Continue a tune; raises MpiricError while another process works on it."""
@@ -154,6 +147,22 @@ class Store:
             f"no interrupted tune of this command in {self.root}",
             hint="start one without --resume, or name its store with --store DIR",
         )
+
+
+def _open(path: Path, meta: Mapping[str, object]) -> Tune:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = Lock.take(path / "lock")
+    except OSError as error:
+        raise _no_room(path.parent, error) from error
+    tune = Tune(path, lock)
+    try:
+        if not tune.read().meta:
+            tune.append("meta", meta)
+    except BaseException:
+        tune.close()
+        raise
+    return tune
 
 
 def _summary(path: Path) -> TuneSummary:

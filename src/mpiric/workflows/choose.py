@@ -75,6 +75,7 @@ def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rul
     return Budget(
         None if budget.seconds is None else left_s,
         None if left_runs is None else max(left_runs // 2, left_runs - int(2 * pairs)),
+        clock=budget.clock,
         reserve_s=proof_s,
     )
 

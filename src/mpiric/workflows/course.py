@@ -21,6 +21,7 @@ class Course:
     objective: Objective = field(default_factory=Objective)
     checked_output: str = "learned"  # "learned", "command" or "none": what stood guard over the answers
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption
+    known: tuple[Trial, ...] = ()  # all that were made ahead of the search, in rounds
     space: Space = field(default_factory=Space)
     findings: tuple[Finding, ...] = ()
     trials: list[Trial] = field(default_factory=list)  # of the search, in order

@@ -1,8 +1,9 @@
-"""Run a verb of mpiric as a Slurm job, and follow it to its end through whatever happens to it.
+"""Run a verb of mpiric as Slurm jobs, and follow them to their end through whatever happens to them.
 
-The job is a whole tune (or profile, or sweep): its trials are job steps of one allocation, so that what is
-compared ran on the same nodes, minutes apart. The verb keeps its own state in its directory; a job that ends
-before the verb has is submitted again and goes on from there.
+Ordinarily the job is a whole tune (or profile, or sweep): its trials are job steps of one allocation, so
+that what is compared ran on the same nodes, minutes apart. The verb keeps its own state in its directory; a
+job that ends before the verb has is submitted again and goes on from there. With a ``spread`` the runs are
+made by arrays of jobs, round after round (see `rounds`).
 """
 
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.model.allocation import BatchJob, Stage
+from mpiric.model.batch import Spread
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.schedulers import _slurm_jobs as jobs
 from mpiric.schedulers._site_defaults import read_site_defaults
@@ -25,10 +27,11 @@ from mpiric.schedulers._slurm_submission import (
     Submission,
     names_of,
     resources_of,
+    round_script,
     submission_script,
 )
+from mpiric.workflows.rounds import JOBS, Round, known_jobs, latest, submit_round
 
-_JOBS = "jobs"  # ids of the jobs of a submission, one a line
 _FRUITLESS = 3  # jobs in a row that leave no new line in the store
 _LATE_S = 30.0  # for the status of a job that has ended to be seen on this host
 
@@ -47,6 +50,8 @@ class SubmitRequest:
     budget_s: float = 0.0
     go_on: str = ""  # the command that follows it again
     afresh: bool = False  # whether what has come to its end there, well or not, is done once more
+    spread: Spread | None = None  # over the jobs of arrays
+    plans_itself: bool = False  # no job looks at it first: the elements of one array know what to do
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def submit(request: SubmitRequest, host: Host, telling: Telling) -> Ended:
     Raises MpiricError when a job was cancelled, or when several in a row came to nothing.
     """
     submission = _write(request, host)
-    follower = _Follower(submission, request.directory, host, telling, request.go_on)
+    follower = _Follower(submission, request, host, telling)
     if (status := follower.status()) is not None and (request.afresh or status != 0):
         (request.directory / STATUS).unlink()
     try:
@@ -89,7 +94,7 @@ def submit(request: SubmitRequest, host: Host, telling: Telling) -> Ended:
 
 def is_submission(directory: Path) -> bool:
     """Whether jobs were submitted for what is in this directory."""
-    return (directory / _JOBS).is_file()
+    return (directory / JOBS).is_file()
 
 
 def _write(request: SubmitRequest, host: Host) -> Submission:
@@ -99,7 +104,8 @@ def _write(request: SubmitRequest, host: Host) -> Submission:
     of_site = [*(f"{name}={value}" for name, value in named_by_site.items() if value), *site.directives]
     of_site = [option for option in of_site if not names_of([option]) & named]
     job = launchers.parse_command(request.argv, lambda _: "openmpi5", request.working_directory, {})
-    minutes = int(request.budget_s * 1.3 / 60) + 15
+    seconds = min(request.spread.each_s, request.budget_s) if request.spread else request.budget_s
+    minutes = int(seconds * 1.3 / 60) + 15
     submission = Submission(
         directory=request.directory,
         words=(host.python, "-m", "mpiric", *request.words),
@@ -111,7 +117,10 @@ def _write(request: SubmitRequest, host: Host) -> Submission:
         if request.stdin:
             kept.write_bytes(Path(request.stdin).read_bytes())
         submission = replace(submission, stdin=str(kept) if kept.exists() else "")
-        (request.directory / SCRIPT).write_text(submission_script(submission))
+        script = round_script(submission) if request.spread else submission_script(submission)
+        (request.directory / SCRIPT).write_text(script)
+        if request.spread and request.plans_itself and not latest(request.directory).number:
+            Round(request.directory, 1).plan([()] * request.spread.jobs)
     except OSError as error:
         raise NoRoomError(
             f"{request.directory} cannot be written: {error.strerror}", hint="name another place with --store"
@@ -122,37 +131,44 @@ def _write(request: SubmitRequest, host: Host) -> Submission:
 @dataclass
 class _Follower:
     submission: Submission
-    place: Path
+    request: SubmitRequest
     host: Host
     telling: Telling
-    go_on: str
     read_bytes: int = 0  # of the log
+    over: set[str] = field(default_factory=set)  # jobs of which nothing more is to be heard
+    ended: dict[str, BatchJob] = field(default_factory=dict)  # those followed last
+
+    @property
+    def place(self) -> Path:
+        return self.request.directory
 
     def to_the_end(self) -> Ended:
         """Job after job, until the verb says its status."""
         fruitless, seen = 0, None
         self.read_bytes = self._log_size()
-        if self.status() is None and (job := self._still_there()):
-            seen = self._followed(job)
+        if self.status() is None:
+            self._pass_over_what_ended()
+            seen = self._followed()
         while (status := self._awaited_status() if seen else self.status()) is None:
             if seen is not None:
                 self._may_be_submitted_again(seen, fruitless)
             before = self._measured()
-            seen = self._followed(self._submit())
+            self._submit()
+            seen = self._followed()
             fruitless = 0 if self._measured() > before else fruitless + 1
         return Ended(status, self._text(OUTPUT), self.jobs())
 
-    def _still_there(self) -> str:
-        """The last job, unless it was over before anybody came to follow it."""
-        last = self.jobs()[-1:]
-        over = last and jobs.look(self.host, last, self.telling.patience)[last[0]].is_over
-        return last[0] if last and not over else ""
+    def _pass_over_what_ended(self) -> None:
+        """Jobs that were over before anybody came to follow them."""
+        if known := self.jobs():
+            seen = jobs.look(self.host, known, self.telling.patience)
+            self.over |= {job for job, each in seen.items() if each.is_over}
 
     def _may_be_submitted_again(self, seen: BatchJob, fruitless: int) -> None:
         if seen.word.startswith("CANCELLED"):
             raise MpiricError(
                 f"job {seen.job} was cancelled; what it measured is kept",
-                hint=f"go on with: {self.go_on}",
+                hint=f"go on with: {self.request.go_on}",
                 exit_code=ExitCode.INTERRUPTED,
             )
         if fruitless > _FRUITLESS:
@@ -164,27 +180,40 @@ class _Follower:
 
     def jobs(self) -> tuple[str, ...]:
         """Ids of all that were submitted."""
-        return tuple(self._text(_JOBS).split())
+        return known_jobs(self.place)
 
-    def _submit(self) -> str:
+    def _submit(self) -> None:
+        if self.request.spread:
+            one = latest(self.place)
+            submit_round(one, self.request.spread, self.host, self.telling.say, self.telling.patience)
+            return
         mark = f"{self.submission.name}-{len(self.jobs())}"
         job = jobs.submit(self.host, str(self.place / SCRIPT), patience=self.telling.patience, mark=mark)
-        with (self.place / _JOBS).open("a") as file:
+        with (self.place / JOBS).open("a") as file:
             file.write(f"{job}\n")
         self.telling.say(f"submitted as job {job}; it goes on when this is ended")
-        return job
 
-    def _followed(self, job: str) -> BatchJob:
-        """The job as it ended; its log is passed on while it runs."""
-        last, told = BatchJob(job, Stage.FORGOTTEN), ""
+    def _followed(self) -> BatchJob | None:
+        """Until no job of it is left, those that jobs submit included; their log is passed on while they run.
+
+        The one whose end says most, None when there was none to follow.
+        """
+        told = ""
+        self.ended = {}
         patience = replace(self.telling.patience, sleep=self._relaying)
-        for last in jobs.follow(self.host, [job], patience):
-            self._relay()
-            if (words := _told(last)) != told and not last.is_over:
-                self.telling.say(words)
-                told = words
+        while left := [job for job in self.jobs() if job not in self.over]:
+            seen: dict[str, BatchJob] = {}
+            for each in jobs.follow(self.host, left, patience):
+                self._relay()
+                seen[each.job] = each
+                words = _told(each) if len(left) == 1 else _told_together(left, seen)
+                if words != told and not (len(left) == 1 and each.is_over):
+                    self.telling.say(words)
+                    told = words
+            self.over |= set(left)
+            self.ended = seen
         self._relay()
-        return last
+        return max(self.ended.values(), key=_weight, default=None)
 
     def _relaying(self, seconds: float) -> None:
         clock, sleep = self.telling.patience.clock, self.telling.patience.sleep
@@ -219,11 +248,10 @@ class _Follower:
         return None
 
     def _ended_by_itself(self) -> bool:
-        seen = jobs.look(self.host, self.jobs()[-1:], self.telling.patience).values()
-        return any(each.word in ("COMPLETED", "FAILED") for each in seen)
+        return any(each.word in ("COMPLETED", "FAILED") for each in self.ended.values())
 
     def _measured(self) -> int:
-        return sum(path.stat().st_size for path in self.place.glob("*.jsonl"))
+        return sum(path.stat().st_size for path in self.place.rglob("*.jsonl"))
 
     def _log_size(self) -> int:
         path = self.place / LOG
@@ -250,6 +278,23 @@ def _told(job: BatchJob) -> str:
         return f"job {job.job} runs on {_names(job.hosts)}{again}"
     why = f" ({job.reason})" if job.reason else ""
     return f"job {job.job} is {job.stage.value}{why}"
+
+
+def _told_together(job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
+    """Of the elements of an array and the job after it."""
+    elements = [seen[job] for job in job_ids if "_" in job and job in seen]
+    if not elements:
+        return f"jobs {', '.join(job_ids)} are waited for"
+    over = sum(each.is_over for each in elements)
+    running = sum(each.stage is Stage.RUNNING for each in elements)
+    array = elements[0].job.partition("_")[0]
+    return f"array {array}: {over} of {len(elements)} jobs have ended, {running} run"
+
+
+def _weight(job: BatchJob) -> tuple[bool, bool, int]:
+    """Of several, that somebody cancelled one says most, then that one ended badly."""
+    number = int(job.job.partition("_")[0]) if job.job.partition("_")[0].isdigit() else 0
+    return job.word.startswith("CANCELLED"), not job.succeeded, number
 
 
 def _names(hosts: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Measure a library's collectives over sizes, ranks and ranks a node, and write policies from it."""
 
+import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +15,14 @@ from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Named, Policy, Shape, order_of
 from mpiric.model.spelling import Spelling
+from mpiric.schedulers._slurm_submission import ROUNDS
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys, next_points, winners
 from mpiric.workflows.policies import SWITCH, export_policy, lay_out, tuner_for
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import LIMIT_S, PROBE, Prepared, run_launch
 
-_LOG = "sweep.jsonl"
+LOG = "sweep.jsonl"
 _TURNS = 2  # of confirming each gain
 
 
@@ -40,7 +42,26 @@ def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
     """Measure until nothing more is worth it or the budget is spent; Ctrl-C keeps what there is."""
     begun = time.monotonic()
     request = prepared.request
-    log = Log(request.directory / _LOG, prepared, resume=request.resume)
+    log = Log(request.directory / LOG, prepared, resume=request.resume)
+    fresh, launches, barred = measure(prepared, host, log, say)
+    learned = LearnedPolicy(
+        implementation=prepared.mpi.implementation,
+        version=prepared.mpi.version,
+        world=_world(prepared.nodes),
+        keys=learned_keys(confirmed(log.measured, log.fresh), prepared.sizes),
+        written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine={"launch": " ".join(request.argv)},
+        collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
+    )
+    words = export_policy(learned, request.directory, host)
+    return Swept(learned, fresh, launches, time.monotonic() - begun, words, barred)
+
+
+def measure(
+    prepared: Prepared, host: Host, log: Log, say: Callable[[str], None]
+) -> tuple[int, int, dict[str, str]]:
+    """Measure into ``log``; points and launches made, and the candidates given up with why."""
+    begun, request = time.monotonic(), prepared.request
     measured, barred = log.measured, dict[str, str]()
     fresh = launches = 0
 
@@ -78,24 +99,15 @@ def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
         launches += _confirm(prepared, host, log, say)
     except KeyboardInterrupt:
         say("interrupted: writing what was measured; go on with --resume")
-    learned = LearnedPolicy(
-        implementation=prepared.mpi.implementation,
-        version=prepared.mpi.version,
-        world=_world(prepared.nodes),
-        keys=learned_keys(confirmed(measured, log.fresh), prepared.sizes),
-        written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        machine={"launch": " ".join(request.argv)},
-        collective_s=sum(times.calls * times.median_s for times in measured.values()),
-    )
-    words = export_policy(learned, request.directory, host)
-    return Swept(learned, fresh, launches, time.monotonic() - begun, words, barred)
+    return fresh, launches, barred
 
 
 def forget(directory: Path) -> None:
     """Make the place for a new sweep: what an earlier one measured there does not count."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / _LOG).unlink(missing_ok=True)
+        (directory / LOG).unlink(missing_ok=True)
+        shutil.rmtree(directory / ROUNDS, ignore_errors=True)
     except OSError as error:
         raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="name another --out") from error
 

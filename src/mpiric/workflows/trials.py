@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Protocol
 
 from mpiric.host.execution import Execution, Runner
 from mpiric.host.isolation import TrialDirectory, WorkingCopies
@@ -53,14 +54,41 @@ class Ran:
     ranks: tuple[RankSeen, ...]
 
 
+class Runs(Protocol):
+    """Where runs come from: made when asked for (`Trials`), or put down to be made (`Ahead`)."""
+
+    count: int  # of runs so far
+
+    def run(
+        self,
+        situation: Situation,
+        configuration: Configuration,
+        phase: Phase,
+        limit_s: float | None = None,
+        pair: int = -1,
+    ) -> Ran:
+        """One run of a configuration."""
+        ...
+
+    def watch_memory(self, situation: Situation) -> None:
+        """From now on refuse runs whose memory grows far beyond the original's."""
+        ...
+
+
 class Trials:
     """Runs and judges; every trial is in the store before anyone hears of it."""
 
     def __init__(
-        self, runner: Runner, copies: WorkingCopies, tune: Tune, judge: Judge, ground: Ground | None = None
+        self,
+        runner: Runner,
+        copies: WorkingCopies,
+        tune: Tune,
+        judge: Judge,
+        ground: Ground | None = None,
+        block: str = "",
     ) -> None:
         self._runner, self._copies, self._tune = runner, copies, tune
-        self._ground = ground or Firm()
+        self._ground, self._block = ground or Firm(), block
         self._excuses_left = _MOST_EXCUSES
         self.judge = judge
         self._outputs = tune.path / "outputs"
@@ -86,7 +114,14 @@ class Trials:
         self.count += 1
         begun = datetime.now(timezone.utc).isoformat(timespec="seconds")
         trial = Trial(
-            configuration, phase, Outcome.REFUSED, 0.0, started_at=begun, number=self.count, pair=pair
+            configuration,
+            phase,
+            Outcome.REFUSED,
+            0.0,
+            started_at=begun,
+            number=self.count,
+            pair=pair,
+            block=self._block,
         )
         try:
             launch = render(configuration, situation)

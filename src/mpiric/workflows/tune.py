@@ -1,7 +1,7 @@
 """Find the fastest configuration, prove it, save the recipe."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from mpiric.host.execution import Runner
 from mpiric.host.host import Host
 from mpiric.host.isolation import CopyPolicy, WorkingCopies
+from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Allowed
 from mpiric.model.trial import Phase, Trial
@@ -33,10 +34,10 @@ from mpiric.workflows.ground import ground_of
 from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import Objective
-from mpiric.workflows.observe import expected_situation, observe
+from mpiric.workflows.observe import Observed, expected_situation, observe
 from mpiric.workflows.policies import lay_out, learned_file, read_policy
 from mpiric.workflows.spelling import can_be_written, render
-from mpiric.workflows.trials import Judge, Trials
+from mpiric.workflows.trials import Judge, Runs, Trials
 from mpiric.workflows.understand import Understood, understand
 
 _COLLECTIVES = "collectives"
@@ -68,6 +69,7 @@ class TuneRequest:
     seed: int = 0
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: turned first
+    spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here
 
     @property
     def checked_output(self) -> str:
@@ -83,29 +85,53 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
     budget = Budget(request.budget_s, request.max_runs)
     with ExitStack() as stack:
         record = stack.enter_context(_open(request, understood))
+        earlier = record.read().trials
+        place = stack.enter_context(trial_place(request, understood, record, host, narrator))
+        observed = with_networks(place.observed, host, narrator)
+        budget.spend(len(observed.originals))
+        course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
+        try:
+            learn_collectives(request, course, record, place.trials, budget, narrator)
+            run_s = budget.elapsed_s / max(1, len(observed.originals))  # with all that surrounds a run
+            candidates = find_candidates(request, course, place.trials, budget, narrator, run_s)
+            prove_best(request, course, candidates, place.trials, budget, narrator)
+        except KeyboardInterrupt:
+            course.interrupted = True
+        course.notes += place.copies.notes
+        return conclude(course, record, host, budget.elapsed_s, request.output, site=request.site)
+
+
+@dataclass(frozen=True)
+class TrialPlace:
+    """Where runs are made, and what the first of them, of the command as it is, have shown."""
+
+    trials: Trials
+    copies: WorkingCopies
+    observed: Observed
+
+
+@contextmanager
+def trial_place(
+    request: TuneRequest,
+    understood: Understood,
+    record: Tune,
+    host: Host,
+    narrator: Narrator,
+    block: str = "",
+) -> Iterator[TrialPlace]:
+    """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
+    with ExitStack() as stack:
         runner = stack.enter_context(Runner())
         policy = CopyPolicy(in_place=request.in_place)
         copies = stack.enter_context(WorkingCopies(Path(request.working_directory), record.path, policy))
         judge = Judge(request.objective, request.check_command)
-        trials = Trials(runner, copies, record, judge, ground_of(host))
-        trials.judge.rounding = request.allowed.rounding
-        earlier = record.read().trials
+        judge.rounding = request.allowed.rounding
+        trials = Trials(runner, copies, record, judge, ground_of(host), block)
         narrator.phase("As it is")
-        observed = observe(
-            trials, understood, host, request.allowed, narrator, compare=request.compare_output
-        )
-        observed = replace(observed, situation=with_host_names(observed.situation, host))
-        observed = with_networks(observed, host, narrator)
-        budget.spend(len(observed.originals))
-        course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
-        try:
-            _learn_collectives(request, course, record, trials, budget, narrator)
-            candidates = _search(request, course, trials, budget, narrator)
-            _prove(request, course, candidates, trials, budget, narrator)
-        except KeyboardInterrupt:
-            course.interrupted = True
-        course.notes += copies.notes
-        return conclude(course, record, host, budget.elapsed_s, request.output, site=request.site)
+        compare = request.compare_output
+        observed = observe(trials, understood, host, request.allowed, narrator, compare=compare)
+        situation = with_host_names(observed.situation, host)
+        yield TrialPlace(trials, copies, replace(observed, situation=situation))
 
 
 def _open(request: TuneRequest, understood: Understood) -> Tune:
@@ -119,8 +145,8 @@ def _open(request: TuneRequest, understood: Understood) -> Tune:
     )
 
 
-def _learn_collectives(
-    request: TuneRequest, course: Course, record: Tune, trials: Trials, budget: Budget, narrator: Narrator
+def learn_collectives(
+    request: TuneRequest, course: Course, record: Tune, trials: Runs, budget: Budget, narrator: Narrator
 ) -> None:
     """One run in which the runtime learns which collective algorithms are best; what the search may then use.
 
@@ -137,20 +163,24 @@ def _learn_collectives(
     trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH).trial
     budget.spend(1)
     narrator.trial(trial, course.best, budget.remaining_s)
-    if not learned.is_file():
-        return
-    policy = read_policy(learned)
-    if policy.lines:
-        tuner = replace(situation.tuner, policy=lay_out(policy, record.path))
-        course.observed = replace(course.observed, situation=replace(situation, tuner=tuner))
+    course.observed = with_learned(course.observed, learned, record.path)
 
 
-def _search(
-    request: TuneRequest, course: Course, trials: Trials, budget: Budget, narrator: Narrator
+def with_learned(observed: Observed, learned: Path, store: Path) -> Observed:
+    """The policy that such a run has left becomes a value of the collectives knob; laid out in ``store``."""
+    policy = read_policy(learned) if learned.is_file() else None
+    if policy is None or not policy.lines:
+        return observed
+    situation = observed.situation
+    tuner = replace(situation.tuner, policy=lay_out(policy, store))
+    return replace(observed, situation=replace(situation, tuner=tuner))
+
+
+def find_candidates(
+    request: TuneRequest, course: Course, trials: Runs, budget: Budget, narrator: Narrator, run_s: float
 ) -> list[Configuration]:
     """Tell what was noticed, then look for something faster; the candidates, best first."""
     situation = course.observed.situation
-    run_s = budget.elapsed_s / max(1, len(course.observed.originals))  # with all that surrounds a run
     course.findings = findings_of(situation)
     for finding in course.findings:
         narrator.found(finding)
@@ -180,7 +210,8 @@ def _search(
         course.space,
         try_out,
         allowance,
-        seen=[*course.observed.originals, *course.earlier],
+        seen=() if course.known else [*course.observed.originals, *course.earlier],
+        known=course.known,
         seed=request.seed,
         objective_is_time=request.objective.text in ("wall", "core-hours"),
         feasible=lambda configuration: can_be_written(configuration, situation),
@@ -190,11 +221,11 @@ def _search(
     return [candidate.configuration for candidate in found.candidates]
 
 
-def _prove(
+def prove_best(
     request: TuneRequest,
     course: Course,
     candidates: list[Configuration],
-    trials: Trials,
+    trials: Runs,
     budget: Budget,
     narrator: Narrator,
 ) -> None:

@@ -25,6 +25,7 @@ class SlurmHost:
 
     answers: Mapping[str, list[Completed]]
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     def which(self, name: str) -> str | None:
         return f"/usr/bin/{name}" if name in self.answers else None

@@ -1,0 +1,141 @@
+"""`tune --submit --array` and `sweep --submit --array` over real Slurm."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from tests.lab import cluster
+from tests.lab.host import LabHost
+from tests.lab.plan import Plan, host_names
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import SlurmPlan
+from tests.system.login import PATIENCE_S, Login
+
+from mpiric.schedulers import _slurm_jobs as jobs
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
+]
+HOSTS = host_names("5")  # two jobs of two hosts at a time, and one host more
+SRUN = ("srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2")
+ARRAY = ("--array", "3%2", "--slice", "30s")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    place = tmp_path_factory.mktemp("lab")
+    cluster.up(place / "state", Plan(HOSTS, shares=(str(place),)))
+    daemons.up(place / "state", SlurmPlan())
+    yield place / "state"
+    cluster.down(place / "state")
+
+
+@pytest.fixture
+def host(lab):
+    daemons.up(lab)
+    return LabHost(lab, "n1")
+
+
+@pytest.fixture
+def login(host, lab, mpi_prefix, request):
+    return Login(lab, mpi_prefix, lab.parent / request.node.name)
+
+
+def await_that(condition, login):
+    until = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < until, login.said
+        time.sleep(0.1)
+
+
+def made(login):
+    """Trials in the records of the blocks, each once, as (block, number)."""
+    found = []
+    for path in login.record.glob("rounds/*/*/events.jsonl"):
+        lines = path.read_text().splitlines(keepends=True)
+        events = [json.loads(line) for line in lines if line.endswith("\n")]
+        found += [(each["block"], each["number"]) for each in events if each["event"] == "trial"]
+    return found
+
+
+def blocks_of(login, number):
+    return {block.partition(".")[0] for block, _ in made(login) if block.startswith(f"{number}-")}
+
+
+def end(session):
+    """As when a login session is lost: the whole of it is gone at once."""
+    os.killpg(session.pid, signal.SIGKILL)
+    session.communicate()
+
+
+def finished(session, login):
+    """What the tune says at its end, everything that was measured being in its record once."""
+    tuned = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert session.returncode == 0, login.said
+    recorded = sorted((trial["block"], trial["number"]) for trial in login.trials())
+    assert recorded == sorted(made(login))
+    assert tuned["runs"] == len(recorded)
+    return tuned
+
+
+def test_a_tune_is_made_by_arrays_of_short_jobs(login):
+    tuned = finished(login.tune(*ARRAY, "--max-runs", "30", srun=SRUN), login)
+    assert tuned["tried"]
+    assert len(blocks_of(login, 1)) > 1
+    assert "jobs submitted as array" in login.said
+    assert "failed" not in {trial["outcome"] for trial in login.trials()}
+
+
+@pytest.mark.sweep
+def test_arrays_outlive_the_login_session_a_host_and_the_controller(login, lab, host):
+    session = login.tune(*ARRAY, "--max-runs", "60", srun=SRUN)
+    await_that(lambda: blocks_of(login, 1), login)
+    end(session)
+    cluster.crash(lab, "n3")
+    daemons.stop(lab, "n1", ["slurmctld"])
+    daemons.start(lab, "n1")
+    before = made(login)
+    again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
+
+    def hurry():
+        """Slurm lets a job that it begins again wait for two minutes."""
+        for job in (job for job in login.jobs() if "_" in job):
+            host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])
+        return again.poll() is not None
+
+    await_that(hurry, login)
+    finished(again, login)
+    assert set(before) <= set(made(login))
+    assert "failed" not in {trial["outcome"] for trial in login.trials()}
+    cluster.boot(lab, "n3")
+
+
+@pytest.mark.sweep
+def test_a_cancelled_array_goes_on_when_somebody_asks(login, host):
+    session = login.tune(*ARRAY, "--max-runs", "60", srun=SRUN)
+    await_that(lambda: blocks_of(login, 1), login)
+    jobs.cancel(host, [next(job for job in login.jobs() if "_" in job).partition("_")[0]])
+    session.communicate(timeout=PATIENCE_S)
+    assert session.returncode == 130, login.said
+    assert "was cancelled; what it measured is kept" in login.said
+    before = made(login)
+    again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
+    finished(again, login)
+    assert set(before) <= set(made(login))
+
+
+@pytest.mark.sweep
+def test_a_sweep_is_made_by_an_array(login):
+    out = login.place / "swept"
+    options = ("--json", "--collectives", "barrier,bcast,allreduce", "--sizes", "8,1K", "--seconds", "0.002")
+    words = ("--submit", "--array", "2", "--sbatch=-N 2", "--out", str(out), *options)
+    session = login.start("sweep", *words, "--", "mpiexec", "-n", "2", "-ppn", "1")
+    swept = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert session.returncode == 0, login.said
+    assert {key["collective"] for key in swept["keys"]} == {"barrier", "bcast", "allreduce"}
+    assert swept["points"] == 0  # the elements have measured all of it
+    assert (out / "mpiric.policy").read_text().startswith("mpiric-policy 1")
+    assert len(list(out.glob("rounds/1/*/sweep.jsonl"))) == 2

@@ -136,6 +136,7 @@ def test_a_sweep_is_made_by_an_array(login):
     swept = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     assert {key["collective"] for key in swept["keys"]} == {"barrier", "bcast", "allreduce"}
-    assert swept["points"] == 0  # the elements have measured all of it
+    assert swept["points"] >= 6
+    assert swept["launches"] == 0  # the jobs have measured all of it
     assert (out / "mpiric.policy").read_text().startswith("mpiric-policy 1")
     assert len(list(out.glob("rounds/1/*/sweep.jsonl"))) == 2

@@ -12,14 +12,14 @@ def placed_json(placed: Placed, measured: Sequence[Bandwidth] = ()) -> dict[str,
     """``ranks`` and ``launchers`` are the contract; the rest explains them."""
     plan = placed.plan
     found: dict[str, Any] = {
-        "ranks": ranks_json(plan),
+        "ranks": all_ranks_json(placed.plans),
         "launchers": placed.launchers,
         "policy": plan.policy,
-        "nodes": plan.nodes,
+        "nodes": sum(each.nodes for each in placed.plans),
         "ranks_per_node": plan.ranks_per_node,
         "threads": plan.threads,
         "idle_cores": [core.index for core in plan.idle_cores],
-        "core_hours_per_hour": plan.core_hours_per_hour,
+        "core_hours_per_hour": sum(each.core_hours_per_hour for each in placed.plans),
         "openmp_runtimes": placed.runtimes,
         "notes": plan.notes,
     }
@@ -27,6 +27,19 @@ def placed_json(placed: Placed, measured: Sequence[Bandwidth] = ()) -> dict[str,
         found["saturation"] = plan.saturation
     if measured:
         found["bandwidth"] = measured
+    return found
+
+
+def all_ranks_json(plans: Sequence[Plan]) -> list[dict[str, Any]]:
+    """Of all nodes, in the order of ranks."""
+    found: list[dict[str, Any]] = []
+    nodes = 0
+    for plan in plans:
+        first = len(found)
+        found += [
+            {**each, "rank": first + each["rank"], "node": nodes + each["node"]} for each in ranks_json(plan)
+        ]
+        nodes += plan.nodes
     return found
 
 

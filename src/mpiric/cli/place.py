@@ -167,7 +167,7 @@ def _show(placed: Placed, measured: tuple[Bandwidth, ...], given: dict[str, Any]
         print(launchers_text({given["launcher"]: _one(placed, given["launcher"])}))
     else:
         parts = [
-            placement_text(placed.plan),
+            *(placement_text(plan, named=len(placed.plans) > 1) for plan in placed.plans),
             launchers_text(placed.launchers),
             runtimes_text(placed.runtimes),
         ]
@@ -223,6 +223,10 @@ def _table(path: Path) -> tuple[Bandwidth, ...]:
 def _write(placed: Placed, given: dict[str, Any]) -> None:
     try:
         if given["svg"]:
+            if len(placed.plans) > 1:
+                raise MpiricError(
+                    "nodes of the rankfile differ, a picture shows one", hint="leave --svg away"
+                )
             given["svg"].write_text(placement_svg(placed.plan, placed.title), encoding="utf-8")
         if given["directory"]:
             _write_files(placed, given["directory"])

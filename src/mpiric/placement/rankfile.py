@@ -1,4 +1,4 @@
-"""Open MPI's rankfiles → Plan: a placement written for one launcher, to be said to the others.
+"""Open MPI's rankfiles → plans: a placement written for one launcher, to be said to the others.
 
 ``rank 3=n1 slot=0-3``: cores by hwloc's numbers, ``slot=1:0-3`` by socket and core in it. Open MPI 5 counts
 hardware threads under ``:hwtcpus``, Open MPI 4 by the kernel's numbers under ``rmaps_rank_file_physical``.
@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
@@ -57,32 +58,55 @@ def read_rankfile(text: str) -> tuple[Entry, ...]:
     return tuple(found[rank] for rank in sorted(found))
 
 
-def plan_rankfile(topology: Topology, entries: Sequence[Entry], numbers: Numbers, threads: int = 0) -> Plan:
-    """The plan it stands for. Raises MpiricError where nodes differ, or a number is not on the machine."""
-    hosts = tuple(dict.fromkeys(entry.host for entry in entries))
-    nodes = [[entry for entry in entries if entry.host == host] for host in hosts]
-    seats = tuple(_seat(topology, entry, numbers, threads) for entry in nodes[0])
-    in_order = [entry.host for entry in entries] == [entry.host for node in nodes for entry in node]
-    for node in nodes:
-        alike = [_seat(topology, entry, numbers, threads) for entry in node] == list(seats[: len(node)])
-        if not alike or not in_order or (len(node) < len(seats) and node is not nodes[-1]):
-            raise MpiricError(
-                f"the rankfile places ranks on {node[0].host} otherwise than on {hosts[0]}",
-                hint="launchers other than Open MPI's are told one placement for all nodes, filled in order",
-            )
-    widths = {len(seat.threads) for seat in seats}
-    if len(widths) > 1:
+def plan_rankfile(
+    topology: Topology, entries: Sequence[Entry], numbers: Numbers, threads: int = 0
+) -> tuple[Plan, ...]:
+    """The plans it stands for, one for each run of nodes that are alike; the last of them may be less full.
+
+    Raises MpiricError where a number is not on the machine, and for what only Open MPI can be told: ranks
+    that go to and fro between hosts, or have different numbers of threads.
+    """
+    nodes = [list(group) for _, group in groupby(entries, lambda entry: entry.host)]
+    hosts = [node[0].host for node in nodes]
+    if twice := next((host for host in hosts if hosts.count(host) > 1), ""):
+        raise MpiricError(
+            f"ranks of {twice} do not follow one another in the rankfile",
+            hint="other launchers than Open MPI's fill one host after the other: renumber the ranks",
+        )
+    seats = [tuple(_seat(topology, entry, numbers, threads) for entry in node) for node in nodes]
+    if len({len(seat.threads) for node in seats for seat in node}) > 1:
         raise MpiricError("ranks of the rankfile have different numbers of cores", hint="give --threads")
-    named = hosts if not hosts[0].startswith("+n") else ()
+    if len(hosts) > 1 and any(host.startswith("+n") for host in hosts) and not _alike(seats):
+        raise MpiricError(
+            "nodes of the rankfile differ and are only numbered (+n0)", hint="write the names of the hosts"
+        )
+    plans, at = [], 0
+    while at < len(nodes):
+        end = at + 1
+        while end < len(nodes) and _alike(seats[at : end + 1]):
+            end += 1
+        plans.append(_plan(topology, hosts[at:end], seats[at:end], numbers))
+        at = end
+    return tuple(plans)
+
+
+def _alike(nodes: Sequence[tuple[Seat, ...]]) -> bool:
+    """Whether nodes are filled in the same way, the last perhaps less."""
+    return all(node == nodes[0] for node in nodes[:-1]) and nodes[-1] == nodes[0][: len(nodes[-1])]
+
+
+def _plan(
+    topology: Topology, hosts: Sequence[str], seats: Sequence[tuple[Seat, ...]], numbers: Numbers
+) -> Plan:
     one = numbers is not Numbers.CORES
     request = PlacementRequest(
-        ranks=len(entries),
-        threads=widths.pop(),
+        ranks=sum(map(len, seats)),
+        threads=len(seats[0][0].threads),
         nodes=len(hosts),
-        hosts=named,
+        hosts=() if hosts[0].startswith("+n") else tuple(hosts),
         hardware_threads=HardwareThreads.ALL if one else HardwareThreads.CORE,
     )
-    return Plan(request, topology, "rankfile", len(hosts), seats, topology.pus)
+    return Plan(request, topology, "rankfile", len(hosts), seats[0], topology.pus)
 
 
 def _seat(topology: Topology, entry: Entry, numbers: Numbers, threads: int) -> Seat:

@@ -11,10 +11,11 @@ _CELLS_A_LINE = 24
 _SHOWN_RANKS = 16
 
 
-def placement_text(plan: Plan) -> str:
-    """Picture, table of ranks and notes of a node; nodes are alike."""
+def placement_text(plan: Plan, *, named: bool = False) -> str:
+    """Picture, table of ranks and notes of a node, all nodes being alike; ``named``: say which they are."""
     threads = f"{plan.threads} thread{'s' if plan.threads > 1 else ''} each"
-    head = f"{_ranks_of_nodes(plan)}, {threads}, policy {plan.policy}"
+    of = f"{', '.join(plan.hosts)}: " if named else ""
+    head = f"{of}{_ranks_of_nodes(plan)}, {threads}, policy {plan.policy}"
     notes = [f"  - {note}" for note in plan.notes]
     return "\n".join([head, "", *picture(plan), "", *_ranks(plan), *([""] if notes else []), *notes])
 

@@ -18,12 +18,17 @@ from mpiric.workflows.measure_bandwidth import Say, measure_bandwidth
 
 @dataclass(frozen=True)
 class Placed:
-    """A plan, and each launcher's words for it."""
+    """A plan, and each launcher's words for it; several plans are those of nodes that differ."""
 
-    plan: Plan
+    plans: tuple[Plan, ...]
     launchers: Mapping[str, Emission]
     runtimes: Mapping[str, Mapping[str, str]]  # OpenMP runtimes that want words of their own
     title: str
+
+    @property
+    def plan(self) -> Plan:
+        """Of the first nodes."""
+        return self.plans[0]
 
 
 def place(
@@ -41,26 +46,29 @@ def place(
         gpus = local_gpus(host)
         made = plan(machine.topology, request, usable, machine.limits.cgroup_cpus, gpus)
         title = machine.host_name
-    return Placed(made, emit_all(made), runtime_variables(made), title)
+    return Placed((made,), emit_all((made,)), runtime_variables(made), title)
 
 
 def place_rankfile(
     host: Host, path: str, numbers: Numbers, source: str, working_directory: str, threads: int = 0
 ) -> Placed:
-    """The plan that a rankfile stands for, and every launcher's words for it. Raises MpiricError."""
+    """The plans that a rankfile stands for, and every launcher's words for it. Raises MpiricError."""
     text = host.read_text(path)
     if text is None:
         raise NotFoundError(f"no rankfile {path}", hint="mpiric place --rankfile FILE")
     topology = load_topology(host, source) if source else read_machine(host, working_directory).topology
     made = plan_rankfile(topology, read_rankfile(text), numbers, threads)
-    return Placed(made, emit_all(made), runtime_variables(made), path)
+    alike = len(made) == 1  # else the words of a runtime would hold for some nodes only
+    return Placed(made, emit_all(made), runtime_variables(made[0]) if alike else {}, path)
 
 
 def host_files(placed: Placed) -> dict[str, str]:
     """Name → contents of a host file in the form of each launcher; empty when no hosts were named."""
-    plan = placed.plan
-    counts = [sum(place.node == node for place in plan.ranks) for node in range(plan.nodes)]
-    hosts = [HostSlots(name, count) for name, count in zip(plan.hosts, counts, strict=False)]
+    hosts = [
+        HostSlots(name, sum(place.node == node for place in plan.ranks))
+        for plan in placed.plans
+        for node, name in enumerate(plan.hosts)
+    ]
     formats = {name: dialect.host_file_format for name, dialect in launchers.dialects().items()}
     return {
         f"{name}.hosts": launchers.write_host_file(formats[name], hosts)

@@ -38,12 +38,13 @@ def work(
         one.tell(error.message)
         return None  # should that one die, the job after the array goes on
     try:
-        _take_in(prepared, one)
+        taken = _take_in(prepared, one)
         swept = sweep(replace(prepared, request=replace(prepared.request, resume=True)), host, one.tell)
     finally:
         lock.release()
     if element is not None:
         drop_after(one, host)
+    swept.points += taken
     return swept
 
 
@@ -61,8 +62,9 @@ def _measure(prepared: Prepared, one: Round, element: int, host: Host, say: Call
     one.finish(element)
 
 
-def _take_in(prepared: Prepared, one: Round) -> None:
-    main = Log(one.submission / LOG, prepared, resume=True)
+def _take_in(prepared: Prepared, one: Round) -> int:
+    """Into the log of the sweep, what its jobs have measured; how many points."""
+    taken, main = 0, Log(one.submission / LOG, prepared, resume=True)
     for element in range(one.size):
         path = one.directory(element) / LOG
         if not path.is_file():
@@ -71,6 +73,8 @@ def _take_in(prepared: Prepared, one: Round) -> None:
         for point, times in part.measured.items():
             if point not in main.measured:
                 main.add(point, times)
+                taken += 1
         for point, times in part.fresh.items():
             if point not in main.fresh:
                 main.add_fresh(point, times)
+    return taken

@@ -15,7 +15,7 @@ def words(made, launcher: str) -> str:
 
 
 def test_every_launcher_is_served():
-    assert set(emit_all(placed(made_up(4), 2))) == LAUNCHERS
+    assert set(emit_all([placed(made_up(4), 2)])) == LAUNCHERS
 
 
 def test_an_unknown_launcher_is_refused_by_name():

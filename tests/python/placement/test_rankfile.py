@@ -29,7 +29,7 @@ def test_what_was_written_is_read_again(machine, wish, physical):
     logical = Numbers.CORES if whole_cores(made) else Numbers.HARDWARE_THREADS
     text = rankfile(made, lambda seat: pu_list(seat.pus if physical else _units(made, seat)))
     numbers = Numbers.KERNEL if physical else logical
-    again = plan_rankfile(topology, read_rankfile(text), numbers, made.threads)
+    (again,) = plan_rankfile(topology, read_rankfile(text), numbers, made.threads)
     assert [seat.pus for seat in again.seats] == [seat.pus for seat in made.seats]
     assert again.nodes == made.nodes
     assert [word for word in emit(again, "srun").argv if "mask" in word] == [
@@ -40,7 +40,7 @@ def test_what_was_written_is_read_again(machine, wish, physical):
 def test_sockets_lists_and_stars():
     two = made_up(4, 4)
     text = "rank 1 = n1 slot=1:0,2 # far\nrank 0=n1 slot=0-1\n\nrank 2=n1 slots=1:*"
-    made = plan_rankfile(two, read_rankfile(text), Numbers.CORES, threads=1)
+    (made,) = plan_rankfile(two, read_rankfile(text), Numbers.CORES, threads=1)
     assert [seat.pus for seat in made.seats] == [(0, 1), (4, 6), (4, 5, 6, 7)]
     assert [seat.numa for seat in made.seats] == [0, 1, 1]
 
@@ -55,8 +55,9 @@ def test_sockets_lists_and_stars():
         ("rank 0=n1 slot=a", "cannot be read"),
         ("rank 0=n1 slot=3-1", "ends before it begins"),
         ("rank 0=n1 slot=0\nrank 0=n1 slot=1", "line 2 of the rankfile names rank 0 again"),
-        ("rank 0=n1 slot=0\nrank 1=n2 slot=1", "otherwise than on n1"),
-        ("rank 0=n1 slot=0\nrank 1=n2 slot=0\nrank 2=n1 slot=1", "otherwise than on"),
+        ("rank 0=+n0 slot=0\nrank 1=+n1 slot=1", "differ and are only numbered"),
+        ("rank 0=n1 slot=0\nrank 1=n2 slot=0\nrank 2=n1 slot=1", "ranks of n1 do not follow one another"),
+        ("rank 0=n1 slot=0\nrank 1=n2 slot=1-2", "different numbers of cores"),
         ("rank 0=n1 slot=0\nrank 1=n1 slot=1-2", "different numbers of cores"),
     ],
 )

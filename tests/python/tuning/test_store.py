@@ -213,6 +213,19 @@ def test_a_lock_of_another_host_is_respected(tmp_path: Path) -> None:
     assert str(path / "lock") in caught.value.hint
 
 
+@pytest.mark.parametrize(("mine", "free"), [
+    ("mpiric-app", True),  # the job after an array, which has ended
+    ("mpiric-app-1-1.", True),  # the element itself, begun again
+    ("mpiric-app-1-10.", False),
+    ("", False),
+])  # fmt: skip
+def test_a_job_takes_over_what_only_a_dead_one_can_hold(monkeypatch, tmp_path: Path, mine, free) -> None:
+    monkeypatch.setenv("MPIRIC_SUBMISSION", mine)
+    held = '{"host": "elsewhere", "pid": 1, "started": 1.0, "submission": "mpiric-app-1-1."}'
+    (tmp_path / "lock").write_text(held)
+    assert (Lock.holder(tmp_path / "lock") == "") is free
+
+
 def test_a_reused_process_number_does_not_hold_a_lock(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.create("lmp", "job", COMMAND).close()

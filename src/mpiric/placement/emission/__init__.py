@@ -1,6 +1,7 @@
 """One file a launcher: Plan → the exact words that make it so."""
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 
@@ -29,6 +30,8 @@ def emit(plan: Plan, launcher: str) -> Emission:
     return emission
 
 
-def emit_all(plan: Plan) -> dict[str, Emission]:
-    """For every launcher, by name."""
-    return {name: emit(plan, name) for name in _emitters()}
+def emit_all(plans: Sequence[Plan]) -> dict[str, Emission]:
+    """For every launcher, by name. Several plans are those of nodes that differ, in the order of ranks."""
+    if len(plans) == 1:
+        return {name: emit(plans[0], name) for name in _emitters()}
+    return {name: emitter.emit_uneven(plans) for name, emitter in _emitters().items()}

@@ -1,8 +1,9 @@
 """What both generations of Open MPI share: hosts with slots, forwarded variables, rankfiles."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from mpiric.model.placement import Plan, Seat
+from mpiric.model.placement import Emission, Plan, Seat
+from mpiric.placement.emission._uneven import hosts_with_ranks, places, ranks_in_all, shared_variables
 from mpiric.placement.openmp import openmp_variables
 
 
@@ -15,8 +16,22 @@ def words_for_hosts(plan: Plan) -> tuple[str, ...]:
 def forwarded(plan: Plan) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """The OpenMP variables, and the words that carry them to other nodes."""
     variables = openmp_variables(plan)
-    words = tuple(word for name in variables for word in ("-x", name)) if plan.nodes > 1 else ()
-    return words, variables
+    return (_exports(variables) if plan.nodes > 1 else ()), variables
+
+
+def _exports(variables: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(word for name in variables for word in ("-x", name))
+
+
+def uneven(
+    plans: Sequence[Plan], words: tuple[str, ...], file: str, slots: Callable[[Plan, Seat], str]
+) -> Emission:
+    """A rankfile says for each rank where it is, whatever the others do."""
+    variables = shared_variables(plans)
+    hosts = ",".join(f"{host}:{count}" for host, count in hosts_with_ranks(plans))
+    text = "".join(f"rank {rank}={host} slot={slots(plans[0], seat)}\n" for rank, host, seat in places(plans))
+    start = ("mpirun", "-np", str(ranks_in_all(plans)), "--host", hosts)
+    return Emission((*start, *words, *_exports(variables)), variables, {file: text})
 
 
 def rankfile(plan: Plan, slots: Callable[[Seat], str]) -> str:

@@ -4,8 +4,11 @@ In a list each thread of a rank is bound to the next CPU, so a core is named by 
 Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); not run here.
 """
 
+from collections.abc import Sequence
+
 from mpiric.model.placement import Emission, HugePages, Plan
 from mpiric.placement.emission._shape import fillings
+from mpiric.placement.emission._uneven import PROGRAM, REPEATED, shared_variables
 from mpiric.placement.grounds import Level
 from mpiric.placement.openmp import openmp_variables
 
@@ -44,3 +47,15 @@ def _binding(plan: Plan) -> str:
     if fillings(plan, (Level.NUMA,)):
         return "depth"
     return ":".join(",".join(str(thread[0]) for thread in seat.threads) for seat in plan.seats)
+
+
+def emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A section for each kind of node (MPMD): its ``-L``, ``-N``, ``-S`` and ``-cc`` are its own."""
+    first, *others = (emit(plan) for plan in plans)
+    words = [*first.argv]
+    for other in others:
+        words += [PROGRAM, ":", *other.argv[1:]]
+    every = (first, *others)
+    notes = dict.fromkeys(filter(None, (*(each.note for each in every), REPEATED)))
+    exact = all(each.exact for each in every)
+    return Emission(tuple(words), shared_variables(plans), exact=exact, note="; ".join(notes))

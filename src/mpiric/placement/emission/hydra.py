@@ -5,8 +5,18 @@
 ``user:`` are of the kernel's numbers (src/pm/hydra/lib/tools/topo/hwloc of MPICH).
 """
 
+from collections.abc import Sequence
+
 from mpiric.model.placement import Emission, Plan
 from mpiric.placement.emission._shape import Filled, fillings
+from mpiric.placement.emission._uneven import (
+    BINDS_ITSELF,
+    SCRIPT,
+    binding_script,
+    hosts_with_ranks,
+    ranks_in_all,
+    shared_variables,
+)
 from mpiric.placement.grounds import Level
 from mpiric.placement.openmp import openmp_variables
 
@@ -36,3 +46,10 @@ def _level(shape: Filled) -> tuple[str, ...]:
     if shape.level is None:
         return ("-bind-to", wide, "-map-by", wide)
     return ("-bind-to", wide, "-map-by", _OBJECTS[shape.level]) if shape.ranks == 1 else ()
+
+
+def emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """The binding is an option of the whole launch, and every proxy takes its list from the start."""
+    hosts = ",".join(f"{host}:{count}" for host, count in hosts_with_ranks(plans))
+    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "-hosts", hosts, "-bind-to", "none", "sh", SCRIPT)
+    return Emission(words, shared_variables(plans), {SCRIPT: binding_script(plans)}, note=BINDS_ITSELF)

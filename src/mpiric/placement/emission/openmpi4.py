@@ -4,14 +4,17 @@
 ``--cpu-list`` sorts what it is given, so it cannot say an order.
 """
 
+from collections.abc import Sequence
+
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.emission._openmpi import forwarded, rankfile, words_for_hosts
+from mpiric.placement.emission._openmpi import forwarded, rankfile, uneven, words_for_hosts
 from mpiric.placement.emission._shape import fillings
 from mpiric.placement.grounds import Level
 
 _OBJECTS = {None: "node", Level.SOCKET: "socket", Level.NUMA: "numa", Level.CACHE: "l3cache"}
 _FILE = "openmpi4.rankfile"
+_WORDS = ("--mca", "rmaps_rank_file_physical", "1", "--rankfile", _FILE)
 
 
 def emit(plan: Plan) -> Emission:
@@ -23,5 +26,9 @@ def emit(plan: Plan) -> Emission:
         mapping = f"ppr:{shape.ranks}:{_OBJECTS[shape.level]}:pe={shape.width}"
         return Emission((*start, "--map-by", mapping, "--bind-to", "core", *forward), variables)
     text = rankfile(plan, lambda seat: pu_list(seat.pus))
-    words = ("--mca", "rmaps_rank_file_physical", "1", "--rankfile", _FILE)
-    return Emission((*start, *words, *forward), variables, {_FILE: text})
+    return Emission((*start, *_WORDS, *forward), variables, {_FILE: text})
+
+
+def emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A rankfile."""
+    return uneven(plans, _WORDS, _FILE, lambda _, seat: pu_list(seat.pus))

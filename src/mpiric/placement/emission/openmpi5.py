@@ -4,9 +4,11 @@
 ``--display map`` of PRRTE 3. An ordered list gives each rank one entry, so wide ranks need the file.
 """
 
+from collections.abc import Sequence
+
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.emission._openmpi import forwarded, rankfile, words_for_hosts
+from mpiric.placement.emission._openmpi import forwarded, rankfile, uneven, words_for_hosts
 from mpiric.placement.emission._shape import fillings, logical_pus, whole_cores
 from mpiric.placement.grounds import Level
 
@@ -23,6 +25,17 @@ def emit(plan: Plan) -> Emission:
         variables,
         files,
     )
+
+
+def emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A rankfile, of cores where all ranks have whole ones."""
+    whole = all(map(whole_cores, plans))
+    return uneven(plans, _file_words(whole), _FILE, lambda plan, seat: pu_list(_numbers(plan, seat, whole)))
+
+
+def _file_words(whole: bool) -> tuple[str, ...]:  # noqa: FBT001 - of what a name says
+    unit = "" if whole else ":hwtcpus"
+    return ("--map-by", f"rankfile:file={_FILE}{unit}", "--bind-to", "core" if whole else "hwthread")
 
 
 def _mapping(plan: Plan) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -44,14 +57,16 @@ def _mapping(plan: Plan) -> tuple[tuple[str, ...], dict[str, str]]:
             "--bind-to",
             "core" if whole else "hwthread",
         ), {}
-    words = ("--map-by", f"rankfile:file={_FILE}" + ("" if whole else ":hwtcpus"))
-    text = rankfile(plan, lambda seat: pu_list(_units(plan, seat)))
-    return (*words, "--bind-to", "core" if whole else "hwthread"), {_FILE: text}
+    return _file_words(whole), {_FILE: rankfile(plan, lambda seat: pu_list(_units(plan, seat)))}
 
 
 def _units(plan: Plan, seat: Seat) -> tuple[int, ...]:
     """What PRRTE counts: cores, or hardware threads where a core is shared or used in part."""
-    if whole_cores(plan):
+    return _numbers(plan, seat, whole_cores(plan))
+
+
+def _numbers(plan: Plan, seat: Seat, whole: bool) -> tuple[int, ...]:  # noqa: FBT001
+    if whole:
         return tuple(core.index for core in seat.cores)
     logical = logical_pus(plan)
     return tuple(sorted(logical[pu] for pu in seat.pus))

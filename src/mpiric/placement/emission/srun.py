@@ -8,9 +8,21 @@ evens them out, whatever ``--ntasks-per-node`` says, unless they come in planes.
 threads where Slurm knows of them: of cores that differ in their number it knows the first one each.
 """
 
+from collections.abc import Sequence
+
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
+from mpiric.placement.emission._uneven import (
+    BINDS_ITSELF,
+    SCRIPT,
+    binding_script,
+    hosts_with_ranks,
+    ranks_in_all,
+    shared_variables,
+)
 from mpiric.placement.openmp import openmp_variables
+
+_HOSTS = "srun.hostfile"  # one line a rank
 
 
 def emit(plan: Plan) -> Emission:
@@ -49,3 +61,23 @@ def emit(plan: Plan) -> Emission:
         "" if even else "Slurm knows one hardware thread of each core here",
     )
     return Emission(tuple(words), openmp_variables(plan), exact=even, note="; ".join(filter(None, said)))
+
+
+def emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """Counts of ranks that differ come from ``SLURM_HOSTFILE``; a list of masks starts anew on every host."""
+    hosts = hosts_with_ranks(plans)
+    words = (
+        "srun",
+        f"--nodes={len(hosts)}",
+        f"--ntasks={ranks_in_all(plans)}",
+        f"--nodelist={','.join(host for host, _ in hosts)}",
+        "--distribution=arbitrary",
+        "--cpu-bind=none",
+        *("sh", SCRIPT),
+    )
+    files = {
+        SCRIPT: binding_script(plans),
+        _HOSTS: "".join(f"{host}\n" * count for host, count in hosts),
+    }
+    note = f"within a job that has its nodes to itself (sbatch --exclusive); {BINDS_ITSELF}"
+    return Emission(words, {"SLURM_HOSTFILE": _HOSTS, **shared_variables(plans)}, files, note=note)

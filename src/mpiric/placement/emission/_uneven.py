@@ -1,0 +1,67 @@
+"""Nodes that differ: each launcher takes one list of places for all nodes, so how else it can be told.
+
+Intel MPI and aprun take sections with a host and places of their own, which repeat the program. hydra, PALS
+and srun have no words for it: there each rank binds itself, by a script that is seen on the line.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from mpiric.model.placement import Plan, Seat
+from mpiric.model.pu_set import pu_list
+from mpiric.placement.openmp import openmp_variables
+
+PROGRAM = "PROGRAM"  # stands for the program and its arguments
+SCRIPT = "ranks.sh"
+BINDS_ITSELF = "one list of places serves all nodes here: each rank binds itself by taskset (util-linux)"
+REPEATED = f"write the program and its arguments for {PROGRAM} and at the end"
+# Where a launcher says the rank: hydra and PMI-1/2, PALS, Slurm.
+_RANK = "${PMI_RANK:-${PALS_RANKID:-${SLURM_PROCID:?no launcher says which rank this is}}}"
+
+
+def hosts_with_ranks(plans: Sequence[Plan]) -> list[tuple[str, int]]:
+    """Each host and how many ranks it has."""
+    found = []
+    for plan in plans:
+        counts = [0] * plan.nodes
+        for place in plan.ranks:
+            counts[place.node] += 1
+        found += list(zip(plan.hosts, counts, strict=True))
+    return found
+
+
+def ranks_in_all(plans: Sequence[Plan]) -> int:
+    """Of the job."""
+    return sum(plan.request.ranks for plan in plans)
+
+
+def places(plans: Sequence[Plan]) -> Iterator[tuple[int, str, Seat]]:
+    """Rank, host and seat of each rank of the job."""
+    first = 0
+    for plan in plans:
+        for place in plan.ranks:
+            yield first + place.rank, plan.hosts[place.node], place.seat
+        first += plan.request.ranks
+
+
+def shared_variables(plans: Sequence[Plan]) -> dict[str, str]:
+    """The OpenMP variables that hold for every rank: places by name mean those that a rank is bound to."""
+    variables = [openmp_variables(plan) for plan in plans]
+    if any("{" in each.get("OMP_PLACES", "") for each in variables) or variables.count(variables[0]) < len(
+        plans
+    ):
+        fine = all(len(thread) == 1 for _, _, seat in places(plans) for thread in seat.threads)
+        return variables[0] | {"OMP_PLACES": "threads" if fine else "cores"}
+    return variables[0]
+
+
+def binding_script(plans: Sequence[Plan]) -> str:
+    """A script that binds the rank it is, then becomes the program."""
+    cases = "".join(f"{rank}) pus={pu_list(seat.pus)} ;;  # {host}\n" for rank, host, seat in places(plans))
+    return (
+        "#!/bin/sh\n"
+        f"# sh {SCRIPT} PROGRAM …: binds this rank to its hardware threads, then becomes the program.\n"
+        f"case {_RANK} in\n{cases}"
+        f'*) echo "{SCRIPT}: there is no such rank" >&2; exit 1 ;;\n'
+        "esac\n"
+        'exec taskset -c "$pus" "$@"\n'
+    )

@@ -44,7 +44,7 @@ _KINDS = ("performance", "efficiency", "any")
     shell_complete=files,
     help="Another machine's topology.",
 )
-@click.option("--ranks", "-n", type=click.IntRange(min=1), help="Ranks of the whole job.")
+@click.option("--ranks", "-n", type=click.IntRange(1, 10_000_000), help="Ranks of the whole job.")
 @click.option("--threads", "-t", type=click.IntRange(min=0), default=0, help="Threads of each rank.")
 @click.option(
     "--nodes", "-N", type=click.IntRange(min=0), default=0, help="Nodes; as many as needed when not given."

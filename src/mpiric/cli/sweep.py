@@ -25,7 +25,7 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
-from mpiric.workflows.rounds import GOES_ON, Round, element_of
+from mpiric.workflows.rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.sweep import Swept, for_site, forget, sweep
 from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare
 from mpiric.workflows.sweep_rounds import work
@@ -133,18 +133,17 @@ def _swept(
     """The whole sweep, or in a job of an array its part; None while others go on with it."""
     if round_number is None:
         return sweep(prepared, host, say)
-    one = Round(prepared.request.directory.absolute(), round_number)
+    one = round_of(prepared.request.directory, round_number)
     return work(prepared, one, element_of(host), host, say)
 
 
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
     """As a job with its files beside the measurements; a job that is begun again goes on with them."""
     directory = given["directory"].absolute()
+    share = ("--array", str(given["array"])) if spread_of(given) else ()
     if not given["resume"]:
         forget(directory)
     words = ("--out", str(directory), "--resume")
-    spread = spread_of(given)
-    share = ("--array", str(given["array"])) if spread else ()
     return run_submitted(
         directory,
         words,

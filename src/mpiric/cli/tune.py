@@ -29,7 +29,7 @@ from mpiric.report.tuned_text import print_tuned
 from mpiric.tuning.proof import Rule
 from mpiric.workflows.objective import parse_objective
 from mpiric.workflows.report import advised_knobs
-from mpiric.workflows.rounds import GOES_ON, Round, element_of
+from mpiric.workflows.rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.submitted_tune import tune_to_submit
 from mpiric.workflows.tune import TuneRequest, plan, tune
 from mpiric.workflows.tune_rounds import work
@@ -165,9 +165,7 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
     host = LocalHost()
     if round_number is None:
         return tune(request, host, progress)
-    if request.into is None or request.spread is None:
-        raise MpiricError("--round is for the jobs of --submit --array", hint="leave it away")
-    return work(request, Round(request.into, round_number), element_of(host), host, progress)
+    return work(request, round_of(request.into, round_number), element_of(host), host, progress)
 
 
 def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -> TuneRequest:

@@ -16,7 +16,7 @@ from typing import Any
 from mpiric.host.host import Host
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, NoRoomError
+from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.trial import Phase
 from mpiric.schedulers import _slurm_jobs as jobs
 from mpiric.schedulers._slurm_submission import (
@@ -38,6 +38,7 @@ __all__ = [
     "element_of",
     "known_jobs",
     "latest",
+    "round_of",
     "submit_round",
     "was_cancelled",
 ]
@@ -142,6 +143,14 @@ class Round:
                 file.write(f"  {text}\n")
         except OSError:
             return  # the next one that writes there will say why
+
+
+def round_of(submission: Path | None, number: int) -> Round:
+    """The round that a job is of. Raises MpiricError where nothing of the kind was submitted."""
+    one = Round(submission.absolute(), number) if submission else None
+    if one is None or not (one.submission / SCRIPT).is_file() or (number and not one.is_planned):
+        raise MpiricError("--round is for the jobs of --submit --array", hint="leave it away")
+    return one
 
 
 def latest(submission: Path) -> Round:

@@ -2,21 +2,26 @@
 
 The model that ranked the winner cannot tell a setting that does nothing from one that was lucky when the
 machine was quiet. So the part of the winner that makes the large differences runs against all of it in
-turns; a setting more joins only when the part is shown to be slower.
+turns; a setting more joins only when the part is shown to be slower. Then each setting that is left has to
+stand the same test, the smallest first, until one does: it stays only if it is slower without it.
+
+What counts as shown is decided as in a proof, by betting on the signs of the differences (`betting`), so that
+noise of any kind and looking after each pair do not make it easier.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import log
 from statistics import median
 
 from mpiric.model.trial import Outcome, Trial
+from mpiric.tuning import betting
 from mpiric.tuning.bench import Bench
 from mpiric.tuning.ranking import SHOWN, contributions, rank
 from mpiric.tuning.space import Point
 
 _LARGE = 0.05  # what the model believes to contribute more belongs to the part from the start
-_FEWEST, _MOST = 3, 8  # pairs of one comparison
-_MAJORITY = 7  # of the most pairs that must agree before something counts as shown
+_FEWEST, _MOST = 3, 12  # pairs of one comparison
+_ERROR = 0.1  # that what does nothing is shown to contribute
 
 
 def settle(bench: Bench, tell: Callable[[Trial], None]) -> None:
@@ -28,29 +33,51 @@ def settle(bench: Bench, tell: Callable[[Trial], None]) -> None:
     gains = contributions(bench, winner)
     order = sorted(gains, key=lambda index: -gains[index])
     start = max(1, sum(gain > _LARGE for gain in gains.values()))
-    for size in range(start, len(order)):
-        part = tuple(level if index in order[:size] else 0 for index, level in enumerate(winner))
-        if bench.may_work(part) and _keeps_up(bench, part, winner, tell):
-            bench.settled = part
+    kept = next(
+        (
+            size
+            for size in range(start, len(order))
+            if _replaces(bench, _part(winner, order[:size]), winner, tell)
+        ),
+        len(order),
+    )
+    bench.settled = _part(winner, order[:kept])
+    for size in range(kept - 1, 0, -1):
+        smaller = _part(winner, order[:size])
+        if not _replaces(bench, smaller, bench.settled, tell):
             return
-    bench.settled = winner
+        bench.settled = smaller
 
 
-def _keeps_up(bench: Bench, part: Point, winner: Point, tell: Callable[[Trial], None]) -> bool:
-    """Whether the part is not shown to be slower than the winner."""
+def _part(point: Point, kept: Sequence[int]) -> Point:
+    return tuple(level if index in kept else 0 for index, level in enumerate(point))
+
+
+def _replaces(bench: Bench, part: Point, whole: Point, tell: Callable[[Trial], None]) -> bool:
+    return bench.may_work(part) and _keeps_up(bench, part, whole, tell)
+
+
+def _keeps_up(bench: Bench, part: Point, whole: Point, tell: Callable[[Trial], None]) -> bool:
+    """Whether the part is not shown to be slower than the whole."""
     losses: list[float] = []
     while len(losses) < _MOST:
-        turn = (part, winner) if len(losses) % 2 else (winner, part)
+        turn = (part, whole) if len(losses) % 2 else (whole, part)
         times = {point: _objective(bench.run(point), tell) for point in turn}
-        one, other = times[part], times[winner]
+        one, other = times[part], times[whole]
         if one is None or other is None:
             return one is not None
         losses.append(log(one / other))
-        if len(losses) >= _FEWEST and min(losses) > SHOWN:
+        if _shown(losses):
             return False
         if len(losses) > _FEWEST and median(losses) <= 0:
             return True
-    return median(losses) <= SHOWN or sum(loss > 0 for loss in losses) < _MAJORITY
+    return True
+
+
+def _shown(losses: Sequence[float]) -> bool:
+    """Whether most runs of the part are slower, by more than chance."""
+    needed = betting.wins_needed(len(losses), _ERROR)
+    return needed is not None and sum(loss > SHOWN for loss in losses) >= needed
 
 
 def _objective(trial: Trial, tell: Callable[[Trial], None]) -> float | None:

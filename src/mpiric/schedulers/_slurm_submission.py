@@ -103,6 +103,7 @@ def round_script(submission: Submission) -> str:
         # The job after an array may take over what a dead element of it held: its name begins theirs.
         'element="${SLURM_ARRAY_TASK_ID+-$1-$SLURM_ARRAY_TASK_ID.}"',
         f'export {NAME_VARIABLE}={shlex.quote(submission.name)}"$element"',
+        f'mkdir -p {shlex.quote(str(place / ROUNDS))}/"$1" || exit 143',
         f'{shlex.join(verb)} --round "$1" {shlex.join(rest)} < {stdin} > {own}',
         "code=$?",
         f'case $code in {GOES_ON}) exit 0 ;; 130|137|143) exit "$code" ;; esac',

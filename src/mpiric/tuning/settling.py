@@ -5,23 +5,22 @@ machine was quiet. So the part of the winner that makes the large differences ru
 turns; a setting more joins only when the part is shown to be slower. Then each setting that is left has to
 stand the same test, the smallest first, until one does: it stays only if it is slower without it.
 
-What counts as shown is decided as in a proof, by betting on the signs of the differences (`betting`), so that
-noise of any kind and looking after each pair do not make it easier.
+What counts as shown is held against the noise that the model has found in all runs, not against that of a few
+pairs, so that it takes more pairs to show a small difference where runs scatter.
 """
 
 from collections.abc import Callable, Sequence
-from math import log
+from math import log, sqrt
 from statistics import median
 
 from mpiric.model.trial import Outcome, Trial
-from mpiric.tuning import betting
 from mpiric.tuning.bench import Bench
 from mpiric.tuning.ranking import SHOWN, contributions, rank
 from mpiric.tuning.space import Point
 
 _LARGE = 0.05  # what the model believes to contribute more belongs to the part from the start
-_FEWEST, _MOST = 3, 12  # pairs of one comparison
-_ERROR = 0.1  # that what does nothing is shown to contribute
+_FEWEST, _MOST = 3, 10  # pairs of one comparison
+_SURE = 1.64 * 1.25  # standard deviations of a median, 1 chance in 20 at each look
 
 
 def settle(bench: Bench, tell: Callable[[Trial], None]) -> None:
@@ -67,17 +66,16 @@ def _keeps_up(bench: Bench, part: Point, whole: Point, tell: Callable[[Trial], N
         if one is None or other is None:
             return one is not None
         losses.append(log(one / other))
-        if _shown(losses):
+        if len(losses) >= _FEWEST and median(losses) > SHOWN + _doubt(bench, len(losses)):
             return False
         if len(losses) > _FEWEST and median(losses) <= 0:
             return True
     return True
 
 
-def _shown(losses: Sequence[float]) -> bool:
-    """Whether most runs of the part are slower, by more than chance."""
-    needed = betting.wins_needed(len(losses), _ERROR)
-    return needed is not None and sum(loss > SHOWN for loss in losses) >= needed
+def _doubt(bench: Bench, pairs: int) -> float:
+    """By how much the median difference of so many pairs may be off."""
+    return _SURE * sqrt(2 / pairs) * bench.effects().sizes.noise
 
 
 def _objective(trial: Trial, tell: Callable[[Trial], None]) -> float | None:

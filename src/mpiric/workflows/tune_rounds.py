@@ -43,7 +43,7 @@ from mpiric.workflows.understand import understand
 
 _SEARCH_ROUNDS = 4  # each costs a wait in the queue
 _MOST_ROUNDS = 12
-_FEWEST_RUNS = 4  # of a block, besides the first ones of the command as it is
+_FEWEST_RUNS = 6  # of a block, besides the first ones of the command as it is
 _SEARCH_SHARE = 0.65  # of what is left of the budget, for all rounds of the search together
 _LEARNING = "0-"  # blocks of round 0: their one run of the search is for learning, not for comparing
 
@@ -207,7 +207,7 @@ def _plan(request: TuneRequest, one: Round, course: Course, main: Tune) -> tuple
 def _capacity(spread: Spread, run_s: float, first_runs: int, share: int) -> int:
     """Runs of one round: as many as the jobs have time for, and no more than its share of the search."""
     each = max(_FEWEST_RUNS, int(spread.each_s / max(run_s, 1e-3)) - first_runs)
-    return max(_FEWEST_RUNS, min(spread.jobs * each, share))
+    return spread.jobs * min(each, max(_FEWEST_RUNS, ceil(share / spread.jobs)))
 
 
 def _chosen(main: Tune) -> list[Configuration] | None:

@@ -44,6 +44,7 @@ from mpiric.workflows.understand import understand
 _SEARCH_ROUNDS = 4  # each costs a wait in the queue
 _MOST_ROUNDS = 12
 _FEWEST_RUNS = 6  # of a block, besides the first ones of the command as it is
+_PAIR = 2
 _SEARCH_SHARE = 0.65  # of what is left of the budget, for all rounds of the search together
 _LEARNING = "0-"  # blocks of round 0: their one run of the search is for learning, not for comparing
 
@@ -185,7 +186,10 @@ def _plan(request: TuneRequest, one: Round, course: Course, main: Tune) -> tuple
     searches = chosen is None and one.number < _SEARCH_ROUNDS
     fit = Budget(left_s, left_runs).runs_that_fit(max(run_s, 1e-3))
     share = ceil(_SEARCH_SHARE * fit / (_SEARCH_ROUNDS - one.number)) if searches else fit
-    ahead = Ahead(made, _capacity(request.spread, run_s, len(course.observed.originals), share), request.seed)
+    each = _room(request.spread, run_s, len(course.observed.originals))
+    fewest = min(each, _FEWEST_RUNS)
+    jobs = request.spread.jobs
+    ahead = Ahead(made, jobs * min(each, max(fewest, ceil(share / jobs))), request.seed)
     course.known = ahead.known
     budget = Budget(left_s, left_runs if one.number < _MOST_ROUNDS else 0, clock=ahead.clock)
     try:
@@ -201,13 +205,19 @@ def _plan(request: TuneRequest, one: Round, course: Course, main: Tune) -> tuple
             prove_best(request, course, chosen, ahead, budget, Silence())
     except RoundIsFull:
         pass
-    return deal(ahead.asked, request.spread.jobs, _FEWEST_RUNS) if ahead.asked else ()
+    return deal(ahead.asked, jobs, fewest) if ahead.asked else ()
 
 
-def _capacity(spread: Spread, run_s: float, first_runs: int, share: int) -> int:
-    """Runs of one round: as many as the jobs have time for, and no more than its share of the search."""
-    each = max(_FEWEST_RUNS, int(spread.each_s / max(run_s, 1e-3)) - first_runs)
-    return spread.jobs * min(each, max(_FEWEST_RUNS, ceil(share / spread.jobs)))
+def _room(spread: Spread, run_s: float, first_runs: int) -> int:
+    """Runs that a job has time for after those of the command as it is. Raises MpiricError below a pair."""
+    each = int(spread.each_s / max(run_s, 1e-3)) - first_runs
+    if each < _PAIR:
+        minutes = ceil((first_runs + _FEWEST_RUNS) * run_s / 60)
+        raise MpiricError(
+            f"a run takes {run_s:.3g} s, so that a job of {spread.each_s:.3g} s has no time to compare any",
+            hint=f"go on with --resume and a --slice of about {minutes}m",
+        )
+    return each
 
 
 def _chosen(main: Tune) -> list[Configuration] | None:

@@ -52,6 +52,10 @@ def script(request: ScriptRequest, host: Host) -> Script:
     """Write it as text. Raises MpiricError for a job that does not fit the nodes."""
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
     job = launchers.parse_command(request.argv, lambda _: "openmpi5", "", {})
+    if job.program[0].startswith("-"):
+        raise MpiricError(
+            f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"
+        )
     wording = _merged(request.wording, site, Path(job.program[0]).name)
     shape = request.shape or site.shape or _shape_of(host, wording.partition)
     named = bool(job.launcher_words)

@@ -66,3 +66,9 @@ def test_ranks_said_twice_and_differently_are_an_error(script):
 def test_a_file_that_cannot_be_written_is_an_error(script):
     done = script("-o", "/nowhere/job.sh", "--", "./app")
     assert (done.returncode, "/nowhere/job.sh" in done.stderr) == (124, True)
+
+
+def test_an_option_in_place_of_the_program_is_told(script):
+    done = script("--", "--nodes", "4")
+    assert done.returncode == 120
+    assert "'--nodes' is an option, not a program" in done.stderr

@@ -179,6 +179,7 @@ def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
             *(f"{number} need {what}" for what, number in needs.items()),
             *(f"not built: {test.name}" for test in absent if not test.needs),
             *(f"~ {line}" for line in told("unsteady")),
+            *(f"= {line}" for word in ("the same", "too long both ways") for line in told(word)),
         ]
     )
 

@@ -10,8 +10,6 @@
 namespace mpiric::coll {
 namespace {
 
-using Between = int (*)(const Reduction&, const Group&, char*, const Blocks&) noexcept;
-
 template <Between between> int run(const Call& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};

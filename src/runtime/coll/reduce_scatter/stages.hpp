@@ -27,6 +27,9 @@ int linear_reduce_scatter(const Reduction& reduction, const Group& group, char* 
 int recursive_halving(const Reduction& reduction, const Group& group, char* data,
                       const Blocks& blocks) noexcept;
 
+/// One of those, which a larger algorithm runs between the nodes.
+using Between = int (*)(const Reduction&, const Group&, char*, const Blocks&) noexcept;
+
 /// The blocks of a reduce_scatter or reduce_scatter_block, in elements.
 inline Blocks blocks_of(const Call& call) {
     return call.receive_counts ? Blocks::of(call.receive_counts, call.team.size(), 1)

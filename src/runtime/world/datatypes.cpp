@@ -3,6 +3,7 @@
 namespace mpiric::world {
 
 constinit std::atomic<uint32_t> generation{1};
+thread_local constinit RememberedSize remembered_sizes[16]{};
 
 uint64_t find_size(MPI_Datatype type, RememberedSize& here) noexcept {
     const uint32_t now = generation.load(std::memory_order_acquire);

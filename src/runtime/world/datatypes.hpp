@@ -37,12 +37,27 @@ struct alignas(32) RememberedSize {
 /// Asks the library, and remembers.
 uint64_t find_size(MPI_Datatype type, RememberedSize& here) noexcept;
 
+/// Sizes that this thread has asked for.
+extern thread_local constinit RememberedSize remembered_sizes[16];
+
+inline RememberedSize& place_of_size(MPI_Datatype type) noexcept {
+    return remembered_sizes[few_bits(type)];
+}
+
+inline bool is_of(const RememberedSize& here, MPI_Datatype type) noexcept {
+    return here.handle == number(type) && here.generation == generation.load(std::memory_order_acquire);
+}
+
+/// Bytes of data in one element; 0 where the library has to be asked.
+[[gnu::always_inline]] inline uint64_t remembered_size(MPI_Datatype type) noexcept {
+    const RememberedSize& here = place_of_size(type);
+    return is_of(here, type) ? here.bytes : 0;
+}
+
 /// Bytes of data in one element. Only for a type that the library has just accepted.
 [[gnu::always_inline]] inline uint64_t size_of(MPI_Datatype type) noexcept {
-    static thread_local RememberedSize remembered[16];
-    const uint64_t handle = number(type);
-    RememberedSize& here = remembered[few_bits(type)];
-    if (here.handle == handle && here.generation == generation.load(std::memory_order_acquire)) [[likely]]
+    RememberedSize& here = place_of_size(type);
+    if (is_of(here, type)) [[likely]]
         return here.bytes;
     return find_size(type, here);
 }

@@ -27,24 +27,20 @@ template <class Count> uint64_t sum_of(const Count counts[], const Space& space)
     return sum;
 }
 
-/// Sizes of a call: what policies speak of, what our algorithms speak of, and elements for reductions. A call
-/// that nothing is known of, or that moves nothing, is `left` to the library.
-struct Extent {
-    uint64_t bytes = 0, all_bytes = 0, count = 0;
+/// What a call moves: so many elements of a type, told as the share of one rank where policies do. A call of
+/// which nothing is known has no `elements` either, and is `unsized`.
+struct Amount {
+    uint64_t elements = 0;
     MPI_Datatype type{};
+    uint32_t shares = 1;
     MPI_Op op{};
-    bool left = false;
+    bool unsized = false;
 };
 
-template <class Count> Extent block(MPI_Datatype type, Count count) noexcept {
-    const uint64_t bytes = payload(type, count);
-    return {bytes, bytes, 0, type, {}, bytes == 0};
+template <class Count> constexpr Amount amount(MPI_Datatype type, Count count, MPI_Op op = {}) noexcept {
+    return {count > 0 ? uint64_t(count) : 0, type, 1, op};
 }
-template <class Count> Extent reduction(MPI_Datatype type, Count count, MPI_Op op) noexcept {
-    const uint64_t bytes = payload(type, count);
-    return {bytes, bytes, uint64_t(count), type, op, bytes == 0 || op == handles.op_null};
-}
-constexpr Extent unsized{};
+constexpr Amount unsized{0, {}, 1, {}, true};
 
 /// Where a form that does not block puts its request.
 MPI_Request* request_of() noexcept { return nullptr; }
@@ -52,11 +48,10 @@ MPI_Request* request_of(MPI_Request* request) noexcept { return request; }
 MPI_Request* request_of(MPI_Info, MPI_Request* request) noexcept { return request; }
 
 /// The entry of a call; null when it is the library's and nothing else is to be done.
-template <Collective collective>
-[[gnu::always_inline]] inline Entry* entry_of(Space& space, MPI_Comm comm, uint64_t bytes) {
+template <Collective collective> Entry* entry_of(Space& space, MPI_Comm comm, uint64_t bytes) {
     const uint32_t size_class = tune::class_of(bytes);
     if constexpr (form_of(collective) == Form::blocking) {
-        if (space.agrees_next) [[unlikely]]
+        if (space.agrees_next)
             agree_on_started(space, comm);
         return &space.knowledge->entries[uint32_t(collective)][size_class];
     } else {
@@ -64,52 +59,93 @@ template <Collective collective>
     }
 }
 
+/// Whether a look at what this thread remembers says that the call is the library's. It calls nothing, so
+/// that the arguments stay where they are.
+template <Collective collective, class Measure>
+[[gnu::always_inline]] inline bool is_the_librarys(MPI_Comm comm, const Measure& measure) noexcept {
+    if (thread.answering)
+        return true;
+    if constexpr (form_of(collective) == Form::blocking) {
+        const RememberedSpace& known = remembered_space(comm);
+        if (known.comm != comm || known.generation != world::generation.load(std::memory_order_acquire))
+            return false;
+        if (!known.space)
+            return true;
+        const Amount moved = measure(*known.space);
+        const uint64_t all = moved.unsized ? 0 : moved.elements * world::remembered_size(moved.type);
+        if ((!moved.unsized && all == 0) || known.space->agrees_next)
+            return false;
+        Entry& entry =
+            known.space->knowledge->entries[uint32_t(collective)][tune::class_of(all / moved.shares)];
+        if (entry.choice != Entry::library)
+            return false;
+        ++entry.calls;
+        return true;
+    } else {
+        return false;
+    }
+}
+
+/// What lies behind, on a communicator.
+template <Function function, Name name, class Pointer, class Onward>
+[[gnu::always_inline]] inline int go_on(const Onward& onward, bool to_library, MPI_Comm on) {
+    const Behind& there = untuned[uint32_t(function)];
+    return onward(
+        reinterpret_cast<Pointer>(to_library || name == Name::profiling ? there.library : there.next), on);
+}
+
+/// A call that is not the library's at a glance.
+template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward,
+          class Fill>
+[[gnu::noinline]] int decide(MPI_Comm comm, int root, MPI_Request* request, Measure measure, Onward onward,
+                             Fill fill) {
+    struct Both {
+        Onward onward;
+        Fill fill;
+    } const both{onward, fill};
+    const auto next = [](const void* arguments, bool to_library, MPI_Comm on) {
+        return go_on<function, name, Pointer>(static_cast<const Both*>(arguments)->onward, to_library, on);
+    };
+    Space* space = space_of(comm);
+    if (!space)
+        return next(&both, false, comm);
+    const Amount moved = measure(*space);
+    const uint64_t all = payload(moved.type, moved.elements), bytes = all / moved.shares;
+    const bool left = !moved.unsized && (all == 0 || (reduces(collective) && moved.op == handles.op_null));
+    if (left || !is_root(*space, root))
+        return next(&both, false, comm);
+    Entry* entry = entry_of<collective>(*space, comm, bytes);
+    if (!entry)
+        return next(&both, false, comm);
+    ++entry->calls;
+    if (entry->choice == Entry::library)
+        return next(&both, false, comm);
+    Ask ask{collective,
+            comm,
+            bytes,
+            all,
+            moved.elements,
+            moved.type,
+            moved.op,
+            root,
+            request,
+            true,
+            &both,
+            next,
+            [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
+    return form_of(collective) == Form::blocking ? answer(*space, *entry, ask) : start(*space, *entry, ask);
+}
+
 /// The body of all: a look at the table, and on to the library or to the tuner. `rest` are the arguments
 /// after the communicator, which the forms that do not block have.
 template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward,
           class Fill, class... Rest>
-[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure&& measure, Onward&& onward,
-                                            Fill&& fill, Rest... rest) {
-    const auto next = [&](bool to_library, MPI_Comm on) {
-        const Behind& there = untuned[uint32_t(function)];
-        return onward(
-            reinterpret_cast<Pointer>(to_library || name == Name::profiling ? there.library : there.next),
-            on);
-    };
-    if (thread.answering) [[unlikely]]
-        return next(false, comm);
-    Space* space = space_of(comm);
-    if (!space)
-        return next(false, comm);
-    const Extent extent = measure(*space);
-    if (extent.left || !is_root(*space, root))
-        return next(false, comm);
-    Entry* entry = entry_of<collective>(*space, comm, extent.bytes);
-    if (!entry)
-        return next(false, comm);
-    ++entry->calls;
-    if (entry->choice == Entry::library) [[likely]]
-        return next(false, comm);
-    struct Both {
-        decltype(next)& onward;
-        Fill& fill;
-    } both{next, fill};
-    Ask ask{collective,
-            comm,
-            extent.bytes,
-            extent.all_bytes,
-            extent.count,
-            extent.type,
-            extent.op,
-            root,
-            request_of(rest...),
-            true,
-            &both,
-            [](const void* arguments, bool to_library, MPI_Comm on) {
-                return static_cast<const Both*>(arguments)->onward(to_library, on);
-            },
-            [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
-    return form_of(collective) == Form::blocking ? answer(*space, *entry, ask) : start(*space, *entry, ask);
+[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure measure, Onward onward,
+                                            Fill fill, Rest... rest) {
+    if (is_the_librarys<collective>(comm, measure)) [[likely]]
+        return go_on<function, name, Pointer>(onward, false, comm);
+    return decide<function, name, collective, Pointer>(comm, root, request_of(rest...), measure, onward,
+                                                       fill);
 }
 
 // One body for each list of arguments. `Count` and `Place` are those of the small or of the large-count
@@ -120,9 +156,9 @@ template <Function function, Name name, Collective collective, class Count, clas
     static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [&](const Space&) { return reduction(type, count, op); },
-            [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
-            [&](coll::Call& call) {
+            comm, 0, [=](const Space&) { return amount(type, count, op); },
+            [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
+            [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
                 call.receive_count = count, call.receive_type = type, call.op = op;
             },
@@ -135,9 +171,9 @@ struct RootedReduction {
     static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
                    MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [&](const Space&) { return reduction(type, count, op); },
-            [&](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
-            [&](coll::Call& call) {
+            comm, root, [=](const Space&) { return amount(type, count, op); },
+            [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
+            [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
                 call.receive_count = count, call.receive_type = type, call.op = op;
             },
@@ -151,13 +187,9 @@ struct ScatteredReduction {
                    MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0,
-            [&](const Space& space) {
-                Extent extent = reduction(type, sum_of(counts, space), op);
-                extent.bytes /= uint64_t(space.size);
-                return extent;
-            },
-            [&](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
-            [&](coll::Call& call) {
+            [=](const Space& space) { return Amount{sum_of(counts, space), type, uint32_t(space.size), op}; },
+            [=](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
+            [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
                 call.receive_counts = counts, call.receive_type = type, call.op = op;
             },
@@ -168,9 +200,9 @@ struct ScatteredReduction {
 template <Function function, Name name, Collective collective, class Count, class... Rest> struct Broadcast {
     static int run(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [&](const Space&) { return block(type, count); },
-            [&](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
-            [&](coll::Call& call) {
+            comm, root, [=](const Space&) { return amount(type, count); },
+            [=](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
+            [=](coll::Call& call) {
                 call.receive = buffer, call.receive_count = count, call.receive_type = type;
             },
             rest...);
@@ -181,7 +213,7 @@ template <Function function, Name name, Collective collective, class... Rest> st
     static int run(MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0, [](const Space&) { return unsized; },
-            [&](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Call&) {}, rest...);
+            [=](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Call&) {}, rest...);
     }
 };
 
@@ -190,11 +222,11 @@ template <Function function, Name name, Collective collective, class Count, clas
     static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                    Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [&](const Space&) { return block(receive_type, receive_count); },
-            [&](auto* next, MPI_Comm on) {
+            comm, 0, [=](const Space&) { return amount(receive_type, receive_count); },
+            [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, receive_count, receive_type, on, rest...);
             },
-            [&](coll::Call& call) {
+            [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
             },
@@ -210,15 +242,15 @@ template <Function function, Name name, Collective collective, class Count, clas
         constexpr bool gathers = in_form(collective, Form::blocking) == Collective::gather;
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root,
-            [&](const Space& space) {
+            [=](const Space& space) {
                 const bool receives = (space.rank == root) == gathers;
-                return receives ? block(receive_type, receive_count) : block(send_type, send_count);
+                return receives ? amount(receive_type, receive_count) : amount(send_type, send_count);
             },
-            [&](auto* next, MPI_Comm on) {
+            [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, receive_count, receive_type, root, on,
                             rest...);
             },
-            [&](coll::Call& call) {
+            [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
             },
@@ -233,14 +265,11 @@ struct UnevenGathering {
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0,
-            [&](const Space& space) {
-                const uint64_t all = payload(type, sum_of(counts, space));
-                return Extent{all / uint64_t(space.size), all, 0, type, {}, all == 0};
-            },
-            [&](auto* next, MPI_Comm on) {
+            [=](const Space& space) { return Amount{sum_of(counts, space), type, uint32_t(space.size)}; },
+            [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, counts, places, type, on, rest...);
             },
-            [&](coll::Call& call) {
+            [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_counts = counts, call.receive_places = places;
                 call.receive_type = type;
@@ -256,11 +285,11 @@ struct UnevenExchange {
                    MPI_Datatype type, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0, [](const Space&) { return unsized; },
-            [&](auto* next, MPI_Comm on) {
+            [=](auto* next, MPI_Comm on) {
                 return next(send, send_counts, send_places, send_type, receive, counts, places, type, on,
                             rest...);
             },
-            [&](coll::Call& call) {
+            [=](coll::Call& call) {
                 call.send = send, call.send_counts = send_counts, call.send_places = send_places;
                 call.send_type = send_type;
                 call.receive = receive, call.receive_counts = counts, call.receive_places = places;
@@ -277,10 +306,10 @@ struct UnevenRootedGathering {
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root, [](const Space&) { return unsized; },
-            [&](auto* next, MPI_Comm on) {
+            [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, counts, places, type, root, on, rest...);
             },
-            [&](coll::Call& call) {
+            [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_counts = counts, call.receive_places = places;
                 call.receive_type = type;
@@ -296,11 +325,11 @@ struct UnevenScattering {
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root, [](const Space&) { return unsized; },
-            [&](auto* next, MPI_Comm on) {
+            [=](auto* next, MPI_Comm on) {
                 return next(send, counts, places, send_type, receive, receive_count, receive_type, root, on,
                             rest...);
             },
-            [&](coll::Call& call) {
+            [=](coll::Call& call) {
                 call.send = send, call.send_counts = counts, call.send_places = places;
                 call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;

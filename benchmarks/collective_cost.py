@@ -27,7 +27,7 @@ from benchmarks._report import Result, options, run, show, tell
 from mpiric.model.candidates import candidates_of, version_numbers
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned, render_flat
-from mpiric.workflows.policies import tuner_for
+from mpiric.workflows.policies import strictly, tuner_for
 
 _PROGRAM = Path(__file__).parent / "_collective_cost.c"
 _KEYS = (("allreduce", 8), ("allreduce", 16_384), ("bcast", 1024), ("alltoall", 65_536))
@@ -178,7 +178,7 @@ class Cost:
     def _obeying(self, text: str) -> dict[str, str]:
         policy = self._place / f"{abs(hash(text))}.policy"
         policy.write_text(text)
-        return {"LD_PRELOAD": self._runtime, "MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": str(policy)}
+        return {"LD_PRELOAD": self._runtime, **strictly(str(policy))}
 
     def _run(
         self,

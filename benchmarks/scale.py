@@ -30,7 +30,7 @@ from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.native import native_part
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.model.policy import Line, Policy
-from mpiric.workflows.policies import SWITCH, lay_out, tuner_for
+from mpiric.workflows.policies import lay_out, strictly, tuner_for
 
 ROOT = Path(__file__).parents[1]
 RUNTIME = ROOT / "src/runtime"
@@ -360,8 +360,7 @@ def _measured(here: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> l
         environment = {
             **here.environment,
             **where.environment(here),
-            SWITCH: "policy",
-            "MPIRIC_POLICY": lay_out(Policy(here.mpi.implementation, here.mpi.version, lines), _PLACE),
+            **strictly(lay_out(Policy(here.mpi.implementation, here.mpi.version, lines), _PLACE)),
             "LD_PRELOAD": tuner_for(here.mpi).library,
         }
         words = [f"{points[at]['collective']}:{where.ranks}:1:{points[at]['bytes']}" for at in turn]

@@ -104,6 +104,36 @@ def test_a_policy_is_obeyed_and_a_broken_one_is_named(run, family, tmp_path):
     assert "line 3" in done.stderr
 
 
+# Copies everything several times over: at this size another algorithm is faster, whatever else runs here.
+_SLOW = {
+    "mpich": ("4.0.2", "library:brucks"),
+    "openmpi": ("4.1.4", "library:modified_bruck"),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_a_policy_chose_gives_way_where_it_is_not_faster(run, family, tmp_path):
+    version, slow = _SLOW[family]
+    policy, learned = tmp_path / "policy.txt", tmp_path / "learned.json"
+    policy.write_text(
+        f"mpiric-policy 1\nmpi {family} {version}\nchoose alltoall * * * * * 0 * {slow}\n", encoding="utf-8"
+    )
+    obeyed = {
+        "MPIRIC_COLLECTIVES": "policy",
+        "MPIRIC_POLICY": str(policy),
+        "MPIRIC_POLICY_OUT": str(learned),
+    }
+    done = run(family, 2, "4000", "65536", source="repeats.c", **obeyed)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+    (key,) = json.loads(learned.read_text(encoding="utf-8"))["keys"]
+    assert (key["collective"], key["candidate"], key["settled"]) == ("alltoall", "library", True)
+    assert [each["name"] for each in key["candidates"]] == ["library", slow]
+
+    done = run(family, 2, "4000", "65536", source="repeats.c", MPIRIC_REPROVE="0", **obeyed)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+    assert json.loads(learned.read_text(encoding="utf-8"))["keys"] == []
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_calls_that_do_not_block_are_right_whatever_carries_them_out(run, family):
     done = run(family, 3, "6", source="started.c", MPIRIC_COLLECTIVES="restless")

@@ -21,7 +21,7 @@ Examples:
   mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of the same ABI family
   mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
   mpiric run --policy-out learned.json -- mpiexec -n 64 ./app   tune its collectives while it runs
-  mpiric run --policy learned.json -- mpiexec -n 64 ./app       use what was learned, learn nothing
+  mpiric run --policy learned.json -- mpiexec -n 64 ./app       use what was learned, learn nothing new
 """
 
 
@@ -51,13 +51,20 @@ Examples:
     help="Collective algorithms by this policy; with --policy-out, learn what it does not cover.",
 )
 @click.option(
+    "--no-reprove",
+    is_flag=True,
+    help="Obey the policy also where its choice is slower than the library's own here.",
+)
+@click.option(
     "--policy-out",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Learn the best collective algorithms while the program runs, and save them here.",
 )
 @click.option(
-    "--learn-at-most", metavar="SHARE", help="Let learning lose this share of the time in collectives: 1%."
+    "--learn-at-most",
+    metavar="SHARE",
+    help="Let learning and proving again lose this share of the time in collectives: 1%.",
 )
 @click.option(
     "--reproducible",
@@ -87,6 +94,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         policy_out=given["policy_out"],
         learn_at_most=parse_share(given["learn_at_most"]) if given["learn_at_most"] else "",
         reproducible=given["reproducible"],
+        reprove=not given["no_reprove"],
     )
     prepared = prepare(request, LocalHost())
     if given["dry_run"] or given["as_json"]:

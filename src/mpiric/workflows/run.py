@@ -38,6 +38,7 @@ class RunRequest:
     policy_out: Path | None = None  # where the ranks write what they learned
     learn_at_most: str = ""  # share of the time in collectives, "" for no bound
     reproducible: bool = False
+    reprove: bool = True  # what a policy chooses meets the library's own again now and then
 
     @property
     def tunes_collectives(self) -> bool:
@@ -80,7 +81,7 @@ def prepare(request: RunRequest, host: Host) -> Prepared:
         recipe, path, words = fitting_recipe(request.store, here, situation, host)
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
-    situation = with_policy_of(recipe, situation, request.store)
+    situation = with_policy_of(recipe, situation, request.store, host)
     situation, collectives, more = _with_collectives(request, configuration, situation)
     words += more
     values = {**collectives, **request.values, **_mpi_label(request, situation)}
@@ -127,6 +128,7 @@ def _with_collectives(
         "MPIRIC_POLICY_OUT": str(request.policy_out.absolute()) if request.policy_out else "",
         "MPIRIC_LEARN_AT_MOST": request.learn_at_most,
         "MPIRIC_REPRODUCIBLE": "1" if request.reproducible else "",
+        "MPIRIC_REPROVE": "" if request.reprove else "0",
     }
     tuner = replace(tuner, settings=tuple((name, text) for name, text in settings.items() if text))
     return replace(situation, tuner=tuner), {"collectives": value}, []
@@ -140,6 +142,8 @@ def _with_site_policy(
         tuner = replace(situation.tuner, policy=_laid_out(site, request, situation))
     except MpiricError as error:
         return situation, {}, [f"without this site's policy: {error.message}"]
+    if not request.reprove:
+        tuner = replace(tuner, settings=(("MPIRIC_REPROVE", "0"),))
     words = [f"collectives by this site's policy {site}"]
     return replace(situation, tuner=tuner), {"collectives": "policy"}, words
 

@@ -18,7 +18,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.schedulers._slurm_submission import ROUNDS
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys, next_points, winners
-from mpiric.workflows.policies import SWITCH, export_policy, lay_out, tuner_for
+from mpiric.workflows.policies import export_policy, lay_out, strictly, tuner_for
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import LIMIT_S, PROBE, Prepared, run_launch
 
@@ -189,8 +189,7 @@ def _setting(prepared: Prepared, assignment: tuple[tuple[str, str], ...]) -> Spe
     if not lines:
         return Spelling(environment=environment)
     policy = lay_out(Policy(mpi.implementation, mpi.version, lines), prepared.request.directory)
-    ours = {SWITCH: "policy", "MPIRIC_POLICY": policy}
-    return Spelling(environment={**environment, **ours}, preload=(tuner.library,))
+    return Spelling(environment={**environment, **strictly(policy)}, preload=(tuner.library,))
 
 
 def _environment(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:

@@ -68,6 +68,7 @@ Options read_options() noexcept {
     options.policy = text("MPIRIC_POLICY");
     options.policy_out = text("MPIRIC_POLICY_OUT");
     options.learn_at_most = part("MPIRIC_LEARN_AT_MOST", options.learn_at_most);
+    options.reprove = flag("MPIRIC_REPROVE", options.reprove);
     options.reproducible = flag("MPIRIC_REPRODUCIBLE", options.reproducible);
     options.learn_only = text("MPIRIC_LEARN_ONLY");
     options.learn_ranks = number("MPIRIC_LEARN_RANKS", options.learn_ranks);

@@ -27,6 +27,7 @@ struct Options {
     const char* policy = "";      ///< flat policy to read; empty: none
     const char* policy_out = "";  ///< learned policy to write; empty: none
     double learn_at_most = 0.01;  ///< part of the time in collectives; 0: no bound
+    bool reprove = true;          ///< what a policy or learning has chosen meets the library's own again
     bool reproducible = false;
     const char* learn_only = "";       ///< names of collectives; empty: all
     uint32_t learn_ranks = 2;          ///< communicators of fewer ranks are not learnt

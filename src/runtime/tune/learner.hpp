@@ -21,9 +21,10 @@ struct Step {
 
 /// What the ranks agreed on at the end of a block: largest over the ranks, in nanoseconds.
 struct Agreed {
-    uint64_t inside;    ///< in the measured calls
-    uint64_t between;   ///< of the rank between them
-    uint64_t agreeing;  ///< spent on the agreement before this one
+    uint64_t inside;       ///< in the measured calls
+    uint64_t between;      ///< of the rank between them
+    uint64_t agreeing;     ///< spent on the agreement before this one
+    uint64_t meeting = 0;  ///< before calls that begin together: least over the ranks, as others wait for it
 };
 
 class Learner {
@@ -33,6 +34,9 @@ class Learner {
     /// Whether what another has chosen, its candidate 1 here, is faster than the library's own for these
     /// calls too. `calls`: of the key so far.
     Learner(const Learner& settled, uint64_t calls);
+    /// Whether what a policy has chosen, candidate 1, is faster than the library's own, of which nothing is
+    /// known here.
+    Learner(uint64_t calls, double learn_at_most);
 
     /// For the next call of the key.
     Step next();
@@ -49,17 +53,19 @@ class Learner {
     static constexpr uint64_t warm_up_calls = 6;
     static constexpr uint32_t first_block = 4;
 
-    void spend(double seconds, bool library, double agreeing);
+    void spend(double seconds, bool usual, double besides);
+    void rest(double about_to_lose);
 
     Race race_;
     double learn_at_most_;
     uint64_t calls_ = 0, learning_calls_ = 0, rest_ = warm_up_calls;
-    uint32_t resting_ = 0;  ///< candidate of the calls that teach nothing
+    uint32_t resting_ = 0;  ///< candidate of the calls that teach nothing: against it others lose
     uint32_t left_ = 0;     ///< calls of the block under way
     uint32_t length_ = 0;   ///< those of them that are measured
     uint32_t lead_ = 0;     ///< those before
     bool looked_ = false;   ///< how the program calls is known
     bool alone_ = false;
+    double usual_ = 0;  ///< seconds of a call of what rests
     double total_ = 0, lost_ = 0;
 };
 

@@ -63,9 +63,9 @@ Race::Race(std::span<const int32_t> parents)
         phase_ = Phase::settled, confidence_ = 1;
 }
 
-Race::Race(double baseline_seconds)
+Race::Race(double call_seconds)
     : parents_(2, no_parent), tries_(2), now_(2), logs_(2), best_of_trial_(2, HUGE_VAL),
-      calls_(calls_in_a_row(baseline_seconds)) {
+      calls_(calls_in_a_row(call_seconds)) {
     begin(Phase::duel, {0, 1});
 }
 
@@ -228,10 +228,11 @@ double Race::first_ratio(uint32_t candidate) const noexcept {
                : 0;
 }
 
-double Race::baseline() const {
-    if (!tries_[0].times.empty())
-        return median({tries_[0].times.begin(), tries_[0].times.end()});
-    return std::isfinite(best_of_trial_[0]) ? best_of_trial_[0] : 0;
+double Race::typical(uint32_t candidate) const {
+    const std::vector<float>& times = tries_[candidate].times;
+    if (!times.empty())
+        return median({times.begin(), times.end()});
+    return std::isfinite(best_of_trial_[candidate]) ? best_of_trial_[candidate] : 0;
 }
 
 }  // namespace mpiric::tune

@@ -29,12 +29,13 @@ class Race {
     /// `parents[c]`: the candidate of which c is a variant, tried only when that one has won; `no_parent` for
     /// the others. Candidate 0 is the library's own.
     explicit Race(std::span<const int32_t> parents);
-    /// Only the fresh rounds of candidate 1 against the library's own, which takes so long a call.
-    explicit Race(double baseline_seconds);
+    /// Only the fresh rounds of candidate 1 against the library's own; a call takes about so long.
+    explicit Race(double call_seconds);
 
     /// Candidate to time next, and with how many calls in a row.
     uint32_t next() const noexcept { return order_[turn_]; }
     uint32_t calls() const noexcept { return calls_; }
+    bool begins_round() const noexcept { return turn_ == 0; }
     /// Calls of it before those, which are not timed: what ran last has left caches and connections its own
     /// way, and the winner will run after itself. Not always as many: programs change roots in turn.
     uint32_t lead() const noexcept { return phase_ == Phase::duel ? 1 + round_ / 2 % 2 : 0; }
@@ -48,8 +49,8 @@ class Race {
     /// With which the choice is no slower than the library's own.
     double confidence() const noexcept { return confidence_; }
 
-    /// Median time of the library's own so far; 0 before the first.
-    double baseline() const;
+    /// Median time of a call so far; 0 before the first.
+    double typical(uint32_t candidate) const;
     const Tries& tries(uint32_t candidate) const noexcept { return tries_[candidate]; }
     uint32_t size() const noexcept { return uint32_t(tries_.size()); }
     /// Its best time of the first rounds over that of the library's own, less what one call may take by the

@@ -166,8 +166,11 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
     lesson.composed = lesson.composed || is_composed(ask);
     lesson.least_bytes = std::min(lesson.least_bytes, ask.bytes);
     lesson.most_bytes = std::max(lesson.most_bytes, ask.bytes);
-    if (step.alone)
+    if (step.alone) {
+        const uint64_t here = now_ns();
         begin_together(space, ask);
+        lesson.meeting_ns += now_ns() - here;
+    }
     const uint64_t begin = now_ns();
     const int code = run(space, ask, candidate);
     const uint64_t end = now_ns();
@@ -177,12 +180,12 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
     lesson.last_end_ns = end;
     if (!step.ends_block)
         return code;
-    std::array<uint64_t, 4> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns,
-                                      lesson.composed};
+    std::array<uint64_t, 5> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns,
+                                      ~lesson.meeting_ns, lesson.composed};
     world::agree_on_largest(space.knowledge->beside.circle, agreed);
-    lesson.inside_ns = lesson.between_ns = lesson.last_end_ns = 0;
+    lesson.inside_ns = lesson.between_ns = lesson.meeting_ns = lesson.last_end_ns = 0;
     lesson.agreeing_ns = now_ns() - end;
-    end_block(entry, lesson, {agreed[0], agreed[1], agreed[2]}, agreed[3] != 0);
+    end_block(entry, lesson, {agreed[0], agreed[1], agreed[2], ~agreed[3]}, agreed[4] != 0);
     return code;
 }
 

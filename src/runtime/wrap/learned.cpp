@@ -68,13 +68,14 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
     return text + "]}";
 }
 
-/// What was learnt, neighbours with the same choice as one.
+/// What was learnt or proved again, neighbours with the same choice as one.
 std::vector<Stretch> learnt(const Lesson& lesson) {
     std::vector<Stretch> joined;
     for (const Stretch& stretch : lesson.stretches) {
-        if (!lesson.learner || !stretch.learnt)
+        if (!(stretch.learnt ? lesson.learner != nullptr : stretch.proved))
             continue;
-        if (!joined.empty() && joined.back().to == stretch.from && joined.back().choice == stretch.choice)
+        if (!joined.empty() && joined.back().to == stretch.from && joined.back().choice == stretch.choice &&
+            joined.back().learnt == stretch.learnt)
             joined.back().to = stretch.to;
         else
             joined.push_back(stretch);
@@ -90,7 +91,8 @@ std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all,
     for (const auto& known : all)
         for (const auto& [key, lesson] : known->lessons)
             for (const Stretch& stretch : learnt(lesson))
-                text += (text.empty() ? "" : ",") + one_key(*known, key, stretch, lesson, catalogue);
+                text += (text.empty() ? "" : ",") +
+                        one_key(*known, key, stretch, stretch.learnt ? lesson : *lesson.proof, catalogue);
     return text;
 }
 

@@ -28,6 +28,15 @@ int32_t chosen(Tuning& all, Collective collective, const std::string& name) {
     return candidate;
 }
 
+// What a policy chose is obeyed at once; where it serves more calls than these, it meets the library's own.
+constexpr uint64_t first_reproof = 64;
+
+/// Calls for which what a policy chose holds. With forms that do not block nothing can meet anything in time.
+uint64_t holds(const Tuning& all, Collective collective) noexcept {
+    const bool may_change = all.rules.reprove && !(all.rules.reproducible && reduces(collective));
+    return may_change && form_of(collective) == Form::blocking ? first_reproof : UINT64_MAX;
+}
+
 /// The policy's word on a size class, and for the rest whether it is learnt.
 Lesson begin_lesson(Tuning& all, const Knowledge& known, Collective collective, uint32_t size_class) {
     Lesson lesson;
@@ -38,8 +47,11 @@ Lesson begin_lesson(Tuning& all, const Knowledge& known, Collective collective, 
         return lesson;
     }
     for (const tune::Covered& part : tune::look_up(*all.policy, collective, known.shape, from, to))
-        lesson.stretches.push_back(
-            {part.from, part.to, part.rule ? chosen(all, collective, part.rule->candidate) : otherwise});
+        if (part.rule)
+            lesson.stretches.push_back({part.from, part.to, chosen(all, collective, part.rule->candidate),
+                                        false, holds(all, collective)});
+        else
+            lesson.stretches.push_back({part.from, part.to, otherwise});
     return lesson;
 }
 
@@ -73,9 +85,8 @@ void show(Entry& entry, Lesson& lesson) noexcept {
     const auto is_library = [](const Stretch& one) { return one.choice == Entry::library; };
     entry.lesson = nullptr;
     entry.choice = std::all_of(all.begin(), all.end(), is_library) ? Entry::library : Entry::look;
-    const auto held = std::find_if(all.begin(), all.end(), [](const Stretch& one) {
-        return one.learnt && one.choice >= 0 && one.holds_until > 0;
-    });
+    const auto held = std::find_if(all.begin(), all.end(),
+                                   [](const Stretch& one) { return one.choice >= 0 && one.holds_until > 0; });
     if (held == all.end())
         return;
     lesson.held = *held;
@@ -96,13 +107,15 @@ void split(std::vector<Stretch>& into, const Stretch& whole, const Lesson& lesso
 }
 
 /// Lets a stretch prove its choice again, one at a time; null while it is another's turn.
-Lesson* doubt(Lesson& lesson, const Stretch& stretch, uint64_t calls) {
+Lesson* doubt(const Tuning& all, Lesson& lesson, const Stretch& stretch, const Ask& ask, uint64_t calls) {
     if (!lesson.again) {
         lesson.again = std::make_unique<Lesson>();
         lesson.again->repeats = true;
         lesson.again->stretches.push_back({stretch.from, stretch.to, Stretch::learn});
-        lesson.again->candidates = {lesson.candidates.front(), uint32_t(stretch.choice)};
-        lesson.again->learner = std::make_unique<tune::Learner>(*lesson.learner, calls);
+        lesson.again->candidates = {all.catalogue.of(ask.collective).front(), uint32_t(stretch.choice)};
+        lesson.again->learner = stretch.learnt
+                                    ? std::make_unique<tune::Learner>(*lesson.learner, calls)
+                                    : std::make_unique<tune::Learner>(calls, all.rules.learn_at_most);
     }
     return lesson.again->stretches.front().from == stretch.from ? lesson.again.get() : nullptr;
 }
@@ -111,13 +124,17 @@ Lesson* doubt(Lesson& lesson, const Stretch& stretch, uint64_t calls) {
 void take_verdict(Entry& entry, Lesson& lesson) {
     if (!lesson.again || lesson.again->stretches.front().choice == Stretch::learn)
         return;
-    const Stretch verdict = lesson.again->stretches.front();
-    lesson.again.reset();
-    for (Stretch& stretch : lesson.stretches)
-        if (stretch.from == verdict.from) {
-            stretch.choice = verdict.choice;
-            stretch.holds_until = entry.calls * next_doubt;
-        }
+    std::unique_ptr<Lesson> again = std::move(lesson.again);
+    const Stretch verdict = again->stretches.front();
+    for (Stretch& stretch : lesson.stretches) {
+        if (stretch.from != verdict.from)
+            continue;
+        stretch.choice = verdict.choice;
+        stretch.holds_until = entry.calls * next_doubt;
+        stretch.proved = !stretch.learnt;
+        if (stretch.proved)
+            lesson.proof = std::move(again);
+    }
     show(entry, lesson);
 }
 
@@ -137,8 +154,7 @@ int32_t choice_for(Tuning& all, const Knowledge& known, Lessons& lessons, Entry&
     auto found = lessons.find(key);
     if (found == lessons.end()) {
         found = lessons.emplace(key, begin_lesson(all, known, ask.collective, size_class)).first;
-        if (found->second.stretches.size() == 1 && found->second.stretches[0].choice != Stretch::learn)
-            entry.choice = found->second.stretches[0].choice;
+        show(entry, found->second);
     }
     lesson = &found->second;
     take_verdict(entry, *lesson);
@@ -147,7 +163,7 @@ int32_t choice_for(Tuning& all, const Knowledge& known, Lessons& lessons, Entry&
         ++stretch;
     if (stretch->choice < 0 || entry.calls < stretch->holds_until)
         return stretch->choice;
-    Lesson* again = doubt(*lesson, *stretch, entry.calls);
+    Lesson* again = doubt(all, *lesson, *stretch, ask, entry.calls);
     if (!again)
         return stretch->choice;
     lesson = again;
@@ -168,7 +184,7 @@ void begin_learning(Space& space, const Lessons& lessons, Entry& entry, Lesson& 
         lesson.candidates.push_back(candidate);
         parents.push_back(parent < 0 ? tune::Race::no_parent : with->second);
     }
-    lesson.doubts = form_of(ask.collective) == Form::blocking;
+    lesson.doubts = all.rules.reprove && form_of(ask.collective) == Form::blocking;
     lesson.learner = std::make_unique<tune::Learner>(parents, all.rules.learn_at_most);
     if (lesson.learner->settled())
         conclude(entry, lesson, Entry::library);

@@ -56,9 +56,13 @@ std::string read_file(const char* path) {
 /// Rank 0's rules and policy on every rank.
 bool share_rules(const Options& options, Tuning& all, std::string& policy) {
     if (all.world.rank == 0) {
-        all.rules = {options.collectives,  options.learn_at_most,
-                     options.reproducible, *all.policy_out && options.all_come_to_finalize,
-                     options.learn_ranks,  bits_of(options.learn_only)};
+        all.rules = {options.collectives,
+                     options.learn_at_most,
+                     options.reprove,
+                     options.reproducible,
+                     *all.policy_out && options.all_come_to_finalize,
+                     options.learn_ranks,
+                     bits_of(options.learn_only)};
         if (*options.policy)
             policy = read_file(options.policy);
         if (policy.size() > most_policy_bytes)

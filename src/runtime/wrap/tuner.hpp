@@ -51,7 +51,7 @@ struct Entry {
     static constexpr int32_t library = -1, look = -2;
     int32_t choice = look;  ///< a candidate; `look`: not final, or not the same for the whole class
     uint64_t calls = 0;
-    const Lesson* lesson = nullptr;  ///< in which the choice was learnt; null where a policy made it
+    const Lesson* lesson = nullptr;  ///< that says how far the choice holds; null: everywhere, for good
 
     /// The choice, or `look` where it is not known to hold.
     int32_t choice_at(uint64_t bytes) const noexcept;
@@ -63,9 +63,9 @@ struct Stretch {
     uint64_t from, to;
     int32_t choice;
     bool learnt = choice == learn;
-    /// Calls of the key after which what was learnt has to prove itself again. 0: it was learnt with other
-    /// sizes.
+    /// Calls of the key after which the choice has to prove itself again. 0: it was learnt with other sizes.
     uint64_t holds_until = UINT64_MAX;
+    bool proved = false;  ///< a policy made the choice, and it has proved itself here, or has not
 };
 
 /// What is behind an entry that is not final.
@@ -73,17 +73,19 @@ struct Lesson {
     std::vector<Stretch> stretches;
     std::vector<uint32_t> candidates;  ///< of the learner, by its numbers
     std::unique_ptr<tune::Learner> learner;
-    uint64_t inside_ns = 0, between_ns = 0, agreeing_ns = 0, last_end_ns = 0;  ///< of the block under way
-    uint64_t least_bytes = UINT64_MAX, most_bytes = 0;                         ///< of measured calls
-    Stretch held{0, 0, Entry::library};  ///< for which the entry's choice holds
-    std::unique_ptr<Lesson> again;       ///< whether the choice for one of the stretches holds there
-    bool repeats = false;                ///< it is another's `again`
-    bool doubts = false;                 ///< choices have to prove themselves again: of the forms that block
-    bool composed = false;               ///< a type was seen that other ranks may describe otherwise
-    bool block_full = false;             ///< what is measured has all been started
-    uint32_t under_way = 0;              ///< measured calls that have not completed
-    uint32_t put_off = 0;                ///< agreements that came too early for some rank
-    uint64_t calls = 0;                  ///< of a form that does not block, when its communicator is gone
+    uint64_t inside_ns = 0, between_ns = 0, meeting_ns = 0, agreeing_ns = 0,
+             last_end_ns = 0;                           ///< of the block under way
+    uint64_t least_bytes = UINT64_MAX, most_bytes = 0;  ///< of measured calls
+    Stretch held{0, 0, Entry::library};                 ///< for which the entry's choice holds
+    std::unique_ptr<Lesson> again;  ///< whether the choice for one of the stretches holds there
+    std::unique_ptr<Lesson> proof;  ///< the last such of what a policy chose
+    bool repeats = false;           ///< it is another's `again`
+    bool doubts = false;            ///< choices have to prove themselves again: of the forms that block
+    bool composed = false;          ///< a type was seen that other ranks may describe otherwise
+    bool block_full = false;        ///< what is measured has all been started
+    uint32_t under_way = 0;         ///< measured calls that have not completed
+    uint32_t put_off = 0;           ///< agreements that came too early for some rank
+    uint64_t calls = 0;             ///< of a form that does not block, when its communicator is gone
 };
 
 inline int32_t Entry::choice_at(uint64_t bytes) const noexcept {

@@ -12,6 +12,7 @@ namespace mpiric::wrap {
 struct Rules {
     Collectives mode = Collectives::off;
     double learn_at_most = 0;
+    bool reprove = true;
     bool reproducible = false;
     bool writes_policy = false;
     uint32_t learn_ranks = 2;

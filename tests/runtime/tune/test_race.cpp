@@ -3,8 +3,10 @@
 #include "check.hpp"
 #include "tune/learner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 using namespace mpiric::tune;
 
@@ -171,6 +173,37 @@ void a_choice_stays_only_where_it_is_faster() {
     CHECK(kept == 50 && kept_though_slower == 0);
 }
 
+void what_a_policy_chose_stays_only_where_it_is_faster() {
+    for (uint32_t seed = 1; seed <= 50; ++seed)
+        for (const double now : {0.6e-4, 1.05e-4, 5e-4}) {
+            Learner learner(64, 0.01);
+            Machine machine{{1e-4, now}, 0.1, 1e9};
+            machine.random.seed(seed);
+            double all = 0;
+            play(learner, machine, 50'000, all);
+            CHECK(learner.settled() && learner.race().choice() == (now < 1e-4 ? 1u : 0u));
+        }
+}
+
+void proving_what_a_policy_chose_loses_no_more_than_it_may() {
+    for (const double call : {2e-6, 1e-4, 5e-3}) {
+        Learner learner(64, 0.01);
+        Machine machine{{1.6 * call, call}, 0.02, 1e9};
+        double all = 64 * call, best = all, block = 0, most = 1;
+        for (int turn = 0; turn < 30'000; ++turn) {
+            const Step step = learner.next();
+            const double seconds = machine.time(step.candidate);
+            all += seconds;
+            best += call;
+            most = std::max(most, all / best);
+            block += step.measured ? seconds : 0;
+            if (step.ends_block)
+                learner.took({uint64_t(std::exchange(block, 0) * 1e9), 0, 0});
+        }
+        CHECK(most < 1.015 && learner.settled() && learner.race().choice() == 1);
+    }
+}
+
 void the_last_rounds_time_no_call_that_follows_another_candidates() {
     const std::vector<int32_t> parents{none, none};
     Learner first(parents, 0);
@@ -230,6 +263,8 @@ int main() {
     short_calls_are_timed_several_in_a_row();
     learning_loses_no_more_than_it_may();
     a_choice_stays_only_where_it_is_faster();
+    what_a_policy_chose_stays_only_where_it_is_faster();
+    proving_what_a_policy_chose_loses_no_more_than_it_may();
     the_last_rounds_time_no_call_that_follows_another_candidates();
     calls_with_work_between_them_are_begun_together();
     ranks_stay_in_step();

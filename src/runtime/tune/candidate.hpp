@@ -14,6 +14,10 @@ namespace mpiric::tune {
 /// A control variable of the library and what it is set to.
 struct Write {
     std::string variable, value;
+
+    /// Whether it says which component of the library comes first. Open MPI 4.1 lets nobody write that, and
+    /// has in front what its variables speak of.
+    bool orders_components() const noexcept { return variable.ends_with("_priority"); }
 };
 
 enum class Kind : uint8_t {

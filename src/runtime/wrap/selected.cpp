@@ -47,8 +47,7 @@ std::string transport() {
 /// depends on the communicator.
 bool is_selected(const tune::Candidate& candidate) {
     return std::all_of(candidate.writes.begin(), candidate.writes.end(), [](const tune::Write& write) {
-        return write.variable.ends_with("_priority") ||
-               world::Setting().is_in_force(write.variable, write.value);
+        return write.orders_components() || world::Setting().is_in_force(write.variable, write.value);
     });
 }
 

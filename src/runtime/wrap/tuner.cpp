@@ -131,7 +131,7 @@ bool learn_candidates(Tuning& all) {
         const tune::Candidate& one = all.catalogue[at];
         bool here = true;
         for (const tune::Write& write : one.writes)
-            here = here && all.settings[at].open(write.variable, write.value);
+            here = here && (all.settings[at].open(write.variable, write.value) || write.orders_components());
         for (const coll::Algorithm* own : coll::algorithms())
             if (one.kind == tune::Kind::own && one.name.substr(4) == own->name &&
                 one.collective == own->collective)

@@ -116,9 +116,12 @@ def _component_promise(situation: Situation) -> Promise:
 
 
 def _tuner_values(situation: Situation) -> tuple[str, ...]:
-    if not situation.tuner.library:
-        return ()
-    return ("policy", "online") if situation.tuner.policy else ("online",)
+    """What was learned with reductions left alone is a policy without them; later runs may do no other."""
+    tuner = situation.tuner
+    told = [value for value, there in (("policy", tuner.policy), ("exported", tuner.exported)) if there]
+    if not tuner.library or (told and not situation.allowed.rounding):
+        return tuple(told)
+    return (*told, "online")
 
 
 def _tuner_applies(situation: Situation) -> Applicability:
@@ -138,11 +141,15 @@ def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
     tuner = situation.tuner
     if value == "library":
         return Spelling(environment={"MPIRIC_COLLECTIVES": "off"})
+    if value == "exported":
+        return Spelling(environment=dict(tuner.exported)) if tuner.exported else None
     if not tuner.library or (value == "policy" and not tuner.policy):
         return None
     policy = {"MPIRIC_POLICY": tuner.policy} if tuner.policy else {}
+    keeps_order = value == "online" and not situation.allowed.rounding
+    order = {"MPIRIC_REPRODUCIBLE": "1"} if keeps_order else {}
     return Spelling(
-        environment={"MPIRIC_COLLECTIVES": value, **policy, **dict(tuner.settings)},
+        environment={"MPIRIC_COLLECTIVES": value, **policy, **order, **dict(tuner.settings)},
         preload=(tuner.library,),
         note="needs mpiric's runtime in the ranks; `mpiric report POLICY --export DIR` writes what does not",
     )
@@ -152,17 +159,20 @@ KNOBS = (
     Knob(
         name="collectives",
         family="collectives",
-        sentence="Who chooses the algorithm of a collective call: library, policy, or measurement online",
+        sentence=(
+            "Who chooses the algorithm of a collective call: the library, mpiric's runtime by measurement "
+            "online or by a policy, or the library by its own form of that policy (exported)"
+        ),
         why="The best algorithm differs by collective, communicator and size; a program has many of each",
         source=(
             "spec/formats/policy.md; Intel's Autotuner reports 1.53x for Allreduce, 1.62x for Bcast and "
             "1.42x for Scatter over 0-4 MB, 96 ranks"
         ),
-        domain=Choice(("online", "policy", "library")),
+        domain=Choice(("online", "policy", "exported", "library")),
         values=_tuner_values,
         applies=_tuner_applies,
         promise=_tuner_promise,
-        results=ResultsEffect.ROUNDING,
+        results=ResultsEffect.CHECKED,  # reductions stay the library's unless rounding is allowed
         spell=_tuner_spelling,
     ),
     Knob(

@@ -99,6 +99,8 @@ class Tuner:
 
     library: str = ""  # absolute path of the runtime for this MPI, "" when there is none that tunes
     policy: str = ""  # absolute path of the flat policy to obey
+    exported: tuple[tuple[str, str], ...] = ()  # variables under which the library by itself obeys the next
+    exported_policy: str = ""  # absolute path of the flat policy that they stand for
     settings: tuple[tuple[str, str], ...] = ()  # its other options
 
 

@@ -18,12 +18,14 @@ from mpiric.model.trial import Trial
 from mpiric.model.tuned import BestSoFar, Change, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
+from mpiric.tuning.policy import read_learned
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.tuning.search import best_so_far
 from mpiric.tuning.store import Tune
 from mpiric.workflows.course import Course
 from mpiric.workflows.fingerprints import fingerprint, program_name
 from mpiric.workflows.objective import shown
+from mpiric.workflows.policies import export_policy, learned_file
 from mpiric.workflows.site import write_site
 from mpiric.workflows.spelling import completed, render, spellings
 
@@ -39,6 +41,7 @@ def conclude(
     original, tuned = _timings(evidence, course)
     launch, launch_why = _launch(configuration, situation)
     trials = record.read().trials
+    course.notes += _export(configuration, record, host)
     if site and evidence is not None and faster:
         course.notes += write_site(record.path, configuration, situation, evidence)
     result = Tuned(
@@ -152,10 +155,19 @@ def _save(course: Course, evidence: Evidence, directory: Path, also: Path | None
 
 
 def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:
-    """The lines that `collectives = "policy"` stands for."""
-    if configuration.as_dict().get("collectives") != "policy" or not situation.tuner.policy:
-        return ()
-    return tuple(Path(situation.tuner.policy).read_text(encoding="ascii").splitlines())
+    """The lines that `collectives = "policy"` or `"exported"` stands for."""
+    tuner = situation.tuner
+    files = {"policy": tuner.policy, "exported": tuner.exported_policy}
+    path = files.get(configuration.as_dict().get("collectives", ""), "")
+    return tuple(Path(path).read_text(encoding="ascii").splitlines()) if path else ()
+
+
+def _export(configuration: Configuration, record: Tune, host: Host) -> list[str]:
+    """What was learned about collectives, as a policy and in the library's own form; in sentences."""
+    learned = learned_file(record.path)
+    if configuration.as_dict().get("collectives") not in ("policy", "exported") or not learned.is_file():
+        return []
+    return export_policy(read_learned(learned), record.path / "collectives", host)
 
 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from shlex import quote
@@ -12,7 +13,7 @@ from mpiric.host.host import Host
 from mpiric.host.native import native_part
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import LearnedPolicy, Policy
+from mpiric.model.policy import LearnedPolicy, Named, Policy
 from mpiric.model.situation import Tuner
 from mpiric.tuning.policy import (
     condense,
@@ -79,28 +80,61 @@ def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[s
     write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
     words = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
     try:
-        exported = mpis.export(condense(without_own(learned)), _decision_trees(learned, host))
+        settings, left_out = in_library_form(condense(without_own(learned)), directory, host)
     except MismatchError as error:
         return [*words, f"no export: {error.message}"]
-    for file, text in exported.files.items():
-        write_whole(directory / file, text)
-    by_file = {variable: str((directory / file).absolute()) for variable, file in exported.by_file.items()}
-    settings = {**exported.variables, **by_file}
     lines = "".join(f"export {variable}={quote(value)}\n" for variable, value in settings.items())
     if lines:
         write_whole(directory / "collectives.sh", lines)
         words.append(f"without mpiric: source {directory / 'collectives.sh'}")
-    return [*words, *(f"left out: {sentence}" for sentence in exported.left_out)]
+    return [*words, *(f"left out: {sentence}" for sentence in left_out)]
 
 
-def _decision_trees(learned: LearnedPolicy, host: Host) -> tuple[str, ...]:
+def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Write the files with which the library obeys a policy; the variables to set, and what it cannot say.
+
+    Raises MismatchError for a library that reads no such thing.
+    """
+    exported = mpis.export(policy, _decision_trees(policy, host))
+    for file, text in exported.files.items():
+        write_whole(directory / file, text)
+    by_file = {variable: str((directory / file).absolute()) for variable, file in exported.by_file.items()}
+    return {**exported.variables, **by_file}, exported.left_out
+
+
+def _decision_trees(policy: Policy, host: Host) -> tuple[str, ...]:
     """What the library of this version has built in, if it keeps such a thing as text."""
-    if learned.implementation != "mpich":
+    if policy.implementation != "mpich":
         return ()
     found = [
-        mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == ("mpich", learned.version)
+        mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == ("mpich", policy.version)
     ]
     return read_embedded_texts(found[0].library, b'{"collective=') if found else ()
+
+
+def chooses_something(policy: Policy) -> bool:
+    """Whether anything in it is not what the library does by itself."""
+    return any(Named.parse(line.candidate).algorithm for line in policy.lines)
+
+
+def obeying(tuner: Tuner, learned: LearnedPolicy, store: Path, host: Host) -> Tuner:
+    """The tuner with what was learned, and with what of it the library can do by itself."""
+    policy = condense(learned)
+    if policy.lines:
+        tuner = replace(tuner, policy=lay_out(policy, store))
+    return exporting(tuner, condense(without_own(learned)), store, host)
+
+
+def exporting(tuner: Tuner, policy: Policy, store: Path | None, host: Host) -> Tuner:
+    """The tuner with the library's own form of a policy; without, where that says nothing."""
+    if not chooses_something(policy):
+        return tuner
+    path = lay_out(policy, store)
+    try:
+        settings, _ = in_library_form(policy, Path(path).with_suffix(""), host)
+    except MismatchError:
+        return tuner
+    return replace(tuner, exported=tuple(settings.items()), exported_policy=path)
 
 
 def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
@@ -112,6 +146,11 @@ def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
             f"{mpi.label}",
             hint="make one for it: mpiric run --policy-out FILE -- CMD, or mpiric sweep",
         )
+
+
+def strictly(policy: str) -> dict[str, str]:
+    """What lets the ranks obey the flat policy at this path whether it is faster or not: to measure it."""
+    return {SWITCH: "policy", "MPIRIC_POLICY": policy, "MPIRIC_REPROVE": "0"}
 
 
 def learned_file(directory: Path) -> Path:

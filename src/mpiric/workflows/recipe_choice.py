@@ -17,7 +17,7 @@ from mpiric.tuning.store import default_store
 from mpiric.workflows.fingerprints import of_mpi, program_name
 from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.observe import expected_situation
-from mpiric.workflows.policies import lay_out
+from mpiric.workflows.policies import exporting, lay_out
 from mpiric.workflows.spelling import render
 from mpiric.workflows.understand import Understood
 
@@ -57,11 +57,15 @@ def with_names(configuration: Configuration, situation: Situation, host: Host) -
     return with_host_names(situation, host) if "host-names" in configuration.as_dict() else situation
 
 
-def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None) -> Situation:
-    """The policy that a recipe carries, where rank 0 can read it."""
-    if recipe is None or not recipe.policy or not situation.tuner.library:
+def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
+    """The policy that a recipe carries, where rank 0 can read it, or in the library's own form."""
+    if recipe is None or not recipe.policy:
         return situation
     policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
+    if recipe.configuration.as_dict().get("collectives") == "exported":
+        return replace(situation, tuner=exporting(situation.tuner, policy, store, host))
+    if not situation.tuner.library:
+        return situation
     return replace(situation, tuner=replace(situation.tuner, policy=lay_out(policy, store)))
 
 
@@ -93,7 +97,7 @@ def fitting_recipe(
     for path, recipe in found:
         try:
             named = with_names(recipe.configuration, situation, host)
-            render(recipe.configuration, with_policy_of(recipe, named, place))
+            render(recipe.configuration, with_policy_of(recipe, named, place, host))
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
             continue

@@ -11,10 +11,11 @@ from mpiric.host.host import Host
 from mpiric.host.isolation import CopyPolicy, WorkingCopies
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
-from mpiric.model.situation import Allowed
+from mpiric.model.situation import Allowed, Tuner
 from mpiric.model.trial import Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.tuning.budget import Budget
+from mpiric.tuning.policy import condense, read_learned
 from mpiric.tuning.proof import Rule, prove
 from mpiric.tuning.search import search
 from mpiric.tuning.store import Store, Tune
@@ -35,13 +36,14 @@ from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import Objective
 from mpiric.workflows.observe import Observed, expected_situation, observe
-from mpiric.workflows.policies import lay_out, learned_file, read_policy
+from mpiric.workflows.policies import chooses_something, learned_file, obeying
 from mpiric.workflows.spelling import can_be_written, render
 from mpiric.workflows.trials import Judge, Runs, Trials
 from mpiric.workflows.understand import Understood, understand
 
 _COLLECTIVES = "collectives"
 _PROOF_PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
+_LEARNING_PATIENCE = 10.0  # the run that learns, which tries what is slow too
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
         budget.spend(len(observed.originals))
         course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
         try:
-            learn_collectives(request, course, record, place.trials, budget, narrator)
+            learn_collectives(request, course, record, place.trials, budget, host, narrator)
             run_s = budget.elapsed_s / max(1, len(observed.originals))  # with all that surrounds a run
             candidates = find_candidates(request, course, place.trials, budget, narrator, run_s)
             prove_best(request, course, candidates, place.trials, budget, narrator)
@@ -146,7 +148,13 @@ def _open(request: TuneRequest, understood: Understood) -> Tune:
 
 
 def learn_collectives(
-    request: TuneRequest, course: Course, record: Tune, trials: Runs, budget: Budget, narrator: Narrator
+    request: TuneRequest,
+    course: Course,
+    record: Tune,
+    trials: Runs,
+    budget: Budget,
+    host: Host,
+    narrator: Narrator,
 ) -> None:
     """One run in which the runtime learns which collective algorithms are best; what the search may then use.
 
@@ -160,19 +168,27 @@ def learn_collectives(
     learned = learned_file(record.path)
     settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
     learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
-    trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH).trial
-    budget.spend(1)
-    narrator.trial(trial, course.best, budget.remaining_s)
-    course.observed = with_learned(course.observed, learned, record.path)
+    limit_s = _LEARNING_PATIENCE * course.observed.wall_s + 10.0
+    if not learned.is_file():  # an interrupted tune may have learned already
+        trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH, limit_s).trial
+        budget.spend(1)
+        narrator.trial(trial, course.best, budget.remaining_s)
+    course.observed = with_learned(course.observed, learned, record.path, host)
+    if course.observed.situation.tuner == Tuner():
+        course.notes.append("learning its collectives found nothing to try")
 
 
-def with_learned(observed: Observed, learned: Path, store: Path) -> Observed:
-    """The policy that such a run has left becomes a value of the collectives knob; laid out in ``store``."""
-    policy = read_policy(learned) if learned.is_file() else None
-    if policy is None or not policy.lines:
-        return observed
+def with_learned(observed: Observed, learned: Path, store: Path, host: Host) -> Observed:
+    """What such a run has left becomes values of the collectives knob; laid out in ``store``.
+
+    Where nothing beats the library, or nothing was settled and rounding may not change, the knob goes.
+    """
     situation = observed.situation
-    tuner = replace(situation.tuner, policy=lay_out(policy, store))
+    tuner, found = situation.tuner, read_learned(learned) if learned.is_file() else None
+    if found is not None and chooses_something(condense(found)):
+        tuner = obeying(tuner, found, store, host)
+    elif not situation.allowed.rounding or (found is not None and any(key.settled for key in found.keys)):
+        tuner = Tuner()
     return replace(observed, situation=replace(situation, tuner=tuner))
 
 

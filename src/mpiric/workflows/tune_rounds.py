@@ -80,16 +80,16 @@ def _work(
         block = f"{one.number}-{'after' if element is None else element}.{begun}"
         with trial_place(request, understood, record, host, narrator, block) as place:
             if element is not None:
-                _make(one, element, place, record, narrator)
+                _make(one, element, place, record, host, narrator)
             if element is None or one.is_complete:
                 return _go_on(request, one, element, place, host, narrator)
     return None
 
 
-def _make(one: Round, element: int, place: TrialPlace, record: Tune, narrator: Narrator) -> None:
+def _make(one: Round, element: int, place: TrialPlace, record: Tune, host: Host, narrator: Narrator) -> None:
     """The runs of a block that are not made yet."""
     tune = one.submission
-    situation = with_learned(place.observed, learned_file(tune), tune).situation
+    situation = with_learned(place.observed, learned_file(tune), tune, host).situation
     place.trials.watch_memory(situation)
     for run in left_of(one.block(element), record.read().trials):
         made = place.trials.run(situation, run.configuration, run.phase, run.limit_s, run.pair)
@@ -153,9 +153,9 @@ def _course(
     observed = _with_known_networks(place.observed, main, host, narrator)
     course = Course(request.argv, observed, request.objective, request.checked_output, log.trials)
     if one.number == 0 and not learned.is_file():
-        learn_collectives(request, course, main, place.trials, Budget(), narrator)
+        learn_collectives(request, course, main, place.trials, Budget(), host, narrator)
     else:
-        course.observed = with_learned(observed, learned, main.path)
+        course.observed = with_learned(observed, learned, main.path, host)
     return course
 
 

@@ -4,15 +4,25 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.local import LocalHost
+from mpiric.knobs import all_knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.policy import Line, Policy
 from mpiric.model.recipe import Fingerprint, Recipe
-from mpiric.model.situation import Tuner
+from mpiric.model.situation import Allowed, Tuner
 from mpiric.tuning.policy import read_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
-from mpiric.workflows.policies import check_mpi, lay_out, parse_share, read_policy, site_name, site_policy
+from mpiric.workflows.policies import (
+    check_mpi,
+    exporting,
+    lay_out,
+    parse_share,
+    read_policy,
+    site_name,
+    site_policy,
+)
 from mpiric.workflows.spelling import render
 
 from ..knobs.situations import MPIS, situation
@@ -66,6 +76,52 @@ def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
     assert "/lib/libmpiric.so" in line
     with pytest.raises(MismatchError):
         render(Configuration.of({"collectives": "policy"}), replace(here, tuner=Tuner("/lib/libmpiric.so")))
+
+
+def test_the_librarys_own_form_needs_no_runtime(tmp_path: Path) -> None:
+    policy = Policy("openmpi", "4.1.4", (Line("bcast", "library:chain"),))
+    tuner = exporting(Tuner("/lib/libmpiric.so"), policy, tmp_path, LocalHost())
+    assert read_flat(Path(tuner.exported_policy)) == policy
+    openmpi = situation(next(library for library in MPIS if library.label == "openmpi-4.1.4"))
+    launch = render(Configuration.of({"collectives": "exported"}), replace(openmpi, tuner=tuner))
+    rules = dict(tuner.exported)["OMPI_MCA_coll_tuned_dynamic_rules_filename"]
+    assert Path(rules).is_file()
+    assert rules in launch.shell_line()
+    assert "libmpiric" not in launch.shell_line()
+
+
+@pytest.mark.parametrize("implementation", ["openmpi", "mvapich"])
+def test_nothing_is_exported_where_nothing_is_chosen_or_nothing_can_be_said(
+    implementation: str, tmp_path: Path
+) -> None:
+    line = Line("bcast", "library" if implementation == "openmpi" else "library:chain")
+    tuner = exporting(Tuner("/lib/l.so"), Policy(implementation, "4", (line,)), tmp_path, LocalHost())
+    assert tuner == Tuner("/lib/l.so")
+
+
+@pytest.mark.parametrize(
+    ("rounding", "tuner", "values"),
+    [
+        (True, Tuner("/l.so"), ("online",)),
+        (True, Tuner("/l.so", "/p"), ("policy", "online")),
+        (True, Tuner("/l.so", "/p", (("A", "b"),), "/e"), ("policy", "exported", "online")),
+        (False, Tuner("/l.so"), ("online",)),
+        (False, Tuner("/l.so", "/p", (("A", "b"),), "/e"), ("policy", "exported")),
+        (True, Tuner(), ()),
+    ],
+)
+def test_what_was_learned_is_tried_in_each_form(
+    rounding: bool, tuner: Tuner, values: tuple[str, ...]
+) -> None:
+    here = replace(HERE, tuner=tuner, allowed=Allowed(rounding=rounding))
+    assert all_knobs()["collectives"].values(here) == values
+
+
+def test_learning_leaves_reductions_alone_unless_rounding_may_change() -> None:
+    for rounding in (False, True):
+        here = replace(HERE, tuner=Tuner("/lib/libmpiric.so"), allowed=Allowed(rounding=rounding))
+        line = render(Configuration.of({"collectives": "online"}), here).shell_line()
+        assert ("MPIRIC_REPRODUCIBLE" in line) is not rounding
 
 
 def recipe(*lines: str) -> Recipe:

@@ -1,0 +1,62 @@
+"""`mpiric sweep --site` in a Slurm allocation serves everybody's runs, with mpiric and without."""
+
+import json
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.plan import Plan, host_names
+from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.lab.slurm import daemons
+from tests.lab.slurm.config import SlurmPlan
+from tests.system.patience import PATIENT
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
+]
+HOSTS = host_names("2")
+MPIRIC = str(Path(sys.executable).parent / "mpiric")
+LAUNCH = ("mpiexec", "-n", "4")
+
+
+@pytest.fixture
+def shared(tmp_path: Path):
+    """A directory that every host sees, and `allocated(*words)`, which runs them in an allocation."""
+    lab = tmp_path / "lab"
+    cluster.up(lab, Plan(HOSTS, shares=(str(tmp_path),)))
+    daemons.up(lab, SlurmPlan())
+    yield lab
+    cluster.down(lab)
+
+
+def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp_path: Path) -> None:
+    out, site = tmp_path / "out", tmp_path / "site"
+    own = {"HOME": str(tmp_path), "MPIRIC_POLICIES": str(site), "UCX_NET_DEVICES": "fast0"}
+    environment = mpi_environment(
+        "mpich", mpi_prefix("mpich"), {**clean_environment(), **PATIENT["mpich"], **own}
+    )
+    program = str(ranks_program("mpich", mpi_prefix, shared))
+
+    def allocated(*words: object) -> CompletedProcess[str]:
+        line = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=2", *map(str, words)]
+        done = cluster.run(shared, "n1", line, environment, timeout=240)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    points = ("--collectives", "bcast", "--sizes", "8,16K", "--ranks", "4", "--per-node", "2", "--no-own")
+    sweep = (MPIRIC, "sweep", *points, "--seconds", "0.002", "-o", out)
+    assert "core-hours" in allocated(*sweep, "--dry-run", "--", *LAUNCH).stdout
+    allocated(*sweep, "--site", "--", *LAUNCH)
+    policy = json.loads((site / "mpich-5.policy.json").read_text(encoding="utf-8"))
+    assert policy["world"] == {"ranks": 4, "nodes": 2, "ranks_per_node": 2}
+
+    told = allocated(MPIRIC, "run", "--", *LAUNCH, program)
+    assert f"collectives by this site's policy {site}/mpich-5.policy.json" in told.stderr
+    everybody = {(rank, 4) for rank in range(4)}
+    assert {(rank, size) for rank, size, _ in said(told.stdout)} == everybody
+    without = allocated("sh", "-c", f". {out}/collectives.sh && exec {' '.join(LAUNCH)} {program}")
+    assert {(rank, size) for rank, size, _ in said(without.stdout)} == everybody

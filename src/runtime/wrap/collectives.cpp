@@ -120,19 +120,11 @@ template <Function function, Name name, Collective collective, class Pointer, cl
     ++entry->calls;
     if (entry->choice == Entry::library)
         return next(&both, false, comm);
-    Ask ask{collective,
-            comm,
-            bytes,
-            all,
-            moved.elements,
-            moved.type,
-            moved.op,
-            root,
-            request,
-            true,
-            &both,
-            next,
-            [](const void* arguments, coll::Call& call) { static_cast<const Both*>(arguments)->fill(call); }};
+    const auto fills = [](const void* arguments, coll::Call& call) {
+        static_cast<const Both*>(arguments)->fill(call);
+    };
+    Ask ask{collective, comm,    bytes, all,   moved.elements, moved.type, moved.op,
+            root,       request, true,  &both, next,           fills};
     return form_of(collective) == Form::blocking ? answer(*space, *entry, ask) : start(*space, *entry, ask);
 }
 

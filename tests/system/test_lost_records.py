@@ -131,3 +131,12 @@ def test_words_that_find_no_room_do_not_change_how_the_program_ended(verb, profi
         done = profiled(tmp_path / "p", "true", 3, "--json", **options)
     assert done.returncode == 3
     assert told(done)[-1].endswith(": No space left on device")
+
+
+@pytest.mark.parametrize("damaged", ["{", "", '{"mpiric_policy": 99}'])
+def test_a_damaged_policy_of_the_site_does_not_keep_a_program_from_running(damaged, run_mpiric, tmp_path):
+    (tmp_path / "mpich-4.policy.json").write_text(damaged)
+    launch = ("mpiexec.mpich", "-n", "1", "sh", "-c", "echo here; exit 3")
+    done = run_mpiric("run", "--", *launch, env={"MPIRIC_POLICIES": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (3, "here\n")
+    assert any("without this site's policy" in line for line in told(done)), done.stderr

@@ -36,6 +36,7 @@ __all__ = [
     "Round",
     "drop_after",
     "element_of",
+    "is_double",
     "known_jobs",
     "latest",
     "round_of",
@@ -198,6 +199,12 @@ def submit_round(
         _write(one.place / "after.job", after)
     else:
         say(f"submitted as job {after}; it goes on when this is ended")
+
+
+def is_double(one: Round, host: Host) -> bool:
+    """Whether this is an element of an array submitted a second time, by somebody else at the same moment."""
+    own = host.environ.get("SLURM_ARRAY_JOB_ID", "")
+    return bool(own) and one.is_submitted and (one.place / "submitted").read_text() != own
 
 
 def drop_after(one: Round, host: Host) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.lock import Lock
-from mpiric.workflows.rounds import Round, drop_after, was_cancelled
+from mpiric.workflows.rounds import Round, drop_after, is_double, was_cancelled
 from mpiric.workflows.sweep import LOG, Swept, measure, sweep
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import Prepared
@@ -21,6 +21,8 @@ def work(
     prepared: Prepared, one: Round, element: int | None, host: Host, say: Callable[[str], None]
 ) -> Swept | None:
     """What a job of the array does; the result when the sweep has come to its end with it, None otherwise."""
+    if is_double(one, host):
+        return None
     if element is None and was_cancelled(one, host):
         one.tell(f"array {one.number} was cancelled")
         return None

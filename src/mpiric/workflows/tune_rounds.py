@@ -29,7 +29,7 @@ from mpiric.workflows.findings import findings_of
 from mpiric.workflows.narrator import Narrator, Silence
 from mpiric.workflows.observe import Observed
 from mpiric.workflows.policies import learned_file
-from mpiric.workflows.rounds import Round, drop_after, submit_round, was_cancelled
+from mpiric.workflows.rounds import Round, drop_after, is_double, submit_round, was_cancelled
 from mpiric.workflows.tune import (
     TrialPlace,
     TuneRequest,
@@ -53,7 +53,7 @@ def work(
     request: TuneRequest, one: Round, element: int | None, host: Host, narrator: Narrator
 ) -> Tuned | None:
     """What a job of a round does; the result when the tune has come to its end with it, None otherwise."""
-    if one.next.is_submitted:
+    if one.next.is_submitted or is_double(one, host):
         return None
     if one.next.is_planned and element is None:
         _hand_on(request, one, host, element)

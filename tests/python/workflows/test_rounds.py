@@ -14,6 +14,7 @@ from mpiric.workflows.rounds import (
     Round,
     drop_after,
     element_of,
+    is_double,
     known_jobs,
     latest,
     submit_round,
@@ -151,6 +152,17 @@ def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path,
     assert was_cancelled(one, host) is cancelled
     host.environ = {"SLURM_JOB_ID": "3"}  # submitted later, to go on
     assert not was_cancelled(one, host)
+
+
+def test_of_two_arrays_for_one_round_one_counts(tmp_path):
+    """Two who follow may submit it at the same moment."""
+    host = Slurm()
+    one = planned(tmp_path, 2)
+    submit_round(one, Spread(2), host, str)
+    host.environ = {"SLURM_ARRAY_JOB_ID": "1"}
+    assert not is_double(one, host)
+    host.environ = {"SLURM_ARRAY_JOB_ID": "7"}
+    assert is_double(one, host)
 
 
 def test_a_process_knows_its_element():

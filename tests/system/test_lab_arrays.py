@@ -81,6 +81,13 @@ def finished(session, login):
     return tuned
 
 
+def test_a_tune_is_made_by_an_array(login):
+    finished(login.tune(*ARRAY, "--max-runs", "10", srun=SRUN), login)
+    assert "jobs submitted as array" in login.said
+    assert "failed" not in {trial["outcome"] for trial in login.trials()}
+
+
+@pytest.mark.sweep
 def test_a_tune_is_made_by_arrays_of_short_jobs(login):
     finished(login.tune(*ARRAY, "--max-runs", "50", srun=SRUN), login)
     assert len(blocks_of(login, 1)) > 1

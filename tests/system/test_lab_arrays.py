@@ -110,6 +110,7 @@ def test_arrays_outlive_the_login_session_a_host_and_the_controller(login, lab, 
         """Slurm lets a job that it begins again wait for two minutes."""
         for job in (job for job in login.jobs() if "_" in job):
             host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])
+        time.sleep(1)
         return again.poll() is not None
 
     await_that(hurry, login)

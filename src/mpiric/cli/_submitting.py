@@ -132,7 +132,10 @@ def _again(context: click.Context) -> list[str]:
         if isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(option)
             continue
-        for each in value if isinstance(value, tuple) else (value,):
+        several = value if isinstance(value, tuple) else (value,)
+        if not parameter.multiple:
+            several = (",".join(map(str, several)),)  # a list in one word
+        for each in several:
             words += [option, str(each)]
     return words
 

@@ -224,7 +224,7 @@ def was_cancelled(one: Round, host: Host) -> bool:
         return False
     array = (one.place / "submitted").read_text()
     left = [f"{array}_{element}" for element in range(one.size) if not one.is_finished(element)]
-    seen = jobs.look(host, left).values() if len(left) == one.size else ()
+    seen = jobs.look(host, left).values() if left else ()
     return any(each.word.startswith("CANCELLED") for each in seen)
 
 

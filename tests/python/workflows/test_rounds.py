@@ -138,7 +138,8 @@ def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
 
 @pytest.mark.parametrize(("words", "finished", "cancelled"), [
     (("CANCELLED", "CANCELLED"), (), True),
-    (("CANCELLED", "COMPLETED"), (1,), False),
+    (("CANCELLED", "COMPLETED"), (1,), True),
+    (("CANCELLED", "CANCELLED"), (0, 1), False),  # too late: both had done their work
     (("TIMEOUT", "NODE_FAIL"), (), False),
 ])  # fmt: skip
 def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path, words, finished, cancelled):

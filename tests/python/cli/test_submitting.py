@@ -1,0 +1,88 @@
+"""The words that a job gets are those of the call that submits it."""
+
+import itertools
+
+import pytest
+from click.testing import CliRunner
+
+from mpiric.cli import _submitting, profile, sweep, tune
+from mpiric.model.batch import Spread
+from mpiric.model.errors import MpiricError
+from mpiric.workflows.submit import Ended
+
+
+@pytest.fixture
+def submitted(monkeypatch, tmp_path):
+    """`submitted(verb, words…)` is the request that a call would submit."""
+    found = []
+
+    def submit(request, *_):
+        found.append(request)
+        return Ended(0, "", ())
+
+    monkeypatch.setattr(_submitting, "submit", submit)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    def call(verb, *words):
+        done = CliRunner().invoke(verb.command, words, catch_exceptions=False, standalone_mode=False)
+        assert done.exception is None, done.output
+        return found[-1]
+
+    return call
+
+
+def options(request):
+    words = list(request.words[1 : request.words.index("--")])
+    return {name: value for name, value in itertools.pairwise(words) if name.startswith("--")}
+
+
+def test_lists_stay_whole(submitted):
+    request = submitted(
+        sweep, "--submit", "--collectives", "bcast,barrier", "--ranks", "4,2", "--", "mpiexec"
+    )
+    assert options(request)["--collectives"] == "bcast,barrier"
+    assert options(request)["--ranks"] == "4,2"
+
+
+def test_what_may_be_said_several_times_is(submitted):
+    request = submitted(tune, "--submit", "--only", "pages,malloc", "--only", "io", "--", "srun", "./app")
+    words = [word for word in request.words if word != "--only"]
+    assert words[1:4] == ["pages", "malloc", "io"]
+
+
+def test_an_array_has_as_many_jobs_as_was_said(submitted):
+    request = submitted(tune, "--submit", "--array", "16%4", "--slice", "5m", "--", "srun", "./app")
+    assert request.spread == Spread(16, 4, 300.0)
+    assert options(request)["--array"] == "16%4"
+    assert "--submit" not in request.words
+
+
+def test_a_profile_is_one_job(submitted):
+    assert submitted(profile, "--submit", "--", "srun", "./app").spread is None
+
+
+@pytest.mark.parametrize("text", ["0", "x", "4%0", "4%", "-1", "", "99999", "4%4%4", "٣"])
+def test_what_is_no_number_of_jobs_is_told(text, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mpiric-sweep").mkdir()
+    (tmp_path / "mpiric-sweep/sweep.jsonl").write_text("kept")
+    words = ["--submit", "--array", text, "--", "mpiexec"]
+    with pytest.raises(MpiricError, match="is no number of jobs"):
+        CliRunner().invoke(sweep.command, words, catch_exceptions=False, standalone_mode=False)
+    assert (tmp_path / "mpiric-sweep/sweep.jsonl").read_text() == "kept"
+
+
+@pytest.mark.parametrize("verb", [tune, sweep])
+@pytest.mark.parametrize("words", [("--array", "4"), ("--sbatch=-N 4",)])
+def test_options_of_jobs_need_a_submission(verb, words):
+    with pytest.raises(MpiricError, match="belongs to --submit"):
+        CliRunner().invoke(
+            verb.command, [*words, "--", "mpiexec", "x"], catch_exceptions=False, standalone_mode=False
+        )
+
+
+def test_a_round_is_for_jobs(tmp_path):
+    words = ["--round", "1", "--array", "2", "--into", str(tmp_path), "--", "srun", "./app"]
+    with pytest.raises(MpiricError, match="--round is for the jobs"):
+        CliRunner().invoke(tune.command, words, catch_exceptions=False, standalone_mode=False)

@@ -40,9 +40,7 @@ uint64_t find_size(MPI_Datatype type, RememberedSize& here) noexcept;
 /// Sizes that this thread has asked for.
 extern thread_local constinit RememberedSize remembered_sizes[16];
 
-inline RememberedSize& place_of_size(MPI_Datatype type) noexcept {
-    return remembered_sizes[few_bits(type)];
-}
+inline RememberedSize& place_of_size(MPI_Datatype type) noexcept { return remembered_sizes[few_bits(type)]; }
 
 inline bool is_of(const RememberedSize& here, MPI_Datatype type) noexcept {
     return here.handle == number(type) && here.generation == generation.load(std::memory_order_acquire);

@@ -54,7 +54,7 @@ def await_that(condition, login):
 def made(login):
     """Trials in the records of the blocks, each once, as (block, number)."""
     found = []
-    for path in login.record.glob("rounds/*/*/events.jsonl"):
+    for path in login.store.glob("*/rounds/*/*/events.jsonl"):
         lines = path.read_text().splitlines(keepends=True)
         events = [json.loads(line) for line in lines if line.endswith("\n")]
         found += [(each["block"], each["number"]) for each in events if each["event"] == "trial"]

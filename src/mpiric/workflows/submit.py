@@ -288,7 +288,8 @@ def _told_together(job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
     over = sum(each.is_over for each in elements)
     running = sum(each.stage is Stage.RUNNING for each in elements)
     array = elements[0].job.partition("_")[0]
-    return f"array {array}: {over} of {len(elements)} jobs have ended, {running} run"
+    count = sum("_" in job for job in job_ids)
+    return f"array {array}: {over} of {count} jobs have ended, {running} run"
 
 
 def _weight(job: BatchJob) -> tuple[bool, bool, int]:

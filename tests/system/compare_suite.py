@@ -194,7 +194,11 @@ def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
     doubtful = sorted(name for name, outcome in mine.items() if outcome != "ok")
     whole = status != 0 or not mine
     chosen = [] if whole else [word for name in doubtful for word in ("-k", name)]
-    plain = unittest_results([*given.words, *chosen], {}, given.limit)[1] if whole or doubtful else {}
+    plain: dict[str, str] = {}
+    plain_status = status
+    if whole or doubtful:
+        ended, plain = unittest_results([*given.words, *chosen], {}, given.limit)
+        plain_status = ended if whole else status
     differing = [
         f"{name}: {plain.get(name, 'did not run')} without, {mine.get(name, 'did not run')} with"
         for name in (sorted(plain | mine) if whole else doubtful)
@@ -202,8 +206,11 @@ def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
     ]
     if not mine:
         differing.append("no test ran")
+    if status != plain_status:
+        differing.append(f"exit status: {plain_status} without, {status} with")
     counts = ", ".join(f"{number} {word}" for word, number in Counter(mine.values()).most_common())
-    return differing, f"{len(mine)} tests: {counts}; {len(plain)} run without; {len(differing)} differ"
+    runs = f"{len(plain)} run without; {len(differing)} differ"
+    return differing, f"{len(mine)} tests: {counts}; exit status {status}; {runs}"
 
 
 def main() -> int:

@@ -126,15 +126,16 @@ void take_verdict(Entry& entry, Lesson& lesson) {
         return;
     std::unique_ptr<Lesson> again = std::move(lesson.again);
     const Stretch verdict = again->stretches.front();
+    bool of_policy = false;
     for (Stretch& stretch : lesson.stretches) {
         if (stretch.from != verdict.from)
             continue;
         stretch.choice = verdict.choice;
         stretch.holds_until = entry.calls * next_doubt;
-        stretch.proved = !stretch.learnt;
-        if (stretch.proved)
-            lesson.proof = std::move(again);
+        stretch.proved = of_policy = !stretch.learnt;
     }
+    if (of_policy)
+        lesson.proof = std::move(again);
     show(entry, lesson);
 }
 

@@ -76,7 +76,8 @@ int main(int argc, char** argv) {
     double squares = dot(&strip, r, r);
     for (int iteration = 0; iteration < iterations; iteration++) {
         apply(&strip, p, q);
-        const double alpha = squares / dot(&strip, p, q);
+        const double curvature = dot(&strip, p, q); /* 0 once it is solved to the last bit */
+        const double alpha = curvature > 0 ? squares / curvature : 0;
         for (int at = 0; at < points; at++) {
             x[at] += alpha * p[at];
             r[at] -= alpha * q[at];
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
         const double before = squares;
         squares = dot(&strip, r, r);
         for (int at = 0; at < points; at++)
-            p[at] = r[at] + squares / before * p[at];
+            p[at] = r[at] + (before > 0 ? squares / before : 0) * p[at];
     }
     const double mean = dot(&strip, x, ones) / strip.edge / strip.edge;
     if (rank == 0)

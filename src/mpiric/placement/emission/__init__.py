@@ -1,4 +1,4 @@
-"""One file a launcher: Plan → the exact words that make it so."""
+"""One file a launcher: plan → the exact words that make it so (`emit`), also where nodes differ (`emit_uneven`)."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""One file a launcher: plan → the exact words that make it so (`emit`), also where nodes differ (`emit_uneven`)."""
+"""One file a launcher: plan → the words that make it so (`emit`), on unequal nodes too (`emit_uneven`)."""
 
 import sys
 from collections.abc import Sequence

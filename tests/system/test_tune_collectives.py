@@ -28,7 +28,8 @@ def launch(tmp_path: Path) -> tuple[str, ...]:
 def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(
     launch: tuple[str, ...], run_mpiric: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    options = ("--json", "--budget", "40s", "--only", "collectives", "--without", "collective-component")
+    only = ("--only", "collectives", "--without", "collective-component")
+    options = ("--json", "--budget", "150s", "--max-runs", "30", *only)
     done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *launch, env=POOR)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

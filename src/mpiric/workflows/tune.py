@@ -164,6 +164,9 @@ def learn_collectives(
     space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
     if all(dimension.knob != _COLLECTIVES for dimension in space.dimensions):
         return
+    if proof_shortfall(budget, course.observed.wall_s, request.rule):  # nor is there a run to learn in
+        course.observed = replace(course.observed, situation=replace(situation, tuner=Tuner()))
+        return
     narrator.phase("Learning its collectives")
     learned = learned_file(record.path)
     settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))

@@ -4,7 +4,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.system.patience import PATIENT
 
 from mpiric.host.local import LocalHost
 from mpiric.model.record import RankState, Record
@@ -147,40 +146,6 @@ def test_communicators_translate_to_the_world(family, launch, tmp_path):
     assert sent == {(2, 0): 1, (3, 1): 1, (0, 1): 1}
     reversed_half = [row for row in record.ranks[0].communicators if row.name == "reversed half"]
     assert [(row.size, row.rank, row.is_world) for row in reversed_half] == [(2, 1, False)]
-
-
-@pytest.mark.parametrize(
-    ("found_by", "key"),
-    [
-        pytest.param("mpiric", "PMIX_ENVAR", marks=pytest.mark.requires("mpi:openmpi")),
-        pytest.param("path", "env", marks=pytest.mark.requires("debian-openmpi")),
-    ],
-)
-def test_ranks_that_open_mpi_spawns_have_the_runtime_and_what_the_program_gives_them(
-    found_by, key, mpi_run, tmp_path
-):
-    """Its launcher gives them nothing of the ranks' environment."""
-    mpi = next(m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == ("openmpi", found_by))
-    program, record = tmp_path / "spawns", tmp_path / "record"
-    subprocess.run([mpi.compilers["c"], str(PROGRAMS / "spawns.c"), "-o", str(program)], check=True)
-    given = (
-        f"LD_PRELOAD={NATIVE / 'openmpi/libmpiric.so'}",
-        f"MPIRIC_RECORD_DIR={record}",
-        "MPIRIC_MERGE=tree",
-    )
-    plain = mpi_run(mpi, 2, program, key, env=PATIENT["openmpi"])
-    done = mpi_run(mpi, 2, "env", *given, program, key, env=PATIENT["openmpi"])
-    said = sorted([*["something, 2 of 2"] * 3, "nothing, 2 of 2"])
-    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, said, plain.stderr)
-    assert sorted(plain.stdout.splitlines()) == said
-    assert sorted(path.name for path in record.iterdir()) == [
-        "record-2.mpiric",
-        "record-3.mpiric",
-        "record.mpiric",
-    ]
-    assert calls(read_record(record / "record.mpiric"), "MPI_Comm_spawn_multiple") == [1, 1]
-    for name in ("record-2.mpiric", "record-3.mpiric"):
-        assert calls(read_record(record / name), "MPI_Allreduce") == [1, 1]
 
 
 @pytest.mark.parametrize("family", DEBIAN)

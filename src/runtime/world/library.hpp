@@ -33,7 +33,7 @@ const char* version_text() noexcept;
     X(File_get_group) X(Initialized) X(Finalized) \
     X(Comm_split_type) X(Sendrecv_replace) X(Isend) X(Irecv) X(Testall) X(Testany) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \
     X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free) \
-    X(Pack) X(Unpack) X(Comm_call_errhandler) X(Info_create) X(Info_dup) X(Info_free) X(Info_get) X(Info_set) \
+    X(Pack) X(Unpack) X(Comm_call_errhandler) \
     X(T_init_thread) X(T_cvar_get_num) X(T_cvar_get_info) X(T_cvar_handle_alloc) X(T_cvar_read) X(T_cvar_write)
 // clang-format on
 

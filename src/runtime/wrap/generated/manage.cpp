@@ -301,6 +301,28 @@ extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 }
 #endif
 
+#if MPIRIC_HAS_MPI_Comm_spawn
+extern "C" int w_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+    return intercept<Function::MPI_Comm_spawn, Policy::always, decltype(&w_MPI_Comm_spawn)>(
+        [&](auto* next) { return next(command, argv, maxprocs, info, root, substitute(comm), intercomm, array_of_errcodes); },
+        [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
+}
+extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+    return by_profiling_name<Function::MPI_Comm_spawn>(&w_MPI_Comm_spawn, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
+}
+#endif
+
+#if MPIRIC_HAS_MPI_Comm_spawn_multiple
+extern "C" int w_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+    return intercept<Function::MPI_Comm_spawn_multiple, Policy::always, decltype(&w_MPI_Comm_spawn_multiple)>(
+        [&](auto* next) { return next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, substitute(comm), intercomm, array_of_errcodes); },
+        [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
+}
+extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+    return by_profiling_name<Function::MPI_Comm_spawn_multiple>(&w_MPI_Comm_spawn_multiple, count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
+}
+#endif
+
 #if MPIRIC_HAS_MPI_Comm_split
 extern "C" int w_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split, Policy::always, decltype(&w_MPI_Comm_split)>(

@@ -6,7 +6,6 @@ job that ends before the verb has is submitted again and goes on from there. Wit
 made by arrays of jobs, round after round (see `rounds`).
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -241,7 +240,7 @@ class _Follower:
 
     def _awaited_status(self) -> int | None:
         """What a job that has just ended has written may be seen here a little later (NFS)."""
-        for _ in _moments(_LATE_S):
+        for _ in _moments(_LATE_S, self.telling.patience):
             status = self.status()
             if status is not None or not self._ended_by_itself():
                 return status
@@ -264,11 +263,11 @@ class _Follower:
             return ""
 
 
-def _moments(seconds: float) -> Iterator[None]:
-    until = time.monotonic() + seconds
+def _moments(seconds: float, patience: jobs.Patience) -> Iterator[None]:
+    until = patience.clock() + seconds
     yield
-    while time.monotonic() < until:
-        time.sleep(0.5)
+    while patience.clock() < until:
+        patience.sleep(0.5)
         yield
 
 

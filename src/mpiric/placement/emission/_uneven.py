@@ -6,13 +6,13 @@ and srun have no words for it: there each rank binds itself, by a script that is
 
 from collections.abc import Iterator, Sequence
 
-from mpiric.model.placement import Plan, Seat
+from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.pu_set import pu_list
 from mpiric.placement.openmp import openmp_variables
 
 PROGRAM = "PROGRAM"  # stands for the program and its arguments
-SCRIPT = "ranks.sh"
-BINDS_ITSELF = "one list of places serves all nodes here: each rank binds itself by taskset (util-linux)"
+_SCRIPT = "ranks.sh"
+_BINDS_ITSELF = "one list of places serves all nodes here: each rank binds itself by taskset (util-linux)"
 REPEATED = f"write the program and its arguments for {PROGRAM} and at the end"
 # Where a launcher says the rank: hydra and PMI-1/2, PALS, Slurm.
 _RANK = "${PMI_RANK:-${PALS_RANKID:-${SLURM_PROCID:?no launcher says which rank this is}}}"
@@ -54,14 +54,20 @@ def shared_variables(plans: Sequence[Plan]) -> dict[str, str]:
     return variables[0]
 
 
-def binding_script(plans: Sequence[Plan]) -> str:
+def bound_inside(plans: Sequence[Plan], words: tuple[str, ...]) -> Emission:
+    """A launch by `words`, which bind nothing, whose ranks bind themselves."""
+    script = {_SCRIPT: _binding_script(plans)}
+    return Emission((*words, "sh", _SCRIPT), shared_variables(plans), script, note=_BINDS_ITSELF)
+
+
+def _binding_script(plans: Sequence[Plan]) -> str:
     """A script that binds the rank it is, then becomes the program."""
     cases = "".join(f"{rank}) pus={pu_list(seat.pus)} ;;  # {host}\n" for rank, host, seat in places(plans))
     return (
         "#!/bin/sh\n"
-        f"# sh {SCRIPT} PROGRAM …: binds this rank to its hardware threads, then becomes the program.\n"
+        f"# sh {_SCRIPT} PROGRAM …: binds this rank to its hardware threads, then becomes the program.\n"
         f"case {_RANK} in\n{cases}"
-        f'*) echo "{SCRIPT}: there is no such rank" >&2; exit 1 ;;\n'
+        f'*) echo "{_SCRIPT}: there is no such rank" >&2; exit 1 ;;\n'
         "esac\n"
         'exec taskset -c "$pus" "$@"\n'
     )

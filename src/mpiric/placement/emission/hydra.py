@@ -9,14 +9,7 @@ from collections.abc import Sequence
 
 from mpiric.model.placement import Emission, Plan
 from mpiric.placement.emission._shape import Filled, fillings
-from mpiric.placement.emission._uneven import (
-    BINDS_ITSELF,
-    SCRIPT,
-    binding_script,
-    hosts_with_ranks,
-    ranks_in_all,
-    shared_variables,
-)
+from mpiric.placement.emission._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.placement.grounds import Level
 from mpiric.placement.openmp import openmp_variables
 
@@ -51,5 +44,5 @@ def _level(shape: Filled) -> tuple[str, ...]:
 def emit_uneven(plans: Sequence[Plan]) -> Emission:
     """The binding is an option of the whole launch, and every proxy takes its list from the start."""
     hosts = ",".join(f"{host}:{count}" for host, count in hosts_with_ranks(plans))
-    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "-hosts", hosts, "-bind-to", "none", "sh", SCRIPT)
-    return Emission(words, shared_variables(plans), {SCRIPT: binding_script(plans)}, note=BINDS_ITSELF)
+    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "-hosts", hosts, "-bind-to", "none")
+    return bound_inside(plans, words)

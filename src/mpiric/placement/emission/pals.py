@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.emission._uneven import (
-    BINDS_ITSELF,
-    SCRIPT,
-    binding_script,
-    hosts_with_ranks,
-    ranks_in_all,
-    shared_variables,
-)
+from mpiric.placement.emission._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.placement.openmp import openmp_variables
 
 
@@ -32,5 +25,5 @@ def emit(plan: Plan) -> Emission:
 def emit_uneven(plans: Sequence[Plan]) -> Emission:
     """A host named as often as it has ranks; ``list:`` is the same on every host."""
     hosts = ",".join(host for host, count in hosts_with_ranks(plans) for _ in range(count))
-    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "--hosts", hosts, "--cpu-bind", "none", "sh", SCRIPT)
-    return Emission(words, shared_variables(plans), {SCRIPT: binding_script(plans)}, note=BINDS_ITSELF)
+    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "--hosts", hosts, "--cpu-bind", "none")
+    return bound_inside(plans, words)

@@ -9,17 +9,11 @@ threads where Slurm knows of them: of cores that differ in their number it knows
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
-from mpiric.placement.emission._uneven import (
-    BINDS_ITSELF,
-    SCRIPT,
-    binding_script,
-    hosts_with_ranks,
-    ranks_in_all,
-    shared_variables,
-)
+from mpiric.placement.emission._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.placement.openmp import openmp_variables
 
 _HOSTS = "srun.hostfile"  # one line a rank
@@ -73,11 +67,11 @@ def emit_uneven(plans: Sequence[Plan]) -> Emission:
         f"--nodelist={','.join(host for host, _ in hosts)}",
         "--distribution=arbitrary",
         "--cpu-bind=none",
-        *("sh", SCRIPT),
     )
-    files = {
-        SCRIPT: binding_script(plans),
-        _HOSTS: "".join(f"{host}\n" * count for host, count in hosts),
-    }
-    note = f"within a job that has its nodes to itself (sbatch --exclusive); {BINDS_ITSELF}"
-    return Emission(words, {"SLURM_HOSTFILE": _HOSTS, **shared_variables(plans)}, files, note=note)
+    inside = bound_inside(plans, words)
+    return replace(
+        inside,
+        env={"SLURM_HOSTFILE": _HOSTS, **inside.env},
+        files={**inside.files, _HOSTS: "".join(f"{host}\n" * count for host, count in hosts)},
+        note=f"within a job that has its nodes to itself (sbatch --exclusive); {inside.note}",
+    )

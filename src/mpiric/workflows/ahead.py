@@ -8,6 +8,7 @@ Ginsbourger, Le Riche and Carraro 2010 (Kriging is well-suited to parallelize op
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from statistics import median
 
@@ -54,11 +55,11 @@ class Ahead:
         pair: int = -1,
     ) -> Ran:
         """Put it down; the answer is what is believed of it. Raises RoundIsFull."""
-        trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, number=self.count + 1, pair=pair)
+        trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair)
         try:
             render(configuration, situation)
         except MpiricError as error:
-            return Ran(Trial(configuration, phase, Outcome.REFUSED, 0.0, reason=error.message, pair=pair), ())
+            return Ran(replace(trial, reason=error.message), ())
         if len(self.asked) >= self._capacity and (pair < 0 or pair != self.asked[-1].pair):
             raise RoundIsFull
         self.count += 1
@@ -70,7 +71,7 @@ class Ahead:
         # A proof's length follows from how much its runs scatter.
         objective = self._random.choice(values) if phase is Phase.PROOF else median(values)
         return Ran(
-            Trial(configuration, phase, Outcome.OK, wall_s, objective, number=trial.number, pair=pair), ()
+            replace(trial, outcome=Outcome.OK, wall_s=wall_s, objective=objective, number=self.count), ()
         )
 
     def watch_memory(self, situation: Situation) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.host.host import Completed
+from mpiric.schedulers import _slurm_jobs as jobs
 
 DATA = Path(__file__).parents[2] / "data/schedulers"
 AWAY = Completed(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n")
@@ -17,6 +18,20 @@ def text(name: str) -> str:
 
 def environment(name: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text(name).splitlines())
+
+
+class Time:
+    """Passes only by sleeping."""
+
+    now = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def patience() -> jobs.Patience:
+    time = Time()
+    return jobs.Patience(sleep=time.sleep, clock=lambda: time.now)
 
 
 @dataclass

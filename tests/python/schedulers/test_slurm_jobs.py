@@ -1,20 +1,10 @@
 import pytest
-from tests.python.schedulers.recorded import AWAY, UNKNOWN, SlurmHost, text
+from tests.python.schedulers.recorded import AWAY, UNKNOWN, SlurmHost, Time, text
 
 from mpiric.host.host import Completed
 from mpiric.model.allocation import Stage
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.schedulers import _slurm_jobs as jobs
-
-
-class Time:
-    """Passes only by sleeping."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 @pytest.fixture

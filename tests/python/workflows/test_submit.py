@@ -1,24 +1,9 @@
 import pytest
-from tests.python.schedulers.recorded import AWAY, SlurmHost
+from tests.python.schedulers.recorded import AWAY, SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers import _slurm_jobs as jobs
 from mpiric.workflows.submit import SubmitRequest, Telling, submit
-
-
-class Time:
-    """Passes only by sleeping."""
-
-    now = 0.0
-
-    def sleep(self, seconds):
-        self.now += seconds
-
-
-def patience():
-    time = Time()
-    return jobs.Patience(sleep=time.sleep, clock=lambda: time.now)
 
 
 class Cluster(SlurmHost):

@@ -1,30 +1,15 @@
 """Following arrays of jobs that submit one another, over a Slurm that is made up."""
 
 import pytest
-from tests.python.schedulers.recorded import SlurmHost
+from tests.python.schedulers.recorded import SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers import _slurm_jobs as jobs
 from mpiric.workflows.rounds import latest, submit_round
 from mpiric.workflows.submit import SubmitRequest, Telling, submit
 
 SPREAD = Spread(3, 2)
-
-
-class Time:
-    """Passes only by sleeping."""
-
-    now = 0.0
-
-    def sleep(self, seconds):
-        self.now += seconds
-
-
-def patience():
-    time = Time()
-    return jobs.Patience(sleep=time.sleep, clock=lambda: time.now)
 
 
 class Cluster(SlurmHost):

@@ -1,7 +1,7 @@
 """Where collectives are measured: this machine, or hosts of the virtual cluster on one of its networks."""
 
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,15 +39,16 @@ class Place:
     lab: Path | None = None
     hosts: tuple[str, ...] = ()
 
-    def line(self, bed: Bed) -> list[str]:
-        """The launch line without a program."""
+    def line(self, bed: Bed, variables: Iterable[str] = ()) -> list[str]:
+        """The launch line without a program; Open MPI has to be told which variables other hosts get."""
         if self.lab is None:
             bound = ["-bind-to", "core"] if bed.mpi.implementation == "mpich" else []
             return [bed.mpi.launcher, *bound, "-n", str(self.ranks)]
         per_node = self.ranks // self.nodes
         if bed.mpi.implementation == "openmpi":
             hosts = ",".join(f"{host}:{per_node}" for host in self.hosts)
-            return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", "-n", str(self.ranks)]
+            given = [word for name in variables for word in ("-x", name)]
+            return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", *given, "-n", str(self.ranks)]
         words = ["-hosts", ",".join(self.hosts), "-ppn", str(per_node), "-n", str(self.ranks)]
         return [bed.mpi.launcher, *words]
 

@@ -29,7 +29,7 @@ from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.local import LocalHost
 from mpiric.model.duration import parse_duration
-from mpiric.model.errors import NotFoundError
+from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned
 from mpiric.workflows.policies import export_policy, lay_out, tuner_for
 
@@ -80,7 +80,7 @@ class Bench:
         """Calls as many as IMB makes at most for each size, and as many before to warm up."""
         environment = {**self.bed.environment, **self.place.environment(self.bed), **variables}
         options = self._options(calls, patience_s)
-        words = [*self.place.line(self.bed), self.program, *options, collective]
+        words = [*self.place.line(self.bed, variables), self.program, *options, collective]
         found = parse_imb(self.place.execute(words, environment))
         return {size: seconds for (name, size), seconds in found.items() if name == collective and size}
 
@@ -123,11 +123,21 @@ class Bench:
         if intel and {"Autotuner online", "Autotuner replayed"} & {*wanted}:
             dump = self.directory / f"{collective}.autotuner.dat"
             auto = {"I_MPI_TUNING_MODE": "auto", "I_MPI_TUNING_BIN_DUMP": str(dump)}
-            if times := self._learn(collective, dump, auto):
+            if times := self._peer_learns(collective, dump, auto):
                 keep("Autotuner online", times)
-            if "Autotuner replayed" in wanted:
+            if "Autotuner replayed" in wanted and dump.is_file():
                 ways["Autotuner replayed"] = {"I_MPI_TUNING_BIN": str(dump)}
         return ways
+
+    def _peer_learns(
+        self, collective: str, dump: Path, variables: Mapping[str, str], tries: int = 3
+    ) -> Times:
+        """Intel's Autotuner ends some runs with an error of its own: it may try again."""
+        try:
+            return self._learn(collective, dump, variables)
+        except ProgramFailedError as error:
+            tell(f"  {collective}: the Autotuner failed: {error.message}")
+            return self._peer_learns(collective, dump, variables, tries - 1) if tries > 1 else {}
 
     def _learn(self, collective: str, into: Path, variables: Mapping[str, str]) -> Times:
         """Times while learning; none when it was learnt before."""

@@ -1,6 +1,8 @@
 """Collectives answered by the tuner in real programs: right whatever it chooses, and replayed."""
 
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -23,15 +25,31 @@ FAMILIES = [
 ]
 
 
-@pytest.fixture
-def run(environment, tmp_path):
-    """`run(family, ranks, rounds, …)` runs a program with the runtime; settings go to the ranks only."""
+# Runs what follows with the runtime on rank 0 alone.
+LACKING = (
+    "sh",
+    "-c",
+    '[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ] || unset LD_PRELOAD MPIRIC_COLLECTIVES; exec "$@"',
+    "sh",
+)
 
-    def launch(family: str, ranks: int, *arguments: str, source: str = "collectives.c", **settings: str):
+
+@pytest.fixture
+def command(tmp_path):
+    """`command(family, ranks, rounds, …)`: a program with the runtime; settings go to the ranks only."""
+
+    def built(
+        family: str,
+        ranks: int,
+        *arguments: str,
+        source: str = "collectives.c",
+        before: tuple[str, ...] = (),
+        **settings: str,
+    ) -> list[str]:
         program = tmp_path / f"{Path(source).stem}-{family}"
         if not program.exists():
-            command = [f"mpicc.{family}", "-O1", "-pthread", str(PROGRAMS / source), "-o", str(program)]
-            subprocess.run(command, check=True, timeout=120)
+            words = [f"mpicc.{family}", "-O1", "-pthread", str(PROGRAMS / source), "-o", str(program)]
+            subprocess.run(words, check=True, timeout=120)
         given = {
             **BEARABLE[family],
             "LD_PRELOAD": str(NATIVE / family / "libmpiric.so"),
@@ -46,12 +64,18 @@ def run(environment, tmp_path):
             "mpich": ["mpiexec.mpich"],
             "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"],
         }
+        return [*launcher[family], "-n", str(ranks), *flags, *before, str(program), *arguments]
+
+    return built
+
+
+@pytest.fixture
+def run(command, environment):
+    """`run(family, ranks, rounds, …)` runs what `command` makes of that."""
+
+    def launch(*told: object, **settings: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*launcher[family], "-n", str(ranks), *flags, str(program), *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=200,
+            command(*told, **settings), env=environment, capture_output=True, text=True, timeout=200
         )
 
     return launch
@@ -174,3 +198,21 @@ def test_threads_call_collectives_at_once(run, family):
 def test_thousands_of_communicators_come_and_go(run, family, mode):
     done = run(family, 2, "1", "errors", "3000", MPIRIC_COLLECTIVES=mode)
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+
+
+@pytest.mark.requires("debian-openmpi")
+def test_ranks_that_wait_for_one_without_the_runtime_say_so(command, environment):
+    words = ["timeout", "60"]
+    words += command("openmpi", 2, "1", before=LACKING, MPIRIC_COLLECTIVES="online")
+    with subprocess.Popen(
+        words,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as job:
+        assert job.stderr
+        said = next((line for line in job.stderr if "still waiting" in line), "")
+        os.killpg(job.pid, signal.SIGTERM)
+    assert said.startswith("mpiric: still waiting for ranks of the job in MPI_Init: all need LD_PRELOAD")

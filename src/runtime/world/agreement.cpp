@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <ctime>
 
 namespace mpiric::world {
 namespace {
@@ -12,11 +13,47 @@ namespace {
 constexpr int tag = 2;
 constexpr size_t most_values = 64;
 constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
+constexpr time_t late_seconds = 10;
 constexpr int most_circles = 512;  // MPICH has room for some 2000 communicators, and the program comes first
 
 constinit std::atomic<int> circles{0};
 
+/// A step of dissemination: to the rank so far above, from the one so far below.
+template <class Wait>
+bool exchange(const Circle& circle, int step, const void* mine, void* theirs, int bytes, Wait&& wait) {
+    const int to = (circle.rank + step) % circle.size;
+    const int from = (circle.rank - step + circle.size) % circle.size;
+    MPI_Request both[2];
+    return library.Irecv(theirs, bytes, handles.byte, from, tag, circle.comm, &both[0]) == MPI_SUCCESS &&
+           library.Isend(mine, bytes, handles.byte, to, tag, circle.comm, &both[1]) == MPI_SUCCESS &&
+           wait(both) == MPI_SUCCESS;
+}
+
+time_t seconds_now() noexcept {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 }  // namespace
+
+bool find_all(MPI_Comm of, void (*late)()) noexcept {
+    Circle circle{of};
+    library.Comm_rank(of, &circle.rank);
+    library.Comm_size(of, &circle.size);
+    const time_t begin = seconds_now();
+    const auto wait = [&](MPI_Request(&both)[2]) {
+        return wait_until([&](int* flag) {
+            if (seconds_now() - begin >= late_seconds)
+                late();
+            return library.Testall(2, both, flag, MPI_STATUSES_IGNORE);
+        });
+    };
+    for (int step = 1; step < circle.size; step *= 2)
+        if (!exchange(circle, step, nullptr, nullptr, 0, wait))
+            return false;
+    return true;
+}
 
 bool make_circle(MPI_Comm of, Circle& circle) noexcept {
     int rank = 0, size = 0;
@@ -63,14 +100,8 @@ bool agree_on_largest(const Circle& circle, std::span<uint64_t> values) noexcept
     std::array<uint64_t, most_values> theirs;
     const int bytes = int(values.size_bytes());
     for (int step = 1; step < circle.size; step *= 2) {
-        const int to = (circle.rank + step) % circle.size;
-        const int from = (circle.rank - step + circle.size) % circle.size;
-        MPI_Request both[2];
-        if (library.Irecv(theirs.data(), bytes, handles.byte, from, tag, circle.comm, &both[0]) !=
-                MPI_SUCCESS ||
-            library.Isend(values.data(), bytes, handles.byte, to, tag, circle.comm, &both[1]) !=
-                MPI_SUCCESS ||
-            complete(both) != MPI_SUCCESS)
+        if (!exchange(circle, step, values.data(), theirs.data(), bytes,
+                      [](std::span<MPI_Request> both) { return complete(both); }))
             return false;
         for (size_t at = 0; at < values.size(); ++at)
             values[at] = std::max(values[at], theirs[at]);

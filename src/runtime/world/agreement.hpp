@@ -17,6 +17,10 @@ struct Circle {
     int rank = 0, size = 0;
 };
 
+/// Before anything collective of ours: nobody returns before all have come. Whoever waits for long calls
+/// `late`, now and then, for instance because some ranks were started without this library.
+bool find_all(MPI_Comm of, void (*late)()) noexcept;
+
 /// Collective over `of`; no attribute is copied and none of its callbacks runs. Errors are raised on `of`.
 /// False on every rank when any could not.
 bool make_circle(MPI_Comm of, Circle& circle) noexcept;

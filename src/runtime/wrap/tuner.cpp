@@ -267,11 +267,17 @@ void keep_lessons(Tuning& all, Space& space) {
         all.left.push_back(std::move(space.started->lessons));
 }
 
+void say_that_ranks_lack() {
+    say_once("still waiting for ranks of the job in MPI_Init",
+             "all need LD_PRELOAD and MPIRIC_COLLECTIVES, which mpirun of Open MPI passes on with -x");
+}
+
 }  // namespace
 
 void begin_tuning(const Options& options, int thread_level, bool was_spawned) noexcept try {
     Tuning& all = tuning();
     if (options.collectives == Collectives::off || all.active ||
+        !world::find_all(handles.comm_world, say_that_ranks_lack) ||
         !world::make_circle(handles.comm_world, all.world))
         return;
     if (!was_spawned)

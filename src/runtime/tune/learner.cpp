@@ -1,6 +1,7 @@
 #include "tune/learner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mpiric::tune {
 
@@ -39,6 +40,11 @@ Step Learner::next() {
     step.alone = looked_ && alone_;
     step.ends_block = --left_ == 0;
     return step;
+}
+
+uint64_t Learner::rests() noexcept {
+    calls_ += rest_;
+    return std::exchange(rest_, 0);
 }
 
 void Learner::took(const Agreed& agreed) {

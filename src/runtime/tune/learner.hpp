@@ -40,6 +40,8 @@ class Learner {
 
     /// For the next call of the key.
     Step next();
+    /// Calls from the next one on that teach nothing, all served by what rests; they count as made.
+    uint64_t rests() noexcept;
     /// After a call whose step ended a block.
     void took(const Agreed& agreed);
 

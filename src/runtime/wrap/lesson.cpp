@@ -139,6 +139,14 @@ void take_verdict(Entry& entry, Lesson& lesson) {
     show(entry, lesson);
 }
 
+/// For so many calls, this one among them, a stretch is answered at a glance.
+void hold(Entry& entry, Lesson& lesson, const Stretch& stretch, uint64_t calls) noexcept {
+    lesson.held = stretch;
+    lesson.held.holds_until = entry.calls + calls;
+    entry.lesson = &lesson;
+    entry.choice = stretch.choice >= 0 ? stretch.choice : Entry::library_for_now;
+}
+
 }  // namespace
 
 uint32_t restless_choice(const Tuning& all, uint64_t calls, Collective collective) {
@@ -162,12 +170,18 @@ int32_t choice_for(Tuning& all, const Knowledge& known, Lessons& lessons, Entry&
     auto stretch = lesson->stretches.begin();
     while (ask.bytes >= stretch->to && stretch + 1 != lesson->stretches.end())
         ++stretch;
-    if (stretch->choice < 0 || entry.calls < stretch->holds_until)
+    const bool learns = stretch->choice == Stretch::learn;
+    if (!learns && (stretch->choice < 0 || entry.calls < stretch->holds_until))
         return stretch->choice;
-    Lesson* again = doubt(all, *lesson, *stretch, ask, entry.calls);
-    if (!again)
+    Lesson* taught = learns ? lesson : doubt(all, *lesson, *stretch, ask, entry.calls);
+    if (!taught)
         return stretch->choice;
-    lesson = again;
+    const bool alone = taught->stretches.size() == 1;  // else others would go on with its learner meanwhile
+    if (const uint64_t calls = alone && taught->learner ? taught->learner->rests() : 0) {
+        hold(entry, *lesson, *stretch, calls);
+        return learns ? Entry::library : stretch->choice;
+    }
+    lesson = taught;
     return Stretch::learn;
 }
 

@@ -48,7 +48,7 @@ struct Lesson;
 
 /// How calls of one size class are answered.
 struct Entry {
-    static constexpr int32_t library = -1, look = -2;
+    static constexpr int32_t library = -1, look = -2, library_for_now = -4;
     int32_t choice = look;  ///< a candidate; `look`: not final, or not the same for the whole class
     uint64_t calls = 0;
     const Lesson* lesson = nullptr;  ///< that says how far the choice holds; null: everywhere, for good
@@ -92,7 +92,9 @@ inline int32_t Entry::choice_at(uint64_t bytes) const noexcept {
     if (!lesson)
         return choice;
     const Stretch& held = lesson->held;
-    return held.from <= bytes && bytes < held.to && calls < held.holds_until ? choice : look;
+    if (bytes < held.from || held.to <= bytes || calls >= held.holds_until)
+        return look;
+    return choice == library_for_now ? library : choice;
 }
 
 /// What we made beside the program's communicators of the same ranks in the same order. Blocking collectives

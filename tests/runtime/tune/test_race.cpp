@@ -250,6 +250,31 @@ void ranks_stay_in_step() {
     }
 }
 
+void calls_that_rest_may_be_told_at_once() {
+    const std::vector<int32_t> parents{none, none, 1, none};
+    Learner one(parents, 0.05), told(parents, 0.05);
+    Machine machine{{1e-4, 0.9e-4, 0.7e-4, 1.2e-4}};
+    uint64_t resting = 0, most = 0;
+    for (int call = 0; call < 20'000; ++call) {
+        const Step here = one.next();
+        if (resting == 0)
+            most = std::max(most, resting = told.rests());
+        if (resting > 0) {
+            CHECK(here.candidate == 0 && !here.measured);
+            --resting;
+            continue;
+        }
+        const Step there = told.next();
+        CHECK(here.candidate == there.candidate && here.measured == there.measured);
+        if (!here.ends_block)
+            continue;
+        const Agreed agreed{uint64_t(machine.time(here.candidate) * 1e9), 0, 500};
+        one.took(agreed);
+        told.took(agreed);
+    }
+    CHECK(most > 100 && one.calls() == told.calls() && one.settled() && told.settled());
+}
+
 }  // namespace
 
 int main() {
@@ -268,5 +293,6 @@ int main() {
     the_last_rounds_time_no_call_that_follows_another_candidates();
     calls_with_work_between_them_are_begun_together();
     ranks_stay_in_step();
+    calls_that_rest_may_be_told_at_once();
     return failures != 0;
 }

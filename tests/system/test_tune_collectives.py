@@ -11,18 +11,56 @@ from mpiric.host.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 
-SOURCE = Path(__file__).parent / "runtime_programs/repeats.c"
+SOURCES = Path(__file__).parent / "runtime_programs"
 # A user's setting of a poor algorithm is what the library does by itself then.
 POOR = {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "brucks"}
+# One that takes a hundred times as long as others: which is faster does not depend on the machine.
+VERY_POOR = {
+    "MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM": "mpir",
+    "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "pipelined_tree",
+    "MPIR_CVAR_BCAST_TREE_PIPELINE_CHUNK_SIZE": "64",
+}
 pytestmark = pytest.mark.requires("gcc", "mpi:mpich")
+
+
+def built(name: str, directory: Path) -> tuple[str, ...]:
+    mpich: MpiLibrary = next(mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith("mpich-5"))
+    program, source = directory / name, SOURCES / f"{name}.c"
+    subprocess.run([mpich.compilers["c"], "-O1", str(source), "-o", str(program)], check=True)
+    return mpich.launcher, "-n", "2", str(program)
 
 
 @pytest.fixture
 def launch(tmp_path: Path) -> tuple[str, ...]:
-    mpich: MpiLibrary = next(mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith("mpich-5"))
-    program = tmp_path / "repeats"
-    subprocess.run([mpich.compilers["c"], "-O1", str(SOURCE), "-o", str(program)], check=True)
-    return mpich.launcher, "-n", "2", str(program), "3000", "65536"
+    return *built("repeats", tmp_path), "3000", "65536"
+
+
+def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_it(
+    run_mpiric: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    line = (*built("seldom", tmp_path), "30", str(1 << 16))
+    only = ("--only", "collectives", "--without", "collective-component")
+    options = ("--json", "--budget", "600s", "--max-runs", "28", *only)
+    done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *line, env=VERY_POOR)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    store = Path(result["store"])
+    assert not any("a proof takes" in note for note in result["notes"]), "learning counted as a run"
+    own, found = (
+        json.loads((store / f"{name}.policy.json").read_text())["keys"] for name in ("learned", "benchmark")
+    )
+    assert not [key for key in own if key["settled"]], "the run settled it by itself"
+    assert [(key["collective"], key["from"], key["settled"]) for key in found] == [("bcast", 1 << 16, True)]
+    assert found[0]["candidate"] != "library"
+    assert "by a benchmark of 1 of its calls" in done.stderr
+    events = [json.loads(line) for line in (store / "events.jsonl").read_text().splitlines()]
+    said = next(event for event in events if event["event"] == "benchmark")
+    (line_of_policy,) = said["by_benchmark"]
+    assert line_of_policy == f"choose bcast 2 1 2 block * {1 << 16} {1 << 17} {found[0]['candidate']}"
+    assert said["by_program"] == []
+    ran = [event for event in events if event.get("configuration", {}).get("collectives") == "policy"]
+    assert any(event["outcome"] == "ok" for event in ran)
+    assert not any("bcast-algorithm" in event["configuration"] for event in ran)
 
 
 def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(

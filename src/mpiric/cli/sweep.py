@@ -174,7 +174,7 @@ def _plan(prepared: Prepared) -> dict[str, Any]:
         "grid_points": prepared.points,
         "most_core_hours": prepared.most_core_hours,
         "world_ranks": len(prepared.nodes),
-        "communicators": sorted({str(subject.shape) for subject in prepared.subjects}),
+        "communicators": sorted({str(subject.shape) for subject in prepared.sizes}),
     }
 
 

@@ -4,16 +4,15 @@ The choices for a whole program are coarse on purpose; their algorithms are thos
 which the tuner chooses by communicator and message size.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
 from mpiric.model.candidates import CANDIDATES, candidates_of, collectives, version_numbers
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
-from mpiric.model.policy import COLLECTIVES
+from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-_REDUCING = ("allreduce", "reduce", "reduce_scatter")
 _MOST = 5  # values a whole-program search tries of one collective
 
 # How much of the communication time of usual programs each stands for; where one is called is unknown.
@@ -73,6 +72,13 @@ def _promise_of(collective: str) -> Callable[[Situation], Promise]:
     return promise
 
 
+def _decided_by_policy(collective: str) -> Callable[[Mapping[str, str], Situation], bool]:
+    def decided(values: Mapping[str, str], situation: Situation) -> bool:
+        return values.get("collectives") in ("policy", "exported") and collective in situation.tuner.covered
+
+    return decided
+
+
 def _algorithm_knob(collective: str) -> Knob:
     mine = [candidate for candidate in CANDIDATES if candidate.collective == collective]
     return Knob(
@@ -89,7 +95,8 @@ def _algorithm_knob(collective: str) -> Knob:
         values=_values_of(collective),
         applies=_applies_to(collective),
         promise=_promise_of(collective),
-        results=ResultsEffect.ROUNDING if collective in _REDUCING else ResultsEffect.NONE,
+        results=ResultsEffect.ROUNDING if collective in REDUCING else ResultsEffect.NONE,
+        idle_beside=_decided_by_policy(collective),
     )
 
 

@@ -37,6 +37,7 @@ _OPTIONS = (
     Option(("mpi",), 1, Meaning.PROCESS_MANAGER, variable="SLURM_MPI_TYPE"),
     Option(("overcommit", "O"), 0, Meaning.OVERSUBSCRIBE, variable="SLURM_OVERCOMMIT"),
     Option(("input", "i"), 1, Meaning.STDIN),
+    Option(("multi-prog",), 0, Meaning.PROGRAM_FILE),
     *(Option((name,), 1, attached_only=True) for name in ("bcast", "compress", "nice", "x11", "overlap")),
     *(
         Option((name,), 1, attached_only=True)
@@ -45,7 +46,7 @@ _OPTIONS = (
     Option(("immediate", "I"), 1, attached_only=True),
     Option(("kill-on-bad-exit", "K"), 1, attached_only=True),
     Option(("no-kill", "k"), 1, attached_only=True),
-    *flags("contiguous debugger-test disable-status X exact help h hold H interactive label l multi-prog"),
+    *flags("contiguous debugger-test disable-status X exact help h hold H interactive label l"),
     *flags("no-allocate Z oversubscribe s preserve-env E pty quiet Q quit-on-interrupt reboot spread-job"),
     *flags("test-only unbuffered u use-min-nodes usage verbose v version V whole"),
     *valued("accel-bind account A acctg-freq bbf bb bcast-exclude begin b cluster-constraint clusters M"),

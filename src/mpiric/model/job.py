@@ -23,7 +23,9 @@ class Meaning(str, Enum):
     MEMORY_BINDING = "memory binding"
     MPI_PARAMETER = "MPI parameter"  # (name, value): --mca and its like
     OVERSUBSCRIBE = "oversubscribe"
-    PROGRAM_FILE = "program file"  # (path,) of a file that says what to run
+    PROGRAM_FILE = (
+        "program file"  # (path,) of a file that says what to run; () where it is the program's word
+    )
     BOOTSTRAP = "bootstrap"  # how daemons reach other nodes
     PROCESS_MANAGER = "process manager"  # srun --mpi=...
     STDIN = "stdin"

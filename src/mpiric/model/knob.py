@@ -99,6 +99,7 @@ class Applicability:
 Spell = Callable[[str, Situation], Spelling | None]
 Brings = Callable[[str, Situation], Mapping[str, str]]
 SiteDefault = Callable[[str, Situation], bool]
+IdleBeside = Callable[[Mapping[str, str], Situation], bool]
 
 
 @dataclass(frozen=True)
@@ -124,5 +125,6 @@ class Knob:
     only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
     site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
     spell: Spell | None = None
+    idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
     watch_memory: bool = False  # trials are rejected when the resident size grows beyond the guard's limit

@@ -102,6 +102,7 @@ class Tuner:
     exported: tuple[tuple[str, str], ...] = ()  # variables under which the library by itself obeys the next
     exported_policy: str = ""  # absolute path of the flat policy that they stand for
     settings: tuple[tuple[str, str], ...] = ()  # its other options
+    covered: frozenset[str] = frozenset()  # collectives on which these policies have a word
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 
 from mpiric import knobs
 from mpiric.model.configuration import Configuration
@@ -11,12 +12,13 @@ from mpiric.model.situation import Situation
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import Rule
 from mpiric.tuning.space import Dimension, Space
-from mpiric.workflows.spelling import spell
+from mpiric.workflows.spelling import can_be_written, spell
 
 _ADVISED_SCORE = 0.9  # of a knob that a record's advice names: tried before what only looks promising
 _PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
 _MOST_FOR_PROOF = 0.65  # of the budget, however long they are
+_BENCHMARK_SHARE = 0.15  # of the budget, or of the job it is made in
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -52,6 +54,13 @@ def space_of(
     )
 
 
+def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
+    """Whether it can be written down, and each of its knobs has something to do beside the others."""
+    values = configuration.as_dict()
+    idle = [rule for name in values if (rule := knobs.all_knobs()[name].idle_beside) is not None]
+    return not any(rule(values, situation) for rule in idle) and can_be_written(configuration, situation)
+
+
 def withheld_for_rounding(situation: Situation) -> tuple[str, ...]:
     """Knobs that would apply if the user allowed the last digits to change."""
     if situation.allowed.rounding:
@@ -78,6 +87,16 @@ def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rul
         clock=budget.clock,
         reserve_s=proof_s,
     )
+
+
+def benchmark_s(budget: Budget, run_s: float, rule: Rule, job_s: float = inf) -> float:
+    """Seconds that a benchmark of the program's collectives may take, so that a proof still fits.
+
+    ``job_s`` is what the job has in which it is made.
+    """
+    left_s = budget.remaining_s
+    proof_s = 2 * rule.fewest_pairs() * _PROOF_SLACK * run_s
+    return max(0.0, min(_BENCHMARK_SHARE * min(left_s, job_s), left_s - proof_s))
 
 
 def proof_shortfall(budget: Budget, run_s: float, rule: Rule) -> str:

@@ -18,14 +18,13 @@ from mpiric.model.trial import Trial
 from mpiric.model.tuned import BestSoFar, Change, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
-from mpiric.tuning.policy import read_learned
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.tuning.search import best_so_far
 from mpiric.tuning.store import Tune
 from mpiric.workflows.course import Course
 from mpiric.workflows.fingerprints import fingerprint, program_name
 from mpiric.workflows.objective import shown
-from mpiric.workflows.policies import export_policy, learned_file
+from mpiric.workflows.policies import all_learned, export_policy, origins
 from mpiric.workflows.site import write_site
 from mpiric.workflows.spelling import completed, render, spellings
 
@@ -164,10 +163,10 @@ def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ..
 
 def _export(configuration: Configuration, record: Tune, host: Host) -> list[str]:
     """What was learned about collectives, as a policy and in the library's own form; in sentences."""
-    learned = learned_file(record.path)
-    if configuration.as_dict().get("collectives") not in ("policy", "exported") or not learned.is_file():
+    learned = all_learned(record.path)
+    if configuration.as_dict().get("collectives") not in ("policy", "exported") or learned is None:
         return []
-    return export_policy(read_learned(learned), record.path / "collectives", host)
+    return [*origins(record.path), *export_policy(learned, record.path / "collectives", host)]
 
 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:

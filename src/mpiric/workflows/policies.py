@@ -17,8 +17,10 @@ from mpiric.model.policy import LearnedPolicy, Named, Policy
 from mpiric.model.situation import Tuner
 from mpiric.tuning.policy import (
     condense,
+    first_settled,
     parse_flat,
     parse_learned,
+    read_learned,
     render_flat,
     without_own,
     write_learned,
@@ -121,7 +123,8 @@ def obeying(tuner: Tuner, learned: LearnedPolicy, store: Path, host: Host) -> Tu
     """The tuner with what was learned, and with what of it the library can do by itself."""
     policy = condense(learned)
     if policy.lines:
-        tuner = replace(tuner, policy=lay_out(policy, store))
+        covered = frozenset(line.collective for line in policy.lines)
+        tuner = replace(tuner, policy=lay_out(policy, store), covered=covered)
     return exporting(tuner, condense(without_own(learned)), store, host)
 
 
@@ -156,6 +159,29 @@ def strictly(policy: str) -> dict[str, str]:
 def learned_file(directory: Path) -> Path:
     """Where the ranks of a tune leave what they learned."""
     return directory / "learned.policy.json"
+
+
+def benchmark_file(directory: Path) -> Path:
+    """Where a tune leaves what a benchmark found of calls about which the ranks had settled nothing."""
+    return directory / "benchmark.policy.json"
+
+
+def all_learned(directory: Path) -> LearnedPolicy | None:
+    """What a tune knows of the program's collectives, the program's own word first; None for nothing."""
+    found = (learned_file(directory), benchmark_file(directory))
+    policies = [read_learned(path) for path in found if path.is_file()]
+    return first_settled(policies) if policies else None
+
+
+def origins(directory: Path) -> list[str]:
+    """A sentence on who settled what, where it was not the program alone."""
+    files = (learned_file(directory), benchmark_file(directory))
+    if not all(path.is_file() for path in files):
+        return []
+    own, more = (sum(key.settled for key in read_learned(path).keys) for path in files)
+    return [
+        f"of its kinds of collective calls {own} were settled in the program, {more} by a benchmark of them"
+    ]
 
 
 def lay_out(policy: Policy, store: Path | None = None) -> str:

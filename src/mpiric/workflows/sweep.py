@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from math import inf
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -20,10 +21,19 @@ from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys, next_points, winners
 from mpiric.workflows.policies import export_policy, lay_out, strictly, tuner_for
 from mpiric.workflows.sweep_log import Log
-from mpiric.workflows.sweep_plan import LIMIT_S, PROBE, Prepared, run_launch
+from mpiric.workflows.sweep_plan import PROBE, Prepared, run_launch
 
 LOG = "sweep.jsonl"
 _TURNS = 2  # of confirming each gain
+
+
+@dataclass
+class Effort:
+    """What measuring took."""
+
+    points: int = 0
+    launches: int = 0
+    failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up
 
 
 @dataclass
@@ -35,7 +45,7 @@ class Swept:
     launches: int
     elapsed_s: float
     words: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
@@ -43,7 +53,7 @@ def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
     begun = time.monotonic()
     request = prepared.request
     log = Log(request.directory / LOG, prepared, resume=request.resume)
-    fresh, launches, barred = measure(prepared, host, log, say)
+    effort = measure(prepared, host, log, say)
     learned = LearnedPolicy(
         implementation=prepared.mpi.implementation,
         version=prepared.mpi.version,
@@ -54,52 +64,52 @@ def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
     )
     words = export_policy(learned, request.directory, host)
-    return Swept(learned, fresh, launches, time.monotonic() - begun, words, barred)
+    return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, effort.failed)
 
 
-def measure(
-    prepared: Prepared, host: Host, log: Log, say: Callable[[str], None]
-) -> tuple[int, int, dict[str, str]]:
-    """Measure into ``log``; points and launches made, and the candidates given up with why."""
+def measure(prepared: Prepared, host: Host, log: Log, say: Callable[[str], None]) -> Effort:
+    """Measure into ``log`` all that there is to measure; Ctrl-C ends it early."""
+    effort = Effort()
+    try:
+        explore(prepared, host, log, say, effort)
+        confirm(prepared, host, log, say, effort)
+    except KeyboardInterrupt:
+        say("interrupted: writing what was measured; go on with --resume")
+    return effort
+
+
+def explore(prepared: Prepared, host: Host, log: Log, say: Callable[[str], None], effort: Effort) -> None:
+    """Measure until nothing more is worth it or the budget is spent."""
     begun, request = time.monotonic(), prepared.request
-    measured, barred = log.measured, dict[str, str]()
-    fresh = launches = 0
+    measured, barred = log.measured, effort.failed
 
     def spent() -> bool:
         return request.budget_s is not None and time.monotonic() - begun > request.budget_s
 
-    try:
-        while not spent():
-            wanted = next_points(
-                prepared.subjects, prepared.sizes, _left(prepared.candidates, barred), measured
-            )
-            if not wanted:
+    while not spent():
+        left = _left(prepared.candidates, barred)
+        wanted = next_points(prepared.sizes, left, measured, prepared.stride)
+        if not wanted:
+            break
+        for assignment, points in _launches(wanted):
+            if spent():
                 break
-            for assignment, points in _launches(wanted):
-                if spent():
-                    break
-                say(f"{len(measured)} of at most {prepared.points} points; {len(points)} in this launch")
-                launches += 1
-                try:
-                    found = _measure(prepared, host, assignment, points)
-                except MpiricError as error:
-                    if assignment[0][1] == LIBRARY:
-                        raise
-                    barred.update((f"{collective} {name}", error.message) for collective, name in assignment)
-                    continue
-                for point, times in found:
-                    log.add(point, times)
-                    fresh += 1
-                missing = {point.subject.collective for point in points} - {
-                    point.subject.collective for point, _ in found
-                }
-                for collective, name in assignment:
-                    if collective in missing:
-                        barred[f"{collective} {name}"] = "gave no time"
-        launches += _confirm(prepared, host, log, say)
-    except KeyboardInterrupt:
-        say("interrupted: writing what was measured; go on with --resume")
-    return fresh, launches, barred
+            say(f"{len(measured)} of at most {prepared.points} points; {len(points)} in this launch")
+            effort.launches += 1
+            try:
+                found = _measure(prepared, host, assignment, points)
+            except MpiricError as error:
+                _give_up(assignment, error, effort)
+                continue
+            for point, times in found:
+                log.add(point, times)
+                effort.points += 1
+            missing = {point.subject.collective for point in points} - {
+                point.subject.collective for point, _ in found
+            }
+            for collective, name in assignment:
+                if collective in missing:
+                    barred[f"{collective} {name}"] = "gave no time"
 
 
 def forget(directory: Path) -> None:
@@ -112,21 +122,35 @@ def forget(directory: Path) -> None:
         raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="name another --out") from error
 
 
-def _confirm(prepared: Prepared, host: Host, log: Log, say: Callable[[str], None]) -> int:
-    """Measure what seems to beat the library once more, in turns with the library; the number of launches."""
+def confirm(
+    prepared: Prepared, host: Host, log: Log, say: Callable[[str], None], effort: Effort, limit_s: float = inf
+) -> None:
+    """Measure what seems to beat the library once more, in turns with the library, until the limit."""
+    begun = time.monotonic()
     wanted = [point for point in winners(log.measured) if point not in log.fresh]
     found: dict[Point, list[Measured]] = defaultdict(list)
-    count = 0
     for turn in range(_TURNS if wanted else 0):
         launches = list(_launches(wanted))
         for assignment, points in launches if turn % 2 else reversed(launches):
-            say(f"confirming {len(wanted) // 2} gains, turn {turn + 1} of {_TURNS}")
-            count += 1
-            for point, times in _measure(prepared, host, assignment, points):
-                found[point].append(times)
+            if time.monotonic() - begun > limit_s:
+                break
+            say(f"confirming gains, {len(wanted)} points, turn {turn + 1} of {_TURNS}")
+            effort.launches += 1
+            try:
+                for point, times in _measure(prepared, host, assignment, points):
+                    found[point].append(times)
+            except MpiricError as error:
+                _give_up(assignment, error, effort)
     for point, several in found.items():
         log.add_fresh(point, averaged(point.candidate, several))
-    return count
+
+
+def _give_up(assignment: Iterable[tuple[str, str]], error: MpiricError, effort: Effort) -> None:
+    """Candidates that cannot run; the library's own must."""
+    for collective, name in assignment:
+        if name == LIBRARY:
+            raise error
+        effort.failed[f"{collective} {name}"] = error.message
 
 
 def _left(candidates: Mapping[Subject, Sequence[str]], barred: Mapping[str, str]) -> dict[Subject, list[str]]:
@@ -166,9 +190,11 @@ def _measure(
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}"
         for p in points
     ]
-    program = [native_part(PROBE, mpi.abi_families[0]), str(request.seconds), *words]
+    program = (native_part(PROBE, mpi.abi_families[0]), str(request.seconds), *words)
+    (segment,) = prepared.job.segments
+    job = replace(prepared.job, segments=(replace(segment, program=program),))
     setting = _setting(prepared, tuple(assignment))
-    rows = run_launch(request, host, mpi, program, setting, LIMIT_S + len(points) * LIMIT_S)
+    rows = run_launch(request, job, host, mpi, setting, request.patience_s(len(points)))
     by_word = dict(zip(words, points, strict=True))
     found = []
     for row in rows:

@@ -1,7 +1,7 @@
 """Every measurement of a sweep on disk as it is made."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
@@ -21,13 +21,13 @@ class Log:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if resume and path.is_file():
-                self._read(head, {subject: subject for subject in prepared.subjects})
+                self._read(head, prepared.sizes.keys())
             else:
                 path.write_text(json.dumps(head) + "\n", encoding="utf-8")
         except OSError as error:
             raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another --out") from error
 
-    def _read(self, head: Mapping[str, object], subjects: Mapping[Subject, Subject]) -> None:
+    def _read(self, head: Mapping[str, object], subjects: Collection[Subject]) -> None:
         text = self._path.read_text(encoding="utf-8")
         whole = text[: text.rfind("\n") + 1]
         if whole != text:  # the last line was cut off while it was written

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,12 +11,13 @@ from mpiric.host.host import Host
 from mpiric.host.native import native_part
 from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, ProgramFailedError
+from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.policy import LIBRARY, Shape, order_of
+from mpiric.model.policy import LIBRARY, UNSIZED, Shape, order_of
 from mpiric.model.spelling import Spelling
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
-from mpiric.tuning.policy.sampling import Subject, grid_points
+from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.policies import tuner_for
 from mpiric.workflows.understand import understand
 
@@ -35,12 +36,12 @@ PROBE, _IDENTITY = "probe-collectives", "probe-mpi"
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
 _START_S = 2.0  # of a launch, for the estimate
 _OVERHEAD = 1.5  # warm-up and rounding of a point's time
-LIMIT_S = 120.0  # of a launch, and as much again for each point
+_LIMIT_S = 120.0  # of a launch, and as much again for each point
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What the administrator asked for; ``argv`` is a launch line without a program."""
+    """What is asked for; ``argv`` is a launch line without a program."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -53,9 +54,14 @@ class SweepRequest:
     record: Path | None = None  # of `mpiric profile`: only calls and sizes that the program makes
     seconds: float = 0.05  # of one point
     budget_s: float | None = None
+    limit_s: float | None = None  # of one launch; None: by the points in it
     thorough: bool = False  # every algorithm, not only those worth a whole program's trial
     own: bool = True  # mpiric's algorithms too, which need its runtime in the ranks
     resume: bool = False
+
+    def patience_s(self, points: int) -> float:
+        """How long one launch may take."""
+        return self.limit_s or _LIMIT_S * (1 + points)
 
 
 @dataclass(frozen=True)
@@ -63,22 +69,23 @@ class Prepared:
     """The plan of a sweep, before anything was measured."""
 
     request: SweepRequest
+    job: Job  # of the first launch; in the others another program stands there
     mpi: MpiLibrary
     nodes: tuple[int, ...]  # node of each rank of the world
-    subjects: tuple[Subject, ...]
-    sizes: tuple[int, ...]
+    sizes: Mapping[Subject, tuple[int, ...]]  # ascending
     candidates: Mapping[Subject, tuple[str, ...]]
+    stride: int = STRIDE
 
     @property
     def points(self) -> int:
         """Of the full grid, which active sampling stays far below."""
-        return grid_points(self.subjects, self.sizes, self.candidates)
+        return grid_points(self.sizes, self.candidates)
 
     @property
     def most_core_hours(self) -> float:
         """If the full grid had to be measured."""
         launches = 1 + max((len(names) for names in self.candidates.values()), default=0)
-        rounds = max(1, len(self.sizes).bit_length())
+        rounds = max((len(sizes).bit_length() for sizes in self.sizes.values()), default=1)
         seconds = self.points * self.request.seconds * _OVERHEAD + launches * rounds * _START_S
         return seconds * len(self.nodes) / 3600
 
@@ -94,26 +101,53 @@ def prepare(request: SweepRequest, host: Host) -> Prepared:
             f"{request.argv[0]} does not say which MPI library it starts",
             hint="use that library's own mpiexec, with its path where several are installed",
         )
-    nodes = _nodes(request, host, mpi)
+    job = _job(request, host, mpi)
+    nodes = _nodes(request, job, host, mpi)
     used = _used(request.record) if request.record else None
-    shapes = _shapes(request, nodes)
-    subjects = tuple(
-        Subject(collective, shape)
+    wanted = {
+        Subject(collective, shape): request.sizes if used is None else used.get((collective, shape.ranks), ())
         for collective in sorted(request.collectives)
-        for shape in shapes
-        if used is None or (collective, shape.ranks) in used
-    )
-    sizes = tuple(sorted({size for sizes in used.values() for size in sizes})) if used else request.sizes
+        for shape in _shapes(request, nodes)
+    }
+    return _planned(request, job, mpi, nodes, wanted)
+
+
+def prepare_calls(
+    request: SweepRequest, mpi: MpiLibrary, calls: Mapping[Subject, Collection[int]], host: Host
+) -> Prepared:
+    """A sweep of these calls alone, each at its sizes, where the probe makes such communicators."""
+    job = _job(request, host, mpi)
+    nodes = _nodes(request, job, host, mpi)
+    wanted = {
+        subject: sizes
+        for subject, sizes in calls.items()
+        if subject.shape == _shape(_members(nodes, subject.shape.ranks, subject.shape.ranks_per_node))
+    }
+    return replace(_planned(request, job, mpi, nodes, wanted), stride=1)
+
+
+def _planned(
+    request: SweepRequest,
+    job: Job,
+    mpi: MpiLibrary,
+    nodes: tuple[int, ...],
+    wanted: Mapping[Subject, Collection[int]],
+) -> Prepared:
+    sizes = {
+        subject: (0,) if subject.collective in UNSIZED else tuple(sorted(set(given)))
+        for subject, given in wanted.items()
+        if given
+    }
     candidates = {
-        subject: names for subject in subjects if len(names := _names(mpi, subject.collective, request)) > 1
+        subject: names for subject in sizes if len(names := _names(mpi, subject.collective, request)) > 1
     }
     if not candidates:
         raise MpiricError(
             "there is nothing to sweep",
             hint="the launch line needs 2 ranks or more, and the record collectives on as many ranks",
         )
-    kept = tuple(subject for subject in subjects if subject in candidates)
-    return Prepared(request, mpi, nodes, kept, sizes, candidates)
+    kept = {subject: sizes[subject] for subject in candidates}
+    return Prepared(request, job, mpi, nodes, kept, candidates)
 
 
 def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str, ...]:
@@ -133,9 +167,13 @@ def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str
     return tuple(names)
 
 
-def _nodes(request: SweepRequest, host: Host, mpi: MpiLibrary) -> tuple[int, ...]:
-    program = native_part(_IDENTITY, mpi.abi_families[0])
-    rows = run_launch(request, host, mpi, [program, "identity"], Spelling(), LIMIT_S)
+def _job(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Job:
+    program = (native_part(_IDENTITY, mpi.abi_families[0]), "identity")
+    return understand((*request.argv, *program), host, request.working_directory, request.environment).job
+
+
+def _nodes(request: SweepRequest, job: Job, host: Host, mpi: MpiLibrary) -> tuple[int, ...]:
+    rows = run_launch(request, job, host, mpi, Spelling(), request.patience_s(0))
     hosts = [str(row.get("host", "")) for row in rows]
     numbering = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
     return tuple(numbering[name] for name in hosts)
@@ -149,12 +187,16 @@ def _shapes(request: SweepRequest, nodes: tuple[int, ...]) -> tuple[Shape, ...]:
     for per_node in request.per_node or tuple(dict.fromkeys((most, 1))):
         for ranks in request.ranks or tuple(ranks for ranks in halves if ranks > 1):
             chosen = _members(nodes, ranks, per_node)
-            if chosen:
-                used = len(set(chosen))
-                found[ranks, used] = Shape(
-                    ranks, used, max(chosen.count(node) for node in chosen), order_of(chosen)
-                )
+            if shape := _shape(chosen):
+                found[ranks, shape.nodes] = shape
     return tuple(found.values())
+
+
+def _shape(nodes: tuple[int, ...]) -> Shape | None:
+    """Of a communicator whose ranks are on these nodes; None without any."""
+    if not nodes:
+        return None
+    return Shape(len(nodes), len(set(nodes)), max(nodes.count(node) for node in set(nodes)), order_of(nodes))
 
 
 def _members(nodes: tuple[int, ...], ranks: int, per_node: int) -> tuple[int, ...]:
@@ -184,14 +226,13 @@ def _used(place: Path) -> dict[tuple[str, int], set[int]]:
 
 def run_launch(
     request: SweepRequest,
+    job: Job,
     host: Host,
     mpi: MpiLibrary,
-    program: Sequence[str],
     setting: Spelling,
     limit_s: float,
 ) -> list[dict[str, str]]:
     """One launch; the JSON lines that it printed. Raises ProgramFailedError."""
-    job = understand((*request.argv, *program), host, request.working_directory, request.environment).job
     path = (*_under_name(request.directory, mpi), *mpi.library_path)
     spelling = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
     launch = launchers.render(job, [("sweep", "on", spelling)])

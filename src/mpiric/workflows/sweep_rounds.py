@@ -57,9 +57,10 @@ def _measure(prepared: Prepared, one: Round, element: int, host: Host, say: Call
     request = replace(
         prepared.request, directory=place, budget_s=None if budget_s is None else budget_s / one.size
     )
-    part = replace(prepared, request=request, subjects=prepared.subjects[element :: one.size])
+    mine = list(prepared.sizes)[element :: one.size]
+    part = replace(prepared, request=request, sizes={subject: prepared.sizes[subject] for subject in mine})
     log = Log(place / LOG, part, resume=True)
-    if part.subjects:
+    if part.sizes:
         measure(part, host, log, say)
     one.finish(element)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 
 from mpiric.host.execution import Runner
@@ -15,12 +15,14 @@ from mpiric.model.situation import Allowed, Tuner
 from mpiric.model.trial import Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.policy import condense, read_learned
+from mpiric.tuning.policy import condense
 from mpiric.tuning.proof import Rule, prove
 from mpiric.tuning.search import search
 from mpiric.tuning.store import Store, Tune
 from mpiric.workflows.choose import (
+    benchmark_s,
     check_names,
+    is_worth_a_run,
     proof_shortfall,
     search_budget,
     space_of,
@@ -36,9 +38,10 @@ from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.objective import Objective
 from mpiric.workflows.observe import Observed, expected_situation, observe
-from mpiric.workflows.policies import chooses_something, learned_file, obeying
-from mpiric.workflows.spelling import can_be_written, render
+from mpiric.workflows.policies import all_learned, chooses_something, learned_file, obeying
+from mpiric.workflows.spelling import render
 from mpiric.workflows.trials import Judge, Runs, Trials
+from mpiric.workflows.tune_sweep import settle_the_rest
 from mpiric.workflows.understand import Understood, understand
 
 _COLLECTIVES = "collectives"
@@ -92,9 +95,9 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
         observed = with_networks(place.observed, host, narrator)
         budget.spend(len(observed.originals))
         course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
+        run_s = budget.elapsed_s / max(1, len(observed.originals))  # with all that surrounds a run
         try:
             learn_collectives(request, course, record, place.trials, budget, host, narrator)
-            run_s = budget.elapsed_s / max(1, len(observed.originals))  # with all that surrounds a run
             candidates = find_candidates(request, course, place.trials, budget, narrator, run_s)
             prove_best(request, course, candidates, place.trials, budget, narrator)
         except KeyboardInterrupt:
@@ -158,7 +161,8 @@ def learn_collectives(
 ) -> None:
     """One run in which the runtime learns which collective algorithms are best; what the search may then use.
 
-    Learning costs time, so this run competes with none; the policy it leaves is a value like any other.
+    Learning costs time, so this run competes with none; the policy it leaves is a value like any other. What
+    the program calls too seldom is learned by a benchmark of it.
     """
     situation = course.observed.situation
     space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
@@ -167,6 +171,7 @@ def learn_collectives(
     if proof_shortfall(budget, course.observed.wall_s, request.rule):  # nor is there a run to learn in
         course.observed = replace(course.observed, situation=replace(situation, tuner=Tuner()))
         return
+    run_s = max(course.observed.wall_s, budget.elapsed_s / max(1, budget.runs_done))
     narrator.phase("Learning its collectives")
     learned = learned_file(record.path)
     settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
@@ -176,20 +181,23 @@ def learn_collectives(
         trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH, limit_s).trial
         budget.spend(1)
         narrator.trial(trial, course.best, budget.remaining_s)
-    course.observed = with_learned(course.observed, learned, record.path, host)
+    seconds = benchmark_s(budget, run_s, request.rule, request.spread.each_s if request.spread else inf)
+    if note := settle_the_rest(record, situation, seconds, host, narrator):
+        course.notes.append(note)
+    course.observed = with_learned(course.observed, record.path, host)
     if course.observed.situation.tuner == Tuner():
         course.notes.append("learning its collectives found nothing to try")
 
 
-def with_learned(observed: Observed, learned: Path, store: Path, host: Host) -> Observed:
-    """What such a run has left becomes values of the collectives knob; laid out in ``store``.
+def with_learned(observed: Observed, directory: Path, host: Host) -> Observed:
+    """What a tune has learned in its directory becomes values of the collectives knob.
 
     Where nothing beats the library, or nothing was settled and rounding may not change, the knob goes.
     """
     situation = observed.situation
-    tuner, found = situation.tuner, read_learned(learned) if learned.is_file() else None
+    tuner, found = situation.tuner, all_learned(directory)
     if found is not None and chooses_something(condense(found)):
-        tuner = obeying(tuner, found, store, host)
+        tuner = obeying(tuner, found, directory, host)
     elif not situation.allowed.rounding or (found is not None and any(key.settled for key in found.keys)):
         tuner = Tuner()
     return replace(observed, situation=replace(situation, tuner=tuner))
@@ -233,7 +241,7 @@ def find_candidates(
         known=course.known,
         seed=request.seed,
         objective_is_time=request.objective.text in ("wall", "core-hours"),
-        feasible=lambda configuration: can_be_written(configuration, situation),
+        feasible=lambda configuration: is_worth_a_run(configuration, situation),
     )
     course.rejected.update(found.rejected)
     budget.spend(allowance.runs_done)

@@ -28,7 +28,6 @@ from mpiric.workflows.fabric_probe import with_networks
 from mpiric.workflows.findings import findings_of
 from mpiric.workflows.narrator import Narrator, Silence
 from mpiric.workflows.observe import Observed
-from mpiric.workflows.policies import learned_file
 from mpiric.workflows.rounds import Round, drop_after, is_double, submit_round, was_cancelled
 from mpiric.workflows.tune import (
     TrialPlace,
@@ -89,7 +88,7 @@ def _work(
 def _make(one: Round, element: int, place: TrialPlace, record: Tune, host: Host, narrator: Narrator) -> None:
     """The runs of a block that are not made yet."""
     tune = one.submission
-    situation = with_learned(place.observed, learned_file(tune), tune, host).situation
+    situation = with_learned(place.observed, tune, host).situation
     place.trials.watch_memory(situation)
     for run in left_of(one.block(element), record.read().trials):
         made = place.trials.run(situation, run.configuration, run.phase, run.limit_s, run.pair)
@@ -114,8 +113,7 @@ def _go_on(
         blocks = _plan(request, one, course, main)
         if not blocks:
             course.notes += place.copies.notes
-            spent_s = sum(trial.wall_s for trial in course.earlier)
-            tuned = conclude(course, main, host, spent_s, request.output, site=request.site)
+            tuned = conclude(course, main, host, _spent_s(main), request.output, site=request.site)
             if element is not None:
                 drop_after(one, host)
             return tuned
@@ -149,14 +147,22 @@ def _course(
     request: TuneRequest, one: Round, place: TrialPlace, main: Tune, host: Host, narrator: Narrator
 ) -> Course:
     """Where the tune stands: all that was measured anywhere, and what is particular to the first round."""
-    log, learned = main.read(), learned_file(main.path)
+    log = main.read()
     observed = _with_known_networks(place.observed, main, host, narrator)
     course = Course(request.argv, observed, request.objective, request.checked_output, log.trials)
-    if one.number == 0 and not learned.is_file():
-        learn_collectives(request, course, main, place.trials, Budget(), host, narrator)
+    if one.number == 0:  # in the job that looks at the command, before there is an array
+        left = Budget(request.budget_s - _spent_s(main))
+        learn_collectives(request, course, main, place.trials, left, host, narrator)
     else:
-        course.observed = with_learned(observed, learned, main.path, host)
+        course.observed = with_learned(observed, main.path, host)
     return course
+
+
+def _spent_s(main: Tune) -> float:
+    """On runs, and on the benchmark of its collectives."""
+    log = main.read()
+    benchmarks = (event.get("elapsed_s") for event in log.events if event["event"] == "benchmark")
+    return sum(trial.wall_s for trial in log.trials) + sum(s for s in benchmarks if isinstance(s, float))
 
 
 def _with_known_networks(observed: Observed, main: Tune, host: Host, narrator: Narrator) -> Observed:
@@ -180,7 +186,7 @@ def _plan(request: TuneRequest, one: Round, course: Course, main: Tune) -> tuple
     assert request.spread is not None
     made = [t for t in course.earlier if t.phase is not Phase.SEARCH or not t.block.startswith(_LEARNING)]
     run_s = median(trial.wall_s for trial in course.observed.originals)
-    left_s = max(0.0, request.budget_s - sum(trial.wall_s for trial in course.earlier))
+    left_s = max(0.0, request.budget_s - _spent_s(main))
     left_runs = None if request.max_runs is None else max(0, request.max_runs - len(course.earlier))
     chosen = _chosen(main)
     searches = chosen is None and one.number < _SEARCH_ROUNDS

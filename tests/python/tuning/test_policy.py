@@ -22,6 +22,7 @@ from mpiric.model.policy import (
 )
 from mpiric.tuning.policy import (
     condense,
+    first_settled,
     merge,
     parse_flat,
     parse_learned,
@@ -202,6 +203,22 @@ def test_policies_are_pooled_where_they_overlap() -> None:
     assert merge([one]) == one
     with pytest.raises(MismatchError, match="do not merge"):
         merge([one, replace(two, implementation="openmpi")])
+
+
+def test_the_programs_own_word_counts_before_that_of_a_benchmark() -> None:
+    settled = key(64, 128, "library:ring", library=2.0, ring=1.0)
+    still_open = replace(key(128, 256, "library"), settled=False)
+    elsewhere = replace(key(256, 512, "library"), settled=False)
+    program = learned(settled, still_open, elsewhere)
+    benchmark = learned(key(64, 256, "library:tree", library=4.0, tree=1.0))
+    both = first_settled([program, benchmark]).keys
+    assert [(k.start, k.end, k.candidate, k.settled) for k in both] == [
+        (64, 128, "library:ring", True),
+        (128, 256, "library:tree", True),
+        (256, 512, "library", False),
+    ]
+    assert both[1].time_of("library:tree") is not None
+    assert [line.candidate for line in condense(learned(*both)).lines] == ["library:ring", "library:tree"]
 
 
 def test_neighbours_are_joined_and_the_unsettled_left_out() -> None:

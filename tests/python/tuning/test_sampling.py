@@ -33,10 +33,14 @@ def truth(name: str, size: int) -> float:
     return latency + per_byte * size
 
 
+def grid_of(subject: Subject) -> tuple[int, ...]:
+    return (0,) if subject.collective == "barrier" else SIZES
+
+
 def swept(subjects: tuple[Subject, ...], names: Mapping[Subject, tuple[str, ...]]) -> dict[Point, Measured]:
     measured: dict[Point, Measured] = {}
     for _ in range(50):
-        wanted = next_points(subjects, SIZES, names, measured)
+        wanted = next_points({subject: grid_of(subject) for subject in subjects}, names, measured)
         if not wanted:
             return measured
         assert not set(wanted) & measured.keys()
@@ -49,8 +53,8 @@ def swept(subjects: tuple[Subject, ...], names: Mapping[Subject, tuple[str, ...]
 def test_crossings_are_found_with_a_part_of_the_grid() -> None:
     names = {SUBJECT: NAMES}
     measured = swept((SUBJECT,), names)
-    assert len(measured) < 0.5 * grid_points((SUBJECT,), SIZES, names)
-    keys = learned_keys(measured, SIZES)
+    assert len(measured) < 0.5 * grid_points({SUBJECT: SIZES}, names)
+    keys = learned_keys(measured, {SUBJECT: SIZES})
     assert (keys[0].start, keys[-1].end) == (0, None)
     chosen = condense(LearnedPolicy("mpich", "5", EIGHT, keys))
     for size in SIZES:
@@ -63,6 +67,16 @@ def test_a_hopeless_candidate_is_left_alone_after_the_first_pass() -> None:
     bad = [point.size for point in measured if point.candidate == "library:bad"]
     own = [point.size for point in measured if point.candidate == LIBRARY]
     assert len(bad) < len(own)
+
+
+def test_each_subject_has_sizes_of_its_own_and_all_are_measured_when_asked() -> None:
+    bcast = Subject("bcast", EIGHT)
+    grids = {SUBJECT: (8, 64, 512), bcast: (1024,)}
+    points = next_points(grids, dict.fromkeys(grids, (LIBRARY,)), {}, stride=1)
+    assert {(point.subject, point.size) for point in points} == {
+        *((SUBJECT, size) for size in (8, 64, 512)),
+        (bcast, 1024),
+    }
 
 
 def test_a_barrier_has_one_point() -> None:
@@ -78,11 +92,11 @@ def test_a_gain_within_the_noise_stays_with_the_library(spread: float) -> None:
         for size in SIZES
         for name, at in ((LIBRARY, 1e-6), ("library:ring", best))
     }
-    assert {key.candidate for key in learned_keys(measured, SIZES)} == {LIBRARY}
+    assert {key.candidate for key in learned_keys(measured, {SUBJECT: SIZES})} == {LIBRARY}
 
 
 def test_nothing_measured_is_no_policy() -> None:
-    assert learned_keys({}, SIZES) == ()
+    assert learned_keys({}, {SUBJECT: SIZES}) == ()
     assert condense(LearnedPolicy("mpich", "5", EIGHT, ())) == Policy("mpich", "5", ())
 
 
@@ -94,11 +108,20 @@ def test_a_lucky_time_does_not_survive_its_confirmation() -> None:
         ring: Measured("library:ring", 10, 1e-6, 1e-6, 1e-6),
         bad: Measured("library:bad", 10, 2e-6, 2e-6, 2e-6),
     }
-    assert set(winners(lucky)) == {own, ring}
+    assert set(winners(lucky)) == {own, ring, bad}
     fresh = {
         own: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
         ring: Measured("library:ring", 10, 5e-6, 5e-6, 5e-6),
     }
-    (key,) = learned_keys(confirmed(lucky, fresh), (4,))
+    (key,) = learned_keys(confirmed(lucky, fresh), {SUBJECT: (4,)})
     assert key.candidate == LIBRARY
     assert key.time_of("library:bad") is None
+    second = {**fresh, bad: Measured("library:bad", 10, 3e-6, 3e-6, 3e-6)}
+    (key,) = learned_keys(confirmed(lucky, second), {SUBJECT: (4,)})
+    assert key.candidate == "library:bad"
+
+
+def test_the_three_best_may_try_again() -> None:
+    times = {LIBRARY: 9e-6, "library:a": 8.9e-6, **{f"own:{n}": n * 1e-6 for n in range(1, 6)}}
+    measured = {Point(SUBJECT, 4, name): Measured(name, 10, at, at, at) for name, at in times.items()}
+    assert {point.candidate for point in winners(measured)} == {LIBRARY, "own:1", "own:2", "own:3"}

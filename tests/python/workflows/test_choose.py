@@ -1,10 +1,14 @@
 """Which knobs a tune may turn, and how it shares its budget between search and proof."""
 
+from dataclasses import replace
+
 import pytest
 
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Tuner
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import Rule
-from mpiric.workflows.choose import search_budget, space_of
+from mpiric.workflows.choose import benchmark_s, is_worth_a_run, proof_shortfall, search_budget, space_of
 
 from ..knobs.situations import MPIS, situation
 
@@ -52,3 +56,36 @@ def test_one_node_says_nothing_of_networks_to_a_whole_site():
     assert "node-transport" not in _offered(1, site=True)
     assert "network-library" not in _offered(1, site=True)
     assert "network-library" in _offered(2, site=True)
+
+
+@pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])
+@pytest.mark.parametrize("run_s", [0.5, 3.0, 14.0])
+def test_a_benchmark_takes_a_small_part_and_never_that_of_the_proof(budget_s: float, run_s: float):
+    seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, Rule())
+    assert 0 <= seconds <= 0.15 * budget_s
+    if seconds:
+        left = Budget(budget_s - seconds, clock=lambda: 0.0)
+        assert not proof_shortfall(left, run_s, Rule())
+
+
+def test_a_benchmark_takes_a_small_part_of_the_job_it_is_made_in():
+    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, Rule(), job_s=600.0) == pytest.approx(90.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "worth"),
+    [
+        ({"bcast-algorithm": "pipeline"}, True),
+        ({"collectives": "policy"}, True),
+        ({"collectives": "policy", "bcast-algorithm": "pipeline"}, False),
+        ({"collectives": "exported", "bcast-algorithm": "pipeline"}, False),
+        ({"collectives": "policy", "alltoall-algorithm": "pairwise"}, True),
+        ({"collectives": "online", "bcast-algorithm": "pipeline"}, True),
+    ],
+)
+def test_an_algorithm_for_a_collective_is_not_tried_beside_a_policy_for_it(
+    values: dict[str, str], worth: bool
+):
+    tuner = Tuner("/l.so", "/p", (("A", "b"),), "/e", covered=frozenset({"bcast"}))
+    here = replace(situation(OPENMPI), tuner=tuner)
+    assert is_worth_a_run(Configuration.of(values), here) is worth

@@ -8,7 +8,7 @@ from mpiric.tuning.policy.sampling import Point, Subject
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import Prepared, SweepRequest
 
-from ..knobs.situations import MPIS
+from ..knobs.situations import MPIS, situation
 
 SUBJECT = Subject("bcast", Shape(4, 2, 2))
 FIRST, SECOND = (Point(SUBJECT, size, "library") for size in (8, 64))
@@ -18,7 +18,9 @@ TIMES = Measured("library", 100, 2e-6, 1e-6, 3e-6)
 def prepared(directory: Path, ranks: int = 4) -> Prepared:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", str(ranks)), "/", {}, directory)
-    return Prepared(request, mpi, (0, 0, 1, 1)[:ranks], (SUBJECT,), (8, 64), {SUBJECT: ("library",)})
+    return Prepared(
+        request, situation(mpi).job, mpi, (0, 0, 1, 1)[:ranks], {SUBJECT: (8, 64)}, {SUBJECT: ("library",)}
+    )
 
 
 def test_a_sweep_goes_on_with_all_that_was_measured(tmp_path: Path) -> None:

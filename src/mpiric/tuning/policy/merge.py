@@ -1,7 +1,7 @@
 """Several learned policies into one: what they measured of the same calls is pooled."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import exp, log
 
@@ -9,6 +9,7 @@ from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
 
 _TINY_S = 1e-12
+_OneOf = Callable[[list[LearnedKey]], LearnedKey]
 
 
 def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
@@ -37,21 +38,30 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
     )
 
 
-def merged_keys(keys: Iterable[LearnedKey]) -> tuple[LearnedKey, ...]:
+def first_settled(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
+    """The first policy, and of the others in their order what those before have not settled."""
+
+    def first(keys: list[LearnedKey]) -> LearnedKey:
+        return next((key for key in keys if key.settled), keys[0])
+
+    return replace(policies[0], keys=merged_keys((key for each in policies for key in each.keys), first))
+
+
+def merged_keys(keys: Iterable[LearnedKey], one_of: _OneOf | None = None) -> tuple[LearnedKey, ...]:
     """Keys without overlaps: one for each (collective, shape) and piece of the size axis."""
     groups: dict[tuple[str, Shape], list[LearnedKey]] = defaultdict(list)
     for key in keys:
         groups[key.collective, key.shape].append(key)
-    return tuple(piece for group in sorted(groups) for piece in _pieces(groups[group]))
+    return tuple(piece for group in sorted(groups) for piece in _pieces(groups[group], one_of or _pooled))
 
 
-def _pieces(keys: list[LearnedKey]) -> list[LearnedKey]:
+def _pieces(keys: list[LearnedKey], one_of: _OneOf) -> list[LearnedKey]:
     ends = sorted({key.end for key in keys if key.end is not None} | {key.start for key in keys})
     pieces = []
     for low, high in zip(ends, [*ends[1:], None], strict=True):
         here = [key for key in keys if key.start <= low and (key.end is None or low < key.end)]
         if here:
-            pieces.append(replace(_pooled(here), start=low, end=high))
+            pieces.append(replace(one_of(here), start=low, end=high))
     return pieces
 
 

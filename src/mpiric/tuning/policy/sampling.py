@@ -17,8 +17,9 @@ from math import exp, log
 from mpiric.model.policy import LIBRARY, LearnedKey, Measured, Shape
 
 _HOPELESS = 1.5  # times the best at both ends of a stretch
-_STRIDE = 4  # of the first pass over the sizes of the grid
+STRIDE = 4  # of the first pass over the sizes of the grid
 _NOISE = 0.03  # differences below this are none
+_CONTENDERS = 3  # of those that seem to beat the library: the best of many is often only the luckiest
 
 
 @dataclass(frozen=True, order=True)
@@ -39,19 +40,16 @@ class Point:
 
 
 Times = Mapping[Point, Measured]
+Grids = Mapping[Subject, Sequence[int]]  # the sizes of each, ascending
 
 
 def next_points(
-    subjects: Sequence[Subject],
-    sizes: Sequence[int],
-    candidates: Mapping[Subject, Sequence[str]],
-    measured: Times,
+    grids: Grids, candidates: Mapping[Subject, Sequence[str]], measured: Times, stride: int = STRIDE
 ) -> tuple[Point, ...]:
-    """The next round, empty when nothing more is worth a measurement. ``sizes`` ascend."""
+    """The next round, empty when nothing more is worth a measurement."""
     found: list[Point] = []
-    for subject in subjects:
-        grid = [0] if subject.collective == "barrier" else list(sizes)
-        first = sorted({*range(0, len(grid), _STRIDE), len(grid) - 1})
+    for subject, grid in grids.items():
+        first = sorted({*range(0, len(grid), stride), len(grid) - 1})
         wanted = {Point(subject, grid[at], name) for at in first for name in candidates[subject]}
         missing = wanted - measured.keys()
         found += missing or _between(subject, grid, candidates[subject], measured)
@@ -95,18 +93,13 @@ def _hopeless(name: str, times: Mapping[str, float]) -> bool:
     return name not in times or times[name] > _HOPELESS * min(times.values())
 
 
-def grid_points(
-    subjects: Sequence[Subject], sizes: Sequence[int], candidates: Mapping[Subject, Sequence[str]]
-) -> int:
+def grid_points(grids: Grids, candidates: Mapping[Subject, Sequence[str]]) -> int:
     """Measurements of the full grid."""
-    return sum(
-        len(candidates[subject]) * (1 if subject.collective == "barrier" else len(sizes))
-        for subject in subjects
-    )
+    return sum(len(candidates[subject]) * len(grid) for subject, grid in grids.items())
 
 
 def winners(measured: Times) -> tuple[Point, ...]:
-    """Where a candidate seems to beat the library: that point and the library's, to be measured afresh.
+    """Where candidates seem to beat the library: the best of them and the library, to be measured afresh.
 
     The best of many noisy times is too good to be true; what a policy rests on must not be what chose it.
     """
@@ -115,9 +108,10 @@ def winners(measured: Times) -> tuple[Point, ...]:
         by_place[point.subject, point.size][point.candidate] = times
     found: list[Point] = []
     for (subject, size), there in by_place.items():
-        chosen = _chosen(there) if LIBRARY in there else None
-        if chosen is not None and chosen.name != LIBRARY:
-            found += [Point(subject, size, LIBRARY), Point(subject, size, chosen.name)]
+        ahead = _ahead(there) if LIBRARY in there else []
+        if ahead:
+            names = (LIBRARY, *(each.name for each in ahead[:_CONTENDERS]))
+            found += [Point(subject, size, name) for name in names]
     return tuple(sorted(found))
 
 
@@ -128,7 +122,7 @@ def confirmed(measured: Times, fresh: Times) -> dict[Point, Measured]:
     return {**kept, **fresh}
 
 
-def learned_keys(measured: Times, sizes: Sequence[int]) -> tuple[LearnedKey, ...]:
+def learned_keys(measured: Times, grids: Grids) -> tuple[LearnedKey, ...]:
     """A key for every size of the grid, from what was measured there or between its neighbours.
 
     A size stands for all from itself to the next; the smallest also for less, the largest for more.
@@ -138,7 +132,7 @@ def learned_keys(measured: Times, sizes: Sequence[int]) -> tuple[LearnedKey, ...
         subjects[point.subject][point.size][point.candidate] = times
     keys: list[LearnedKey] = []
     for subject, by_size in sorted(subjects.items()):
-        grid = [0] if subject.collective == "barrier" else list(sizes)
+        grid = grids[subject]
         for at, size in enumerate(grid):
             there = _at(size, by_size)
             if LIBRARY not in there:
@@ -180,9 +174,16 @@ def _interpolated(size: int, low: int, first: Measured, high: int, second: Measu
 
 def _chosen(times: Mapping[str, Measured]) -> Measured:
     """The best, unless the library's own choice is within the noise of it."""
-    own, best = times[LIBRARY], min(times.values(), key=lambda each: (each.median_s, each.name))
-    apart = best.median_s * (1 + _NOISE) < own.median_s and best.high_s < own.median_s
-    return best if apart else own
+    return next(iter(_ahead(times)), times[LIBRARY])
+
+
+def _ahead(times: Mapping[str, Measured]) -> list[Measured]:
+    """Those that are beyond the noise of the library's own choice, the best first."""
+    own = times[LIBRARY]
+    apart = (each for each in times.values() if each.median_s * (1 + _NOISE) < own.median_s)
+    return sorted(
+        (each for each in apart if each.high_s < own.median_s), key=lambda each: (each.median_s, each.name)
+    )
 
 
 def _key(subject: Subject, start: int, end: int | None, times: Mapping[str, Measured]) -> LearnedKey:

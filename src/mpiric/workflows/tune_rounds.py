@@ -113,7 +113,7 @@ def _go_on(
         blocks = _plan(request, one, course, main)
         if not blocks:
             course.notes += place.copies.notes
-            tuned = conclude(course, main, host, _spent_s(main), request.output, site=request.site)
+            tuned = conclude(course, main, host, spent_s(main), request.output, site=request.site)
             if element is not None:
                 drop_after(one, host)
             return tuned
@@ -151,14 +151,14 @@ def _course(
     observed = _with_known_networks(place.observed, main, host, narrator)
     course = Course(request.argv, observed, request.objective, request.checked_output, log.trials)
     if one.number == 0:  # in the job that looks at the command, before there is an array
-        left = Budget(request.budget_s - _spent_s(main))
+        left = Budget(request.budget_s - spent_s(main))
         learn_collectives(request, course, main, place.trials, left, host, narrator)
     else:
         course.observed = with_learned(observed, main.path, host)
     return course
 
 
-def _spent_s(main: Tune) -> float:
+def spent_s(main: Tune) -> float:
     """On runs, and on the benchmark of its collectives."""
     log = main.read()
     benchmarks = (event.get("elapsed_s") for event in log.events if event["event"] == "benchmark")
@@ -186,7 +186,7 @@ def _plan(request: TuneRequest, one: Round, course: Course, main: Tune) -> tuple
     assert request.spread is not None
     made = [t for t in course.earlier if t.phase is not Phase.SEARCH or not t.block.startswith(_LEARNING)]
     run_s = median(trial.wall_s for trial in course.observed.originals)
-    left_s = max(0.0, request.budget_s - _spent_s(main))
+    left_s = max(0.0, request.budget_s - spent_s(main))
     left_runs = None if request.max_runs is None else max(0, request.max_runs - len(course.earlier))
     chosen = _chosen(main)
     searches = chosen is None and one.number < _SEARCH_ROUNDS

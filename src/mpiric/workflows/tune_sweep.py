@@ -117,13 +117,13 @@ def that_matter(
 ) -> tuple[LearnedKey, ...]:
     """Those in whose calls a run of ``wall_s`` spends some of its time; on all parts of the job together.
 
-    ``own_s`` is what a call takes by the library's own choice, unless the program has seen that itself.
+    ``own_s`` is what a call takes by the library when nothing is in its way. What the program may itself
+    have seen has waiting for late ranks in it, which no algorithm shortens.
     """
     keys = [key for key in keys if _kind(key) in own_s]
     spent_s: dict[tuple[Subject, int], float] = defaultdict(float)
     for key in keys:
-        seen = key.time_of(LIBRARY)
-        spent_s[_kind(key)] += key.calls * (seen.median_s if seen else own_s[_kind(key)])
+        spent_s[_kind(key)] += key.calls * own_s[_kind(key)]
     return tuple(key for key in keys if spent_s[_kind(key)] >= _MATTERS * wall_s)
 
 

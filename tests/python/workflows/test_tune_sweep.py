@@ -87,10 +87,11 @@ def test_keys_are_taken_that_are_open_and_that_the_benchmark_can_call() -> None:
 def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> None:
     elsewhere = replace(WORLD, place="f" * 16)
     halves = (key("bcast", 64, 600), key("bcast", 64, 600, elsewhere))
-    rare, slow, unknown = key("bcast", 8, 10), seen(1e-3, key("barrier", 0, 20)), key("gather", 8, 10**6)
-    own_s = {(kind(each)): 10e-6 for each in (*halves, rare, slow)}
-    assert that_matter([*halves, rare, slow, unknown], own_s, wall_s=1.0) == (*halves, slow)
-    assert that_matter([*halves, rare, slow, unknown], own_s, wall_s=10.0) == ()
+    rare, slow, unknown = key("bcast", 8, 10), key("barrier", 0, 20), key("gather", 8, 10**6)
+    waited = seen(1.0, key("bcast", 32, 10))
+    own_s = {**{kind(each): 10e-6 for each in (*halves, rare, waited)}, kind(slow): 1e-3}
+    assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=1.0) == (*halves, slow)
+    assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=10.0) == ()
 
 
 def kind(one: LearnedKey) -> tuple[sweep_plan.Subject, int]:

@@ -13,6 +13,8 @@ from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
+# Open MPI 4 lets its algorithms be chosen while it runs only where this was said before.
+_BEFORE_INIT = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 _MOST = 5  # values a whole-program search tries of one collective
 
 # How much of the communication time of usual programs each stands for; where one is called is unknown.
@@ -155,8 +157,9 @@ def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
     policy = {"MPIRIC_POLICY": tuner.policy} if tuner.policy else {}
     keeps_order = value == "online" and not situation.allowed.rounding
     order = {"MPIRIC_REPRODUCIBLE": "1"} if keeps_order else {}
+    early = _BEFORE_INIT if value == "policy" and situation.mpi.label.startswith("openmpi-4.") else {}
     return Spelling(
-        environment={"MPIRIC_COLLECTIVES": value, **policy, **order, **dict(tuner.settings)},
+        environment={"MPIRIC_COLLECTIVES": value, **policy, **order, **early, **dict(tuner.settings)},
         preload=(tuner.library,),
         note="needs mpiric's runtime in the ranks; `mpiric report POLICY --export DIR` writes what does not",
     )

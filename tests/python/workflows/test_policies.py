@@ -78,6 +78,14 @@ def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
         render(Configuration.of({"collectives": "policy"}), replace(here, tuner=Tuner("/lib/libmpiric.so")))
 
 
+@pytest.mark.parametrize(("label", "said"), [("openmpi-4.1.4", True), ("openmpi-5.0.11", False)])
+def test_open_mpi_4_is_told_before_it_starts_that_a_policy_will_choose(label: str, said: bool) -> None:
+    openmpi = situation(next(library for library in MPIS if library.label == label))
+    here = replace(openmpi, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
+    line = render(Configuration.of({"collectives": "policy"}), here).shell_line()
+    assert ("coll_tuned_use_dynamic_rules" in line) is said
+
+
 def test_the_librarys_own_form_needs_no_runtime(tmp_path: Path) -> None:
     policy = Policy("openmpi", "4.1.4", (Line("bcast", "library:chain"),))
     tuner = exporting(Tuner("/lib/libmpiric.so"), policy, tmp_path, LocalHost())

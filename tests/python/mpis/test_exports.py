@@ -155,3 +155,55 @@ def test_long_stretches_of_ranks_are_cut_where_sizes_are_of_all_together() -> No
 def test_a_library_that_reads_no_such_file_is_named() -> None:
     with pytest.raises(MismatchError, match="mvapich"):
         export(policy("mvapich", "3.0", line("bcast", "library:binomial")))
+
+
+def rules_of(version: str, *lines: Line) -> tuple[str, tuple[str, ...]]:
+    exported = export(policy("openmpi", version, *lines))
+    return exported.files["coll_tuned.rules"], exported.left_out
+
+
+def test_a_chain_has_the_fanout_that_it_has_by_itself() -> None:
+    assert "\n0 2 4 0 0\n" in rules_of("5.0.11", line("bcast", "library:chain"))[0]
+    assert "\n0 2 8 0 0\n" in rules_of("5.0.11", line("bcast", "library:chain fanout=8"))[0]
+
+
+def test_open_mpis_ranks_never_take_different_rules() -> None:
+    # A root knows the size of a scatter; what the others pass there means nothing.
+    text, left = rules_of(
+        "5.0.11", line("scatter", "library:binomial", 1024), line("gather", "library:binomial")
+    )
+    assert "# scatter" not in text
+    assert "# gather" in text
+    assert [sentence.partition(":")[0] for sentence in left] == ["scatter"]
+
+
+@pytest.mark.parametrize(
+    ("implementation", "version", "collective", "candidate", "lost"),
+    [
+        ("openmpi", "5.0.11", "bcast", "library:knomial radix=8", "bcast: radix of knomial"),
+        (
+            "openmpi",
+            "4.1.4",
+            "alltoall",
+            "library:linear_sync requests=8",
+            "alltoall: requests of linear_sync",
+        ),
+        ("openmpi", "5.0.11", "iallreduce", "library:ring", "iallreduce: "),
+        ("intelmpi", "2021.19", "iallreduce", "library:ring", "iallreduce: "),
+        ("mpich", "5.0.2", "gather", "library:binomial", "gather: "),
+        ("mpich", "5.0.2", "allreduce", "library:nb", "allreduce: library:nb "),
+        ("mpich", "5.0.2", "allreduce", "library:shared_memory", "allreduce: library:shared_memory "),
+    ],
+)
+def test_what_a_form_cannot_say_is_said(
+    implementation: str, version: str, collective: str, candidate: str, lost: str
+) -> None:
+    exported = export(policy(implementation, version, line(collective, candidate)), (GENERIC, CH4))
+    assert [sentence[: len(lost)] for sentence in exported.left_out if lost in sentence] == [lost]
+
+
+def test_that_the_component_for_several_nodes_no_more_serves_is_said() -> None:
+    on_one, on_two = (Line("bcast", "library:chain", Span(4, 4), Span(nodes, nodes)) for nodes in (1, 2))
+    assert rules_of("5.0.11", on_one)[1] == ()
+    assert "`han`" in rules_of("5.0.11", on_two)[1][0]
+    assert rules_of("4.1.4", on_two)[1] == ()

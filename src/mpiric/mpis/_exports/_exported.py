@@ -1,6 +1,6 @@
 """What an export consists of, and the policy cut into the boxes that every library thinks in."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -63,6 +63,12 @@ def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box,
             if any(piece.candidate for piece in pieces):
                 found.append(Box(ranks, layout, pieces))
     return tuple(found), tuple(dict.fromkeys(left))
+
+
+def unsaid(policy: Policy, said: Collection[str]) -> tuple[str, ...]:
+    """A sentence for each collective about which a form can say nothing and the policy does."""
+    chosen = {line.collective for line in policy.lines if line.candidate != LIBRARY}
+    return tuple(f"{collective}: this form has no choice there" for collective in sorted(chosen - {*said}))
 
 
 def one_by_one(found: tuple[Box, ...]) -> tuple[Box, ...]:

@@ -9,7 +9,7 @@ ranges of ranks (`@`) make it take one preset for all, so there is a file for ea
 from collections import defaultdict
 
 from mpiric.model.policy import Policy, Span
-from mpiric.mpis._exports._exported import Box, Defaults, Exported, boxes
+from mpiric.mpis._exports._exported import Box, Defaults, Exported, boxes, unsaid
 
 _LARGEST = 2**31 - 1
 _COLLECTIVES = (
@@ -17,12 +17,17 @@ _COLLECTIVES = (
     "allgatherv",
     "allreduce",
     "alltoall",
+    "alltoallv",
     "barrier",
     "bcast",
+    "exscan",
     "gather",
+    "gatherv",
     "reduce",
     "reduce_scatter",
+    "scan",
     "scatter",
+    "scatterv",
 )
 
 
@@ -35,6 +40,7 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         left += missed
         for box in found:
             by_ranks[box.ranks][f"I_MPI_ADJUST_{collective.upper()}"] = _presets(box)
+    left += unsaid(policy, _COLLECTIVES)
     files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(here) for ranks, here in sorted(by_ranks.items())}
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
     return Exported(files, only, {}, tuple(dict.fromkeys(left)))

@@ -13,11 +13,13 @@ every graft ends in what was there.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from mpiric.model.candidates import Candidate
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import Policy, Span
-from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one
+from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, unsaid
 
 Tree = dict[str, Any]
 
@@ -99,13 +101,10 @@ _LARGEST = 2**31 - 1
 def export(policy: Policy, defaults: Defaults) -> Exported:
     """The two trees. Raises MismatchError when the library's own ones are not what this file knows."""
     generic, ch4 = _default_trees(defaults)
-    left: list[str] = []
-    for collective in sorted({line.collective for line in policy.lines}):
-        if collective not in _SIZE:
-            left.append(f"{collective}: MPICH's file cannot choose by size there")
-            continue
+    left = [*unsaid(policy, _SIZE)]
+    for collective in sorted({line.collective for line in policy.lines} & _SIZE.keys()):
         found, missed = boxes(policy, collective, by_node=True)
-        left += missed
+        left += [*missed, *_unsaid(collective, found)]
         for box in one_by_one(found) if _SIZE[collective][1] else found:
             _graft(generic, collective, box, flat=False)
             if collective in _FLAT:
@@ -119,6 +118,22 @@ def export(policy: Policy, defaults: Defaults) -> Exported:
         },
         left_out=tuple(dict.fromkeys(left)),
     )
+
+
+def _cannot_say(candidate: Candidate) -> bool:
+    return "POSIX" in candidate.variable or candidate.name == "nb"
+
+
+def _unsaid(collective: str, found: tuple[Box, ...]) -> Iterator[str]:
+    """Algorithms that these trees cannot name, and parameters that they have no room for."""
+    pieces = (piece for box in found for piece in box.pieces)
+    for candidate, parameters in dict.fromkeys((piece.candidate, piece.parameters) for piece in pieces):
+        if candidate and _cannot_say(candidate):
+            yield f"{collective}: library:{candidate.name} has no name in MPICH's files"
+        elif candidate:
+            yield from (
+                f"{collective}: {key} of {candidate.name}" for key, _ in parameters if key not in _KEYS
+            )
 
 
 def _default_trees(defaults: Defaults) -> tuple[Tree, Tree]:
@@ -172,7 +187,7 @@ def _by_size(collective: str, box: Box, before: Tree, *, flat: bool) -> Tree:
 
 def _choice(collective: str, piece: Piece, before: Tree, *, flat: bool) -> Tree:
     candidate = piece.candidate
-    if candidate is None or "POSIX" in candidate.variable or candidate.name == "nb":
+    if candidate is None or _cannot_say(candidate):
         return before
     if flat:
         chosen: Tree = {f"composition={_FLAT[collective]}": {}}

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpiric.model.candidates import version_numbers
 from mpiric.model.policy import Policy
-from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one
+from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, unsaid
 
 _CLASSIC, _JSON = "coll_tuned.rules", "coll_tuned.json"
 _FIXED = "0"
@@ -23,15 +23,21 @@ _NUMBERS = {
     "alltoallv": 4,
     "barrier": 6,
     "bcast": 7,
+    "exscan": 8,
     "gather": 9,
     "reduce": 11,
     "reduce_scatter": 12,
     "reduce_scatter_block": 13,
+    "scan": 14,
     "scatter": 15,
 }
 # The size that a rule is about is that of all blocks together for these.
-_SUMMED = frozenset(("allgather", "alltoall", "gather", "scatter", "reduce_scatter", "reduce_scatter_block"))
+_SUMMED = frozenset(("allgather", "alltoall", "reduce_scatter", "reduce_scatter_block"))
+# Here it is asked for by arguments that MPI lets differ between root and others, or by none that tells:
+# ranks that took different rules would wait for each other for ever.
+_SIZELESS = frozenset(("alltoallv", "exscan", "gather", "scan", "scatter"))
 _FANOUT, _SEGMENT, _REQUESTS = "fanout", "segment", "requests"
+_FANOUTS = "4"  # of the algorithms by themselves; in a rule 0 is 1
 
 
 def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
@@ -41,8 +47,15 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
     for collective in _NUMBERS:
         found, missed = boxes(policy, collective, by_node=False)
         left += missed
+        if collective in _SIZELESS and any(len(box.pieces) > 1 for box in found):
+            left.append(f"{collective}: choices by size, which the ranks of Open MPI may not agree on")
+            found = tuple(box for box in found if len(box.pieces) == 1)
+        left += _lost(policy, collective, found)
         if found:
             tables[collective] = one_by_one(found) if collective in _SUMMED else found
+    left += unsaid(policy, _NUMBERS)
+    if tables and any(line.nodes.high != 1 for line in policy.lines) and _has_han(policy):
+        left.append("what is left to the library goes by `tuned` here, and no more by `han`")
     newer = version_numbers(policy.version) >= (6,)
     variables = {
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
@@ -56,6 +69,29 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         by_file={"OMPI_MCA_coll_tuned_dynamic_rules_filename": name},
         left_out=tuple(dict.fromkeys(left)),
     )
+
+
+def _has_han(policy: Policy) -> bool:
+    return version_numbers(policy.version) >= (5,)
+
+
+def _lost(policy: Policy, collective: str, found: tuple[Box, ...]) -> list[str]:
+    """Parameters that a rule has no room for."""
+    said = (_FANOUT, _SEGMENT) if version_numbers(policy.version) < (5,) else (_FANOUT, _SEGMENT, _REQUESTS)
+    pieces = [piece for box in found for piece in box.pieces if piece.candidate]
+    return [
+        f"{collective}: {key} of {piece.candidate.name}"
+        for piece in pieces
+        for key, _ in piece.parameters
+        if piece.candidate and key not in said
+    ]
+
+
+def _given(piece: Piece) -> dict[str, str]:
+    """Parameters of a rule that are not 0."""
+    assert piece.candidate is not None
+    known = {_FANOUT: _FANOUTS} if any(each.key == _FANOUT for each in piece.candidate.parameters) else {}
+    return {**known, **dict(piece.parameters)}
 
 
 def _classic(tables: dict[str, tuple[Box, ...]], *, second: bool) -> str:
@@ -93,7 +129,7 @@ def _rule(collective: str, piece: Piece, ranks: int) -> tuple[object, ...]:
     start = piece.start * (ranks if collective in _SUMMED else 1)
     if piece.candidate is None:
         return (start, *_DEFAULT)
-    given = dict(piece.parameters)
+    given = _given(piece)
     return (start, piece.candidate.value, *(given.get(key, "0") for key in (_FANOUT, _SEGMENT, _REQUESTS)))
 
 
@@ -122,7 +158,7 @@ def _json_rule(piece: Piece, factor: int) -> dict[str, Any]:
     rule: dict[str, Any] = {"msg_size_min": piece.start * factor}
     rule["msg_size_max"] = "Inf" if piece.end is None else piece.end * factor - 1
     rule["alg"] = piece.candidate.name
-    given = dict(piece.parameters)
+    given = _given(piece)
     for key, field in ((_FANOUT, "faninout"), (_SEGMENT, "seg_size"), (_REQUESTS, "reqs")):
         if key in given:
             rule[field] = int(given[key])

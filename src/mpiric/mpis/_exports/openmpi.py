@@ -54,7 +54,7 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         if found:
             tables[collective] = one_by_one(found) if collective in _SUMMED else found
     left += unsaid(policy, _NUMBERS)
-    if tables and any(line.nodes.high != 1 for line in policy.lines) and _has_han(policy):
+    if tables and any(line.nodes.low > 1 for line in policy.lines) and _has_han(policy):
         left.append("what is left to the library goes by `tuned` here, and no more by `han`")
     newer = version_numbers(policy.version) >= (6,)
     variables = {

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from rich.table import Table
 from mpiric import __version__
 from mpiric.host.local import LocalHost
 from mpiric.machine import read_machine
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import ExitCode, MpiricError
 
 _WIDTH = 150  # of a table that goes to a file
 
@@ -56,6 +57,12 @@ def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace
             file=sys.stderr,
         )
         return int(error.exit_code)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return int(ExitCode.PROGRAM_FAILED)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return int(ExitCode.INTERRUPTED)
     machine = read_machine(LocalHost(), str(Path.cwd()))
     document = {
         "benchmark": name,

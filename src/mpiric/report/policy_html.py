@@ -7,8 +7,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from mpiric.model.policy import LearnedKey, LearnedPolicy
-from mpiric.report._amounts import seconds
-from mpiric.report.policy_text import cells, legend, overall_gain, pictures, sizes
+from mpiric.report.policy_text import cells, legend, lost, overall_gain, pictures, sizes
 
 _WIDTH, _HEIGHT, _LEFT = 640, 180, 44
 
@@ -27,7 +26,7 @@ def policy_html(learned: LearnedPolicy, version: str) -> str:
         pictures=pictures(learned),
         plots=[(*group, *_plot(keys)) for group, keys in groups.items()],
         keys=[(key, sizes(key), cells(key)) for key in learned.keys],
-        seconds=seconds,
+        lost=lost(learned),
         version=version,
         css=Markup(templates.joinpath("page.css").read_text(encoding="utf-8")),  # noqa: S704 our own file
     )

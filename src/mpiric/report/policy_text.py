@@ -38,6 +38,12 @@ def overall_gain(learned: LearnedPolicy) -> float | None:
     return exp(sum(log(gain) for gain in gains) / len(gains)) if gains else None
 
 
+def lost(learned: LearnedPolicy) -> str:
+    """What learning cost: ranks that learn while a program runs do not know the time of all its calls."""
+    whole = f" of {seconds(learned.collective_s)}" if learned.collective_s else ""
+    return f"learning lost {seconds(learned.learning_s)}{whole}"
+
+
 def legend(learned: LearnedPolicy) -> dict[str, str]:
     """Candidate → mark; what the library does by itself is a dot."""
     names = dict.fromkeys(key.candidate for key in learned.keys if key.candidate != "library")
@@ -68,10 +74,8 @@ def print_policy(learned: LearnedPolicy, console: Console) -> None:
     gain = overall_gain(learned)
     console.print(Text(f"{learned.implementation} {learned.version}, {learned.world}", style="bold"))
     if gain is not None:
-        console.print(
-            f"{gain:.2f}× the library's own speed, geometric mean over {len(learned.keys)} "
-            f"keys; learning lost {seconds(learned.learning_s)} of {seconds(learned.collective_s)}"
-        )
+        keys = f"geometric mean over {len(learned.keys)} keys"
+        console.print(f"{gain:.2f}× the library's own speed, {keys}; {lost(learned)}")
     console.print(_picture(learned))
     console.print("  ".join(f"{mark} {name}" for name, mark in legend(learned).items()) + "  ? undecided")
     console.print(_table(learned))

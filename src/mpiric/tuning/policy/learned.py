@@ -47,16 +47,16 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
             f"{where} has policy format {version}, this mpiric reads up to {FORMAT}", hint="update mpiric"
         )
     mpi, world = top.table("mpi"), top.table("world")
-    entries = top.tables("keys", _MOST_KEYS)
+    keys = tuple(_key(entry) for entry in top.tables("keys", _MOST_KEYS))
     return LearnedPolicy(
         implementation=_matching(mpi, "implementation", r"[a-z][a-z0-9_-]{0,31}"),
         version=_matching(mpi, "version", r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}"),
         world=_shape(world),
-        keys=tuple(_key(entry) for entry in entries),
+        keys=keys,
         written=top.text("written", default=""),
         machine=top.table("machine").text_map() if top.has("machine") else {},
         collective_s=_seconds(top, "collective_s"),
-        learning_s=_seconds(top, "learning_s"),
+        learning_s=_seconds(top, "learning_s") or sum(key.learning_s for key in keys),
     )
 
 

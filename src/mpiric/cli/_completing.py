@@ -51,6 +51,16 @@ def one_of(words: Callable[[], Iterable[str]]) -> Completer:
     return complete
 
 
+def list_of(words: Callable[[], Iterable[str]]) -> Completer:
+    """These words with commas between: the last of the list is completed."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{word}") for word in words() if word.startswith(last)]
+
+    return complete
+
+
 def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The user's own command line: the shell's files."""
     return [CompletionItem(incomplete, type="file")]

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import files, mpi_labels, settings
+from mpiric.cli._completing import files, list_of, mpi_labels, settings
 from mpiric.cli._json import print_json
 from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies import parse_share
 from mpiric.workflows.run import Prepared, RunRequest, prepare
 
@@ -64,7 +65,19 @@ Examples:
 @click.option(
     "--learn-at-most",
     metavar="SHARE",
-    help="Let learning and proving again lose this share of the time in collectives: 1%.",
+    help="Let learning and proving again lose this share of the time in collectives; 1% unless said.",
+)
+@click.option(
+    "--learn-only",
+    shell_complete=list_of(lambda: sorted(COLLECTIVES)),
+    metavar="NAME,…",
+    help="Learn these collectives alone: those that `mpiric profile` shows to cost most.",
+)
+@click.option(
+    "--learn-ranks",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Learn on communicators of N ranks and more alone.",
 )
 @click.option(
     "--reproducible",
@@ -93,6 +106,8 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         policy=given["policy"],
         policy_out=given["policy_out"],
         learn_at_most=parse_share(given["learn_at_most"]) if given["learn_at_most"] else "",
+        learn_only=tuple(word for word in (given["learn_only"] or "").split(",") if word),
+        learn_ranks=given["learn_ranks"] or 0,
         reproducible=given["reproducible"],
         reprove=not given["no_reprove"],
     )

@@ -11,7 +11,7 @@ from mpiric import mpis
 from mpiric.host.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
-from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Named, Policy
 from mpiric.model.situation import Tuner
@@ -149,6 +149,15 @@ def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
             f"{mpi.label}",
             hint="make one for it: mpiric run --policy-out FILE -- CMD, or mpiric sweep",
         )
+
+
+def check_writable(path: Path) -> None:
+    """Raises NoRoomError before a run of hours rather than at its end, where the ranks write."""
+    place = path.parent
+    if not place.is_dir():
+        raise NoRoomError(f"cannot write {path}: there is no directory {place}", hint="name another file")
+    if path.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise NoRoomError(f"cannot write {path}", hint="name another file")
 
 
 def strictly(policy: str) -> dict[str, str]:

@@ -9,9 +9,10 @@ from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
+from mpiric.model.policy import COLLECTIVES
 from mpiric.model.situation import Situation
 from mpiric.workflows.fingerprints import fingerprint
-from mpiric.workflows.policies import check_mpi, lay_out, read_policy, site_policy
+from mpiric.workflows.policies import check_mpi, check_writable, lay_out, read_policy, site_policy
 from mpiric.workflows.recipe_choice import (
     fitting_recipe,
     named_recipe,
@@ -36,14 +37,17 @@ class RunRequest:
     values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, over those of the recipe
     policy: Path | None = None  # of collectives, in either form
     policy_out: Path | None = None  # where the ranks write what they learned
-    learn_at_most: str = ""  # share of the time in collectives, "" for no bound
+    learn_at_most: str = ""  # share of the time in collectives, "" for the runtime's own bound
+    learn_only: tuple[str, ...] = ()  # collectives; empty: all
+    learn_ranks: int = 0  # communicators of fewer are left alone; 0: the runtime's own least
     reproducible: bool = False
     reprove: bool = True  # what a policy chooses meets the library's own again now and then
 
     @property
     def tunes_collectives(self) -> bool:
         """Whether any of the options about collectives was given."""
-        return bool(self.policy or self.policy_out or self.learn_at_most or self.reproducible)
+        learns = self.policy_out or self.learn_at_most or self.learn_only or self.learn_ranks
+        return bool(self.policy or learns or self.reproducible)
 
     @property
     def asks_for_something(self) -> bool:
@@ -121,12 +125,18 @@ def _with_collectives(
             f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
             hint="install mpiric where a C++20 compiler is, or leave --policy and its like out",
         )
+    if unknown := sorted(set(request.learn_only) - COLLECTIVES):
+        raise MpiricError(f"{', '.join(unknown)}: no such collective", hint="for example allreduce,bcast")
+    if request.policy_out:
+        check_writable(request.policy_out.absolute())
     if request.policy:
         tuner = replace(tuner, policy=_laid_out(request.policy, request, situation))
     value = "policy" if request.policy and not request.policy_out else "online"
     settings = {
         "MPIRIC_POLICY_OUT": str(request.policy_out.absolute()) if request.policy_out else "",
         "MPIRIC_LEARN_AT_MOST": request.learn_at_most,
+        "MPIRIC_LEARN_ONLY": ",".join(request.learn_only),
+        "MPIRIC_LEARN_RANKS": str(request.learn_ranks or ""),
         "MPIRIC_REPRODUCIBLE": "1" if request.reproducible else "",
         "MPIRIC_REPROVE": "" if request.reprove else "0",
     }

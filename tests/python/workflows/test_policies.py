@@ -7,7 +7,7 @@ import pytest
 from mpiric.host.local import LocalHost
 from mpiric.knobs import all_knobs
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.policy import Line, Policy
 from mpiric.model.recipe import Fingerprint, Recipe
@@ -16,6 +16,7 @@ from mpiric.tuning.policy import read_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
 from mpiric.workflows.policies import (
     check_mpi,
+    check_writable,
     exporting,
     lay_out,
     parse_share,
@@ -160,3 +161,12 @@ def test_a_recipes_policy_can_only_choose_algorithms(line: str) -> None:
 
 def test_the_example_of_the_learned_form_is_json() -> None:
     assert json.loads((SPEC / "policy.example.json").read_text())["mpiric_policy"] == 1
+
+
+@pytest.mark.parametrize("name", ["none/learned.json", "file/learned.json", "directory"])
+def test_a_place_for_what_is_learnt_is_looked_at_before_the_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(NoRoomError, match="cannot write"):
+        check_writable(tmp_path / name)
+    check_writable(tmp_path / "directory" / "learned.json")

@@ -26,7 +26,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
 from mpiric.workflows.rounds import GOES_ON, element_of, round_of
-from mpiric.workflows.sweep import Swept, for_site, forget, sweep
+from mpiric.workflows.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
 from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare
 from mpiric.workflows.sweep_rounds import work
 
@@ -106,6 +106,9 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     if given["submit"] and not dry_run:
         return _submitted(launch_line, given)
     host, words = LocalHost(), Console(stderr=True, highlight=False, markup=False)
+    site = Path(os.environ.get("MPIRIC_POLICIES", SITE))
+    if given["site"] and not dry_run:
+        make_place(site, SITE_HINT)
     prepared = prepare(_request(launch_line, given), host)
     cost = (
         f"at most {prepared.points} points on {len(prepared.nodes)} ranks, "
@@ -122,7 +125,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     if swept is None:
         return GOES_ON
     if given["site"]:
-        swept.words += for_site(swept.learned, Path(os.environ.get("MPIRIC_POLICIES", SITE)), host)
+        swept.words += for_site(swept.learned, site, host)
     _tell(swept, prepared, words, as_json=as_json)
     return 0
 

@@ -1,5 +1,6 @@
 """Measure a library's collectives over sizes, ranks and ranks a node, and write policies from it."""
 
+import os
 import shutil
 import time
 from collections import defaultdict
@@ -17,13 +18,16 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Named, Policy, Shape, order_of
 from mpiric.model.spelling import Spelling
 from mpiric.schedulers._slurm_submission import ROUNDS
+from mpiric.tuning.lock import Lock
+from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys, next_points, winners
-from mpiric.workflows.policies import export_policy, lay_out, strictly, tuner_for
+from mpiric.workflows.policies import export_policy, lay_out, site_name, strictly, tuner_for
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import PROBE, Prepared, run_launch
 
-LOG = "sweep.jsonl"
+LOG, LOCK = "sweep.jsonl", "sweep.lock"
+SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
 _TURNS = 2  # of confirming each gain
 
 
@@ -50,20 +54,32 @@ class Swept:
 
 def sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
     """Measure until nothing more is worth it or the budget is spent; Ctrl-C keeps what there is."""
+    make_place(prepared.request.directory)
+    lock = Lock.take(prepared.request.directory / LOCK)
+    try:
+        return _sweep(prepared, host, say)
+    finally:
+        lock.release()
+
+
+def _sweep(prepared: Prepared, host: Host, say: Callable[[str], None]) -> Swept:
     begun = time.monotonic()
     request = prepared.request
     log = Log(request.directory / LOG, prepared, resume=request.resume)
     effort = measure(prepared, host, log, say)
+    left_open = set(winners(log.measured)) - log.fresh.keys()
     learned = LearnedPolicy(
         implementation=prepared.mpi.implementation,
         version=prepared.mpi.version,
         world=_world(prepared.nodes),
-        keys=learned_keys(confirmed(log.measured, log.fresh), prepared.sizes),
+        keys=learned_keys(confirmed(log.measured, log.fresh), prepared.sizes, left_open),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(request.argv)},
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
     )
     words = export_policy(learned, request.directory, host)
+    if left_open:
+        words.append("gains that are not confirmed yet are left open: go on with --resume")
     return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, effort.failed)
 
 
@@ -112,10 +128,22 @@ def explore(prepared: Prepared, host: Host, log: Log, say: Callable[[str], None]
                     barred[f"{collective} {name}"] = "gave no time"
 
 
-def forget(directory: Path) -> None:
-    """Make the place for a new sweep: what an earlier one measured there does not count."""
+def make_place(directory: Path, hint: str = "name another --out") -> None:
+    """Make a directory to write into. Raises NoRoomError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoRoomError(f"cannot make {directory}: {error.strerror}", hint=hint) from error
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise NoRoomError(f"cannot write into {directory}", hint=hint)
+
+
+def forget(directory: Path) -> None:
+    """Make the place for a new sweep: what an earlier one measured there does not count."""
+    make_place(directory)
+    if holder := Lock.holder(directory / LOCK):
+        raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
+    try:
         (directory / LOG).unlink(missing_ok=True)
         shutil.rmtree(directory / ROUNDS, ignore_errors=True)
     except OSError as error:
@@ -230,5 +258,12 @@ def _environment(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
 
 
 def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
-    """The same where everybody's `mpiric run` looks; the sentences that say what was written."""
-    return export_policy(replace(learned, machine={}), directory, host)
+    """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI."""
+    path = directory / site_name(learned.implementation, learned.version)
+    beside = path.with_name(path.name.partition(".")[0])
+    everybody = replace(learned, machine={})
+    words = export_policy(everybody, beside, host)
+    write_learned(path, everybody)
+    for one in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
+        one.chmod(0o755 if one.is_dir() else 0o644)
+    return [f"wrote {path}, which everybody's `mpiric run` obeys", *words]

@@ -66,5 +66,10 @@ class Log:
             "size": point.size,
             "times": vars(times),
         }
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(known) + "\n")
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(known) + "\n")
+        except OSError as error:
+            raise NoRoomError(
+                f"cannot write {self._path}: {error.strerror}", hint="make room, then go on with --resume"
+            ) from error

@@ -32,6 +32,8 @@ COLLECTIVES = (
     "reduce_scatter",
     "scatter",
 )
+# Blocks of all ranks together in a record
+_HANDED_OVER_WHOLE = ("alltoall", "reduce_scatter", "reduce_scatter_block")
 PROBE, _IDENTITY = "probe-collectives", "probe-mpi"
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
 _START_S = 2.0  # of a launch, for the estimate
@@ -103,7 +105,9 @@ def prepare(request: SweepRequest, host: Host) -> Prepared:
         )
     job = _job(request, host, mpi)
     nodes = _nodes(request, job, host, mpi)
-    used = _used(request.record) if request.record else None
+    used = calls_of(request.record) if request.record else None
+    if used and not request.ranks:  # communicators as large as the program's
+        request = replace(request, ranks=tuple(sorted({ranks for _, ranks in used}, reverse=True)))
     wanted = {
         Subject(collective, shape): request.sizes if used is None else used.get((collective, shape.ranks), ())
         for collective in sorted(request.collectives)
@@ -211,16 +215,20 @@ def _members(nodes: tuple[int, ...], ranks: int, per_node: int) -> tuple[int, ..
     return tuple(chosen[:ranks]) if len(chosen) >= ranks > 1 else ()
 
 
-def _used(place: Path) -> dict[tuple[str, int], set[int]]:
-    """Collective and ranks → sizes, from what a recorded program called; both ends of each bin of sizes."""
+def calls_of(place: Path) -> dict[tuple[str, int], set[int]]:
+    """Collective and ranks → sizes, from what a recorded program called; both ends of each bin of sizes.
+
+    A record has what a rank hands over in one call; a policy means the block of one rank.
+    """
     used: dict[tuple[str, int], set[int]] = defaultdict(set)
     for rank in read_record(place).ranks:
         for cell in rank.cells:
-            collective = cell.function.removeprefix("MPI_").lower()
+            collective = cell.function.removeprefix("MPI_").removesuffix("_c").lower()
             if collective in COLLECTIVES and cell.communicator is not None:
                 low, high = bin_bounds(cell.size_bin)
                 ranks = rank.communicators[cell.communicator].size
-                used[collective, ranks] |= {max(low, 4), max(high + 1, 4)}
+                parts = ranks if collective in _HANDED_OVER_WHOLE else 1
+                used[collective, ranks] |= {max(low // parts, 4), max((high + 1) // parts, 4)}
     return dict(used)
 
 

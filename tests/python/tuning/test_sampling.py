@@ -125,3 +125,21 @@ def test_the_three_best_may_try_again() -> None:
     times = {LIBRARY: 9e-6, "library:a": 8.9e-6, **{f"own:{n}": n * 1e-6 for n in range(1, 6)}}
     measured = {Point(SUBJECT, 4, name): Measured(name, 10, at, at, at) for name, at in times.items()}
     assert {point.candidate for point in winners(measured)} == {LIBRARY, "own:1", "own:2", "own:3"}
+
+
+def test_a_gain_that_was_not_confirmed_is_left_open() -> None:
+    times = {
+        Point(SUBJECT, size, name): Measured(name, 10, at, at, at)
+        for size in (4, 64, 1024)
+        for name, at in ((LIBRARY, 4e-6), ("library:ring", 1e-6 if size < 1024 else 9e-6))
+    }
+    doubtful = winners({point: each for point, each in times.items() if point.size == 4})
+    keys = learned_keys(times, {SUBJECT: (4, 16, 64, 1024)}, doubtful)
+    assert [(key.candidate, key.settled) for key in keys] == [
+        (LIBRARY, False),
+        (LIBRARY, False),
+        ("library:ring", True),
+        (LIBRARY, True),
+    ]
+    lines = condense(LearnedPolicy("mpich", "5", EIGHT, keys)).lines
+    assert [(line.start, line.candidate) for line in lines] == [(64, "library:ring"), (1024, LIBRARY)]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.model.errors import MismatchError
+from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Point, Subject
 from mpiric.workflows.sweep_log import Log
@@ -51,3 +51,13 @@ def test_measurements_of_another_job_are_refused(tmp_path: Path) -> None:
     Log(path, prepared(tmp_path), resume=False)
     with pytest.raises(MismatchError, match="another sweep"):
         Log(path, prepared(tmp_path, ranks=2), resume=True)
+
+
+def test_a_full_disk_is_named_with_what_helps(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.jsonl"
+    log = Log(path, prepared(tmp_path), resume=False)
+    path.unlink()
+    path.symlink_to("/dev/full")
+    with pytest.raises(NoRoomError, match=r"sweep\.jsonl: No space left") as raised:
+        log.add(FIRST, TIMES)
+    assert "--resume" in raised.value.hint

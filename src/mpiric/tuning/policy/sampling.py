@@ -10,7 +10,7 @@ both ends of a stretch is not measured within it.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, log
 
@@ -122,11 +122,15 @@ def confirmed(measured: Times, fresh: Times) -> dict[Point, Measured]:
     return {**kept, **fresh}
 
 
-def learned_keys(measured: Times, grids: Grids) -> tuple[LearnedKey, ...]:
+def learned_keys(measured: Times, grids: Grids, unconfirmed: Iterable[Point] = ()) -> tuple[LearnedKey, ...]:
     """A key for every size of the grid, from what was measured there or between its neighbours.
 
-    A size stands for all from itself to the next; the smallest also for less, the largest for more.
+    A size stands for all from itself to the next; the smallest also for less, the largest for more. A gain at
+    an ``unconfirmed`` point is none yet: nothing is settled there, nor between it and its neighbours.
     """
+    doubtful: dict[Subject, set[int]] = defaultdict(set)
+    for point in unconfirmed:
+        doubtful[point.subject].add(point.size)
     subjects: dict[Subject, dict[int, dict[str, Measured]]] = defaultdict(lambda: defaultdict(dict))
     for point, times in measured.items():
         subjects[point.subject][point.size][point.candidate] = times
@@ -139,8 +143,19 @@ def learned_keys(measured: Times, grids: Grids) -> tuple[LearnedKey, ...]:
                 continue
             start = 0 if at == 0 else size
             end = grid[at + 1] if at + 1 < len(grid) else None
-            keys.append(_key(subject, start, end, there))
+            key = _key(subject, start, end, there)
+            if key.candidate != LIBRARY and doubtful[subject] & _rests_on(size, by_size):
+                key = replace(key, candidate=LIBRARY, settled=False, confidence=0.0)
+            keys.append(key)
     return tuple(keys)
+
+
+def _rests_on(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> set[int]:
+    """The measured sizes that what is known about one rests on."""
+    if size in by_size:
+        return {size}
+    below = max((each for each in by_size if each < size), default=size)
+    return {below, min((each for each in by_size if each > size), default=size)}
 
 
 def _at(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> dict[str, Measured]:

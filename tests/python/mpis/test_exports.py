@@ -207,3 +207,16 @@ def test_that_the_component_for_several_nodes_no_more_serves_is_said() -> None:
     assert rules_of("5.0.11", on_one)[1] == ()
     assert "`han`" in rules_of("5.0.11", on_two)[1][0]
     assert rules_of("4.1.4", on_two)[1] == ()
+
+
+def test_intel_mpi_counts_all_blocks_of_a_reduce_scatter_and_one_of_an_alltoall() -> None:
+    lines = (
+        line("reduce_scatter", "library:pairwise", 1024, 4096),
+        line("alltoall", "library:plum", 1024, 4096),
+    )
+    assert export(policy("intelmpi", "2021.19", *lines)).variables == {
+        "I_MPI_ADJUST_ALLTOALL": "0:0-1023;4:1024-4095;0:4096-2147483647",
+        "I_MPI_ADJUST_REDUCE_SCATTER": "0:0-4095;2:4096-16383;0:16384-2147483647",
+    }
+    wide = line("reduce_scatter", "library:pairwise", 1024, ranks=Span(2, 8))
+    assert "several numbers of ranks" in export(policy("intelmpi", "2021.19", wide)).left_out[0]

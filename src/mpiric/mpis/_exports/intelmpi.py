@@ -3,7 +3,9 @@
 Syntax: Developer Reference for Linux, "I_MPI_ADJUST Family Environment Variables"; both ends of a range are
 in it, and preset 0 is the library's own choice. What 2021.19 does beyond the manual, seen by the rounding of
 its sums: sizes that no range names do not get the library's choice, so every list here covers all sizes; and
-ranges of ranks (`@`) make it take one preset for all, so there is a file for each number of ranks instead.
+ranges of ranks (`@`) make it take one preset for all, so there is a file for each number of ranks instead. The
+size of a reduce_scatter is that of all blocks together, of an allgather or alltoall that of one: which functions
+are called tells.
 """
 
 from collections import defaultdict
@@ -12,6 +14,7 @@ from mpiric.model.policy import Policy, Span
 from mpiric.mpis._exports._exported import Box, Defaults, Exported, boxes, unsaid
 
 _LARGEST = 2**31 - 1
+_SUMMED = frozenset(("reduce_scatter",))
 _COLLECTIVES = (
     "allgather",
     "allgatherv",
@@ -38,19 +41,25 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
     for collective in _COLLECTIVES:
         found, missed = boxes(policy, collective, by_node=False)
         left += missed
+        if collective in _SUMMED and any(box.ranks.low != box.ranks.high for box in found):
+            left.append(f"{collective}: choices for several numbers of ranks at once")
+            found = tuple(box for box in found if box.ranks.low == box.ranks.high)
         for box in found:
-            by_ranks[box.ranks][f"I_MPI_ADJUST_{collective.upper()}"] = _presets(box)
+            by_ranks[box.ranks][f"I_MPI_ADJUST_{collective.upper()}"] = _presets(
+                box, box.ranks.low if collective in _SUMMED else 1
+            )
     left += unsaid(policy, _COLLECTIVES)
     files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(here) for ranks, here in sorted(by_ranks.items())}
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
     return Exported(files, only, {}, tuple(dict.fromkeys(left)))
 
 
-def _presets(box: Box) -> str:
+def _presets(box: Box, factor: int) -> str:
     return ";".join(
         f"{piece.candidate.value if piece.candidate else 0}:"
-        f"{piece.start}-{_LARGEST if piece.end is None else piece.end - 1}"
+        f"{piece.start * factor}-{_LARGEST if piece.end is None else min(piece.end * factor - 1, _LARGEST)}"
         for piece in box.pieces
+        if piece.start * factor <= _LARGEST
     )
 
 

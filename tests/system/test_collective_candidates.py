@@ -17,6 +17,8 @@ PROGRAMS = Path(__file__).parent / "runtime_programs"
 RANKS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17]
 # Open MPI 4 looks at its variables only with these rules on from the start.
 RULES = {"openmpi": {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}}
+# Intel MPI 2021.19 broadcasts long data with gaps wrongly through shared memory, without the runtime too.
+RIGHT_BY_ITSELF = {"intelmpi": {"I_MPI_COLL_INTRANODE": "pt2pt"}}
 
 pytestmark = [pytest.mark.sweep, pytest.mark.requires("any-mpi")]
 
@@ -86,4 +88,5 @@ def test_every_candidate_gives_right_results(mpi, is_right: Run, ranks: int, tmp
 @pytest.mark.parametrize("ranks", RANKS)
 def test_random_schedules_give_right_results(mpi, is_right: Run, ranks: int, mode: str) -> None:
     for seed in range(1, 4):
-        is_right("schedule.c", ranks, seed, 600, MPIRIC_COLLECTIVES=mode)
+        settings = {"MPIRIC_COLLECTIVES": mode, **RIGHT_BY_ITSELF.get(mpi.implementation, {})}
+        is_right("schedule.c", ranks, seed, 600, **settings)

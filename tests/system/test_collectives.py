@@ -216,3 +216,67 @@ def test_ranks_that_wait_for_one_without_the_runtime_say_so(command, environment
         said = next((line for line in job.stderr if "still waiting" in line), "")
         os.killpg(job.pid, signal.SIGTERM)
     assert said.startswith("mpiric: still waiting for ranks of the job in MPI_Init: all need LD_PRELOAD")
+
+
+@pytest.mark.parametrize(
+    ("family", "ranks", "level"),
+    [
+        *(pytest.param(*family.values, 2, "threads", marks=family.marks) for family in FAMILIES),
+        # So many orders of ranks. Another library takes minutes for them on few cores.
+        pytest.param("openmpi", 6, "single", marks=pytest.mark.requires("debian-openmpi")),
+    ],
+)
+def test_communicators_that_are_gone_leave_nothing_behind(run, family, ranks, level):
+    tuned, plain = (
+        run(family, ranks, "1500", "2", level, source="short_lived.c", MPIRIC_COLLECTIVES=mode)
+        for mode in ("online", "off")
+    )
+    assert (tuned.returncode, tuned.stderr) == (0, ""), tuned.stderr
+    assert int(tuned.stdout) - int(plain.stdout) < 2000  # KiB: a tenth of what a communicator needs
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_the_collectives_named_are_learnt(run, family, tmp_path):
+    learned = tmp_path / "learned.json"
+    online = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_POLICY_OUT": str(learned)}
+    done = run(family, 2, "40", **online, MPIRIC_LEARN_ONLY="bcast, allreduce")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+    keys = json.loads(learned.read_text(encoding="utf-8"))["keys"]
+    assert {key["collective"] for key in keys} == {"bcast", "allreduce"}
+    done = run(family, 2, "40", **online, MPIRIC_LEARN_ONLY="allredcue")
+    assert "MPIRIC_LEARN_ONLY names no collective: allredcue" in done.stderr
+    assert json.loads(learned.read_text(encoding="utf-8"))["keys"] == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_needs_more_scratch_memory_than_it_may_have_is_the_librarys(run, family, tmp_path):
+    learned = tmp_path / "learned.json"
+    online = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_POLICY_OUT": str(learned)}
+
+    def tried(mib: str) -> set[str]:
+        done = run(family, 2, "2000", "4096", source="repeats.c", **online, MPIRIC_SCRATCH_MIB=mib)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+        keys = json.loads(learned.read_text(encoding="utf-8"))["keys"]
+        return {each["name"] for key in keys for each in key["candidates"]}
+
+    assert "own:bruck_2" in tried("1")
+    assert {"library", "own:pairwise"} <= (left := tried("0"))
+    assert "own:bruck_2" not in left
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_reproducible_sum_is_the_same_from_the_first_call_on(run, family, tmp_path):
+    version = {"mpich": "4.0.2", "openmpi": "4.1.4"}[family]
+    policy = tmp_path / "policy.txt"
+    policy.write_text(
+        f"mpiric-policy 1\nmpi {family} {version}\nchoose allreduce * * * * * 0 * own:ring\n",
+        encoding="utf-8",
+    )
+    obeyed = {"MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": str(policy), "MPIRIC_REPRODUCIBLE": "1"}
+    done = run(family, 4, *["8192"] * 40, source="../programs/order.c", **obeyed)
+    assert done.returncode == 0, done.stderr
+    digests = [line for line in done.stdout.splitlines() if line.startswith("allreduce")]
+    assert len(digests) == 40
+    plain = run(family, 4, "8192", source="../programs/order.c", MPIRIC_COLLECTIVES="off").stdout
+    assert digests[0] not in plain.splitlines(), "the test would see nothing"
+    assert set(digests) == {digests[0]}

@@ -72,6 +72,7 @@ Options read_options() noexcept {
     options.reproducible = flag("MPIRIC_REPRODUCIBLE", options.reproducible);
     options.learn_only = text("MPIRIC_LEARN_ONLY");
     options.learn_ranks = number("MPIRIC_LEARN_RANKS", options.learn_ranks);
+    options.scratch_mib = number("MPIRIC_SCRATCH_MIB", options.scratch_mib);
     return options;
 }
 

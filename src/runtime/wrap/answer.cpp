@@ -133,7 +133,7 @@ bool serves(Space& space, const Ask& ask, uint32_t candidate) noexcept {
     if (!algorithm || (reduces(ask.collective) && !coll::can_reduce(ask.op, ask.type)))
         return false;
     coll::Team* team = team_of(space, ask.comm);
-    return team && coll::serves(*algorithm, shape_of(ask, *team, *algorithm));
+    return team && coll::serves(*algorithm, shape_of(ask, *team, *algorithm), all.rules.scratch_bytes);
 }
 
 int run(Space& space, const Ask& ask, uint32_t candidate) {
@@ -149,6 +149,10 @@ int run(Space& space, const Ask& ask, uint32_t candidate) {
 }
 
 namespace {
+
+bool belongs_to_process(const tune::Candidate& candidate) noexcept {
+    return candidate.kind == Kind::switched && candidate.scope == tune::Scope::process;
+}
 
 void begin_together(Space& space, const Ask& ask) {
     if (const coll::Team* team = team_of(space, ask.comm))
@@ -208,10 +212,12 @@ int answer(Space& space, Entry& entry, Ask& ask) noexcept {
         choice = choice_for(all, *space.knowledge, space.knowledge->lessons, entry, lesson, ask);
     if (choice == Entry::library)
         return ask.onward(ask.arguments, false, ask.comm);
+    // What needs no communicator of ours serves from the first call on; so does an order of reduction that
+    // must not depend on how many calls others have needed to be learnt.
+    const bool at_once = choice >= 0 && (belongs_to_process(all.catalogue[uint32_t(choice)]) ||
+                                         (all.rules.reproducible && reduces(ask.collective)));
     // A call that no candidate may serve teaches nothing about the others.
-    const bool beside = choice >= 0 && all.catalogue[uint32_t(choice)].kind == Kind::switched &&
-                        all.catalogue[uint32_t(choice)].scope == tune::Scope::process;
-    if ((space.knowledge->calls <= settled_in && !beside) || !ask.commutes)
+    if ((space.knowledge->calls <= settled_in && !at_once) || !ask.commutes)
         return ask.onward(ask.arguments, false, ask.comm);
     if (choice >= 0)
         return run(space, ask, uint32_t(choice));

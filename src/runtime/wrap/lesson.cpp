@@ -12,7 +12,7 @@ namespace {
 bool may_learn(const Tuning& all, const Knowledge& known, Collective collective) noexcept {
     const Rules& rules = all.rules;
     return rules.mode == Collectives::online && known.shape.ranks >= rules.learn_ranks &&
-           (rules.learn_only == 0 || rules.learn_only >> uint32_t(collective) & 1) &&
+           (rules.learn_only >> uint32_t(collective) & 1) != 0 &&
            !(rules.reproducible && reduces(collective));
 }
 

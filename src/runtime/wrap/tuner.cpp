@@ -12,6 +12,7 @@
 #include <new>
 #include <numeric>
 #include <sstream>
+#include <sys/stat.h>
 #include <utility>
 
 namespace mpiric::wrap {
@@ -31,22 +32,35 @@ using world::library;
 
 constexpr uint64_t most_policy_bytes = uint64_t(64) << 20;
 constexpr uint32_t most_staying = 8;
+constexpr size_t most_left_over = 1024;  // knowledge of communicators that no other can have again
 
-uint64_t bits_of(std::string_view names) noexcept {
+/// A bit for each collective that is named; all where nothing is.
+uint64_t bits_of(std::string_view names) {
+    if (names.empty())
+        return UINT64_MAX;
     uint64_t bits = 0;
     while (!names.empty()) {
         const size_t end = std::min(names.find_first_of(", "), names.size());
-        if (const auto one = collective_of(names.substr(0, end)); one != Collective::count)
+        const std::string_view name = names.substr(0, end);
+        if (const auto one = collective_of(name); one != Collective::count)
             bits |= uint64_t(1) << uint32_t(one);
+        else if (!name.empty())
+            say_once("MPIRIC_LEARN_ONLY names no collective", std::string(name).c_str());
         names.remove_prefix(std::min(end + 1, names.size()));
     }
     return bits;
 }
 
+/// Nothing but a file is read: a pipe or a device could go on for ever.
 std::string read_file(const char* path) {
-    std::ifstream file(path, std::ios::binary);
+    struct stat about{};
+    const bool fits = stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0 &&
+                      uint64_t(about.st_size) <= most_policy_bytes;
+    std::ifstream file;
     std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
+    if (fits)
+        file.open(path, std::ios::binary);
+    if (!file.is_open() || !(text << file.rdbuf())) {
         say_once("the policy cannot be read", path);
         return {};
     }
@@ -62,11 +76,10 @@ bool share_rules(const Options& options, Tuning& all, std::string& policy) {
                      options.reproducible,
                      *all.policy_out && options.all_come_to_finalize,
                      options.learn_ranks,
-                     bits_of(options.learn_only)};
+                     bits_of(options.learn_only),
+                     uint64_t(options.scratch_mib) << 20};
         if (*options.policy)
             policy = read_file(options.policy);
-        if (policy.size() > most_policy_bytes)
-            policy.clear();
         all.rules.policy_bytes = policy.size();
     }
     if (!world::hand_out(all.world, &all.rules, sizeof all.rules))
@@ -180,6 +193,7 @@ std::unique_ptr<Space> make_space(MPI_Comm comm, Tuning& all) {
     std::shared_ptr<Knowledge>& known = all.known[identity];
     if (!known) {
         known = std::make_shared<Knowledge>();
+        known->identity = identity;
         known->shape = tune::shape_of(members, all.nodes);
         known->rank = rank;
         known->of_world = !all.many_threads && space->size == all.world.size &&
@@ -203,10 +217,12 @@ bool write_out(const Tuning& all, const std::string& keys) {
              << "\", \"version\": \"" << all.library.version_text()
              << "\"},\n \"world\": {\"ranks\": " << all.world.size << ", \"nodes\": " << all.nodes.count
              << ", \"ranks_per_node\": " << most << "},\n \"keys\": [" << keys << "\n ]\n}\n";
-        if (!file.flush())
-            return false;
+        file.close();
+        if (file && std::rename(temporary.c_str(), path.c_str()) == 0)
+            return true;
     }
-    return std::rename(temporary.c_str(), path.c_str()) == 0;
+    std::remove(temporary.c_str());
+    return false;
 }
 
 /// The texts of all ranks on rank 0, with commas between those that are not empty.
@@ -251,6 +267,19 @@ void free_beside(Knowledge& known) noexcept {
     world::free_circle(known.beside.circle);
     known.beside = {};
     known.calls = 0;
+}
+
+/// Whether communicators of the same ranks that come later, or the learned policy, have something of it. The
+/// same on all of its ranks: another that forgot would count calls otherwise.
+bool is_worth_keeping(const Tuning& all, const Knowledge& known) noexcept {
+    if (all.many_threads && (!all.rules.writes_policy || all.known.size() > most_left_over))
+        return std::any_of(known.lessons.begin(), known.lessons.end(),
+                           [](const auto& one) { return one.second.under_way > 0; });
+    return std::any_of(known.lessons.begin(), known.lessons.end(), [](const auto& one) {
+        const Lesson& lesson = one.second;
+        return lesson.learner || std::any_of(lesson.stretches.begin(), lesson.stretches.end(),
+                                             [](const Stretch& part) { return part.choice >= 0; });
+    });
 }
 
 /// What a communicator has learnt about the forms that do not block goes to what is known of its ranks. A
@@ -358,8 +387,12 @@ void forget_space(MPI_Comm comm) noexcept {
             keep_lessons(all, *space);
     }
     world::forget_remembered();
-    if (space && --space->knowledge->spaces == 0 && !stays(all, *space->knowledge))
-        free_beside(*space->knowledge);
+    if (!space || --space->knowledge->spaces > 0 || stays(all, *space->knowledge))
+        return;
+    free_beside(*space->knowledge);
+    const std::lock_guard held(all.lock);
+    if (!is_worth_keeping(all, *space->knowledge))
+        all.known.erase(space->knowledge->identity);
 }
 
 }  // namespace mpiric::wrap

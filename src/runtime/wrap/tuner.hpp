@@ -113,6 +113,7 @@ using Lessons = std::unordered_map<uint32_t, Lesson>;
 
 /// What is known about the communicators with the same ranks in the same order.
 struct Knowledge {
+    uint64_t identity = 0;  ///< by which it is found
     tune::Shape shape;
     int rank = 0;
     uint32_t spaces = 0;    ///< of live communicators

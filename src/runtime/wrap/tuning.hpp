@@ -16,7 +16,8 @@ struct Rules {
     bool reproducible = false;
     bool writes_policy = false;
     uint32_t learn_ranks = 2;
-    uint64_t learn_only = 0;  ///< a bit for each collective; 0: all
+    uint64_t learn_only = 0;  ///< a bit for each collective
+    uint64_t scratch_bytes = coll::scratch_limit_bytes;
     uint64_t policy_bytes = 0;
     uint64_t thread_level = 0;
 };

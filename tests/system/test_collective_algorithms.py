@@ -15,13 +15,21 @@ DEBIAN = "debian-openmpi"  # an older one of the same family
 # Nothing to compare with where ranks describe the same data by different datatypes: their own collectives
 # fail then, or never end (Open MPI's allgatherv chooses its algorithm by the size of the own datatype).
 ALIKE = {"intelmpi": ["alike"], "openmpi": ["alike"]}
+# On 16 ranks and more Open MPI 4.1 chooses an alltoall that mixes up data of two types: not to compare with.
+RIGHT = {
+    "openmpi-4.1.4": {
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+        "OMPI_MCA_coll_tuned_alltoall_algorithm": "1",
+    }
+}
 
 
 def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:
     """Runs the grid and wants every comparison equal."""
     program = GRIDS / f"collective_grid_{FAMILIES[mpi.implementation]}"
     words = (*words, *ALIKE.get(mpi.implementation, []))
-    done = mpi_run(mpi, ranks, program, *words, env=PATIENT[mpi.implementation], timeout=900)
+    settings = {**PATIENT[mpi.implementation], **RIGHT.get(mpi.label, {})}
+    done = mpi_run(mpi, ranks, program, *words, env=settings, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip().endswith(" 0 failed"), done.stdout
     assert int(done.stdout.split()[0]) > 1000

@@ -131,7 +131,7 @@ def test_a_policy_is_obeyed_and_a_broken_one_is_named(run, family, tmp_path):
 # Copies everything several times over: at this size another algorithm is faster, whatever else runs here.
 _SLOW = {
     "mpich": ("4.0.2", "library:brucks"),
-    "openmpi": ("4.1.4", "library:modified_bruck"),
+    "openmpi": ("4.1.4", "own:bruck_2"),
 }
 
 

@@ -48,6 +48,7 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
         )
     mpi, world = top.table("mpi"), top.table("world")
     keys = tuple(_key(entry) for entry in top.tables("keys", _MOST_KEYS))
+    told = top.has("learning_s")
     return LearnedPolicy(
         implementation=_matching(mpi, "implementation", r"[a-z][a-z0-9_-]{0,31}"),
         version=_matching(mpi, "version", r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}"),
@@ -56,7 +57,7 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
         written=top.text("written", default=""),
         machine=top.table("machine").text_map() if top.has("machine") else {},
         collective_s=_seconds(top, "collective_s"),
-        learning_s=_seconds(top, "learning_s") or sum(key.learning_s for key in keys),
+        learning_s=_seconds(top, "learning_s") if told else sum(key.learning_s for key in keys),
     )
 
 

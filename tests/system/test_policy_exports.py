@@ -23,6 +23,9 @@ CHOSEN = {
     "openmpi": {"allreduce": "ring", "reduce": "binomial"},
     "intelmpi": {"allreduce": "ring"},
 }
+# What the library chooses where a policy has no word. Intel MPI calls that preset 0, on AMD processors not
+# always what it does without the variable.
+OTHERWISE = {"intelmpi": {"I_MPI_ADJUST_ALLREDUCE": "0"}}
 
 
 @pytest.fixture
@@ -75,7 +78,8 @@ def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_
         (tmp_path / name).write_text(text)
     here = {variable: str(tmp_path / name) for variable, name in exported.by_file.items()}
 
-    by_default, by_force, by_file = digests({}), digests(forced), digests({**exported.variables, **here})
+    by_default = digests(OTHERWISE.get(mpi.implementation, {}))
+    by_force, by_file = digests(forced), digests({**exported.variables, **here})
 
     for collective in chosen:
         assert by_force[collective, INSIDE] != by_default[collective, INSIDE], "the test would see nothing"

@@ -1,9 +1,10 @@
 """Intel MPI: `I_MPI_ADJUST_<collective>="preset:sizes;…"`.
 
 Syntax: Developer Reference for Linux, "I_MPI_ADJUST Family Environment Variables"; both ends of a range are
-in it, and preset 0 is the library's own choice. What 2021.19 does beyond the manual, seen by the rounding of
-its sums: sizes that no range names do not get the library's choice, so every list here covers all sizes; and
-ranges of ranks (`@`) make it take one preset for all, so there is a file for each number of ranks instead.
+in it, and preset 0 is the library's own choice, on AMD processors not always the one it makes without the
+variable. What 2021.19 does beyond the manual, seen by the rounding of its sums: sizes that no range names do
+not get the library's choice, so every list here covers all sizes; and ranges of ranks (`@`) make it take one
+preset for all, so there is a file for each number of ranks instead.
 Seen by the functions it calls: the size of a reduce_scatter is that of all blocks together, of an allgather
 or alltoall that of one.
 """

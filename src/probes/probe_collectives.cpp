@@ -3,11 +3,18 @@
 //   mpiexec -n 8 probe-collectives SECONDS COLLECTIVE:RANKS:PER_NODE:BYTES…
 //
 // One JSON line a point, on rank 0. A point runs on the first nodes of the job, PER_NODE ranks on each, RANKS
-// in all; the other ranks sleep. BYTES is the size as spec/formats/policy.md defines it. Calls come in
-// batches; the root moves on from call to call, so that no rank runs ahead; a batch counts with its slowest
-// rank. Where one call takes longer than a point should, few have to do.
+// in all; the other ranks sleep. COLLECTIVE is allreduce, iallreduce, …; what does not block is started and
+// waited for. BYTES is the size as spec/formats/policy.md defines it, and of v-forms to which that gives none
+// the block of one rank; all blocks are even. Calls come in batches; the root moves on from call to call, so
+// that no rank runs ahead; a batch counts with its slowest rank. Where one call takes longer than a point
+// should, few have to do (`sweep_estimate.py` counts the same way). One call is looked at: "wrong" in a line
+// is on how many ranks it left something else than it must.
+#include "collective_calls.hpp"
+#include "collective_results.hpp"
+
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
@@ -17,15 +24,19 @@
 #include <time.h>
 #include <vector>
 
+using namespace mpiric::probes;
+
 namespace {
 
 constexpr int usual_batches = 11;
 constexpr int least_batches = 3;
 constexpr int most_calls = 2000;
 constexpr int usage = 2;
+constexpr int answer_tag = 1;
 
 struct Point {
-    std::string collective;
+    std::string name;
+    const Collective* collective;
     int ranks;
     int per_node;
     int bytes;
@@ -34,11 +45,6 @@ struct Point {
 struct Place {
     int node;
     int on_node;
-};
-
-struct Buffers {
-    std::vector<unsigned char> in;
-    std::vector<unsigned char> out;
 };
 
 std::optional<int> number(std::string_view text) {
@@ -63,8 +69,15 @@ std::optional<Point> parse(std::string_view word) {
     if (!ranks || !per_node || !bytes || *ranks < 1 || *per_node < 1 || *bytes < 0) {
         return std::nullopt;
     }
-    return Point{
-        .collective = std::string(parts[0]), .ranks = *ranks, .per_node = *per_node, .bytes = *bytes};
+    const Collective* const collective = find_collective(parts[0]);
+    if (collective == nullptr || (collective->has_counts && *bytes > INT_MAX / *ranks)) {
+        return std::nullopt;
+    }
+    return Point{.name = std::string(parts[0]),
+                 .collective = collective,
+                 .ranks = *ranks,
+                 .per_node = *per_node,
+                 .bytes = *bytes};
 }
 
 // Nodes are numbered in the order in which they appear along the ranks of the world.
@@ -111,81 +124,112 @@ MPI_Comm members(const Point& point, const Place& mine) {
     return exact;
 }
 
-// One call; false for a collective that is not known here.
-bool call(const Point& point, Buffers& buffers, int root, int size, MPI_Comm comm) {
-    const int bytes = point.bytes;
-    const int floats = bytes / static_cast<int>(sizeof(float));
-    void* const in = buffers.in.data();
-    void* const out = buffers.out.data();
-    const std::string_view name = point.collective;
-    if (name == "allreduce") {
-        MPI_Allreduce(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
-    } else if (name == "reduce") {
-        MPI_Reduce(in, out, floats, MPI_FLOAT, MPI_SUM, root, comm);
-    } else if (name == "bcast") {
-        MPI_Bcast(in, bytes, MPI_BYTE, root, comm);
-    } else if (name == "barrier") {
-        MPI_Barrier(comm);
-    } else if (name == "allgather") {
-        MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm);
-    } else if (name == "alltoall") {
-        MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm);
-    } else if (name == "gather") {
-        MPI_Gather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, comm);
-    } else if (name == "scatter") {
-        MPI_Scatter(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, comm);
-    } else if (name == "reduce_scatter_block") {
-        MPI_Reduce_scatter_block(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
-    } else if (name == "reduce_scatter") {
-        const std::vector<int> counts(static_cast<std::size_t>(size), floats);
-        MPI_Reduce_scatter(in, out, counts.data(), MPI_FLOAT, MPI_SUM, comm);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-// Seconds a call of the slowest rank.
-double batch(const Point& point, Buffers& buffers, int calls, int size, MPI_Comm comm) {
-    MPI_Barrier(comm);
-    const double begun = MPI_Wtime();
-    for (int i = 0; i < calls; ++i) {
-        if (!call(point, buffers, i % size, size, comm)) {
-            MPI_Abort(MPI_COMM_WORLD, usage);
+// All that calls of one point share.
+class Calls {
+  public:
+    Calls(const Point& point, MPI_Comm comm)
+        : point_{point}, collective_{*point.collective}, comm_{comm},
+          type_{adds_up(collective_.result) ? MPI_FLOAT : MPI_BYTE},
+          count_{adds_up(collective_.result) ? point.bytes / static_cast<int>(sizeof(float)) : point.bytes} {
+        MPI_Comm_size(comm, &size_);
+        const auto ranks = static_cast<std::size_t>(size_);
+        const std::size_t block = static_cast<std::size_t>(point.bytes) + 8;
+        buffers_.in.resize(block * (collective_.gives_blocks ? ranks : 1));
+        buffers_.out.resize(block * (collective_.takes_blocks ? ranks : 1));
+        counts_.assign(ranks, count_);
+        for (std::size_t rank = 0; collective_.has_counts && rank < ranks; ++rank) {
+            places_.push_back(static_cast<int>(rank) * count_);
         }
     }
-    double mine = (MPI_Wtime() - begun) / calls;
-    double slowest = 0;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return slowest;
-}
+
+    // Seconds a call of the slowest rank.
+    double batch(int calls) {
+        MPI_Barrier(comm_);
+        const double begun = MPI_Wtime();
+        for (int i = 0; i < calls; ++i) {
+            make(i % size_);
+        }
+        double mine = (MPI_Wtime() - begun) / calls;
+        double slowest = 0;
+        MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm_);
+        return slowest;
+    }
+
+    // On rank 0: how many ranks have something else after a call than they must. By messages alone, because
+    // a collective that is wrong cannot be asked.
+    int wrong() {
+        const int root = size_ - 1;
+        fill(buffers_, collective_, count_, root, comm_);
+        make(root);
+        int rank = 0;
+        MPI_Comm_rank(comm_, &rank);
+        int ranks = is_right(buffers_, collective_, count_, root, comm_) ? 0 : 1;
+        if (rank != 0) {
+            MPI_Send(&ranks, 1, MPI_INT, 0, answer_tag, comm_);
+        }
+        for (int other = 1; rank == 0 && other < size_; ++other) {
+            int one = 0;
+            MPI_Recv(&one, 1, MPI_INT, MPI_ANY_SOURCE, answer_tag, comm_, MPI_STATUS_IGNORE);
+            ranks += one;
+        }
+        return ranks;
+    }
+
+  private:
+    void make(int root) {
+        const Call call{.in = buffers_.in.data(),
+                        .out = buffers_.out.data(),
+                        .count = count_,
+                        .type = type_,
+                        .counts = counts_.data(),
+                        .places = places_.data(),
+                        .root = root,
+                        .comm = comm_};
+        if (!is_nonblocking(point_.name)) {
+            collective_.blocking(call);
+            return;
+        }
+        MPI_Request request = MPI_REQUEST_NULL;
+        collective_.nonblocking(call, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+
+    const Point& point_;
+    const Collective& collective_;
+    MPI_Comm comm_;
+    MPI_Datatype type_;
+    int count_;
+    int size_ = 0;
+    Buffers buffers_;
+    std::vector<int> counts_;
+    std::vector<int> places_;
+};
 
 // First calls set up connections. mpiric's runtime, where it is at work, brings its own algorithms in only
 // after a dozen calls on a communicator.
 int first_calls() { return std::getenv("MPIRIC_COLLECTIVES") != nullptr ? 16 : 2; }
 
 void measure(const Point& point, double seconds, MPI_Comm comm) {
-    int rank = 0;
-    int size = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    const std::size_t room = (static_cast<std::size_t>(point.bytes) + 8) * static_cast<std::size_t>(size);
-    Buffers buffers{.in = std::vector<unsigned char>(room), .out = std::vector<unsigned char>(room)};
-    batch(point, buffers, first_calls(), size, comm);
-    const double once = batch(point, buffers, 2, size, comm);
+    Calls calls{point, comm};
+    calls.batch(first_calls());
+    const int wrong = calls.wrong();
+    const double once = calls.batch(2);
     const int batches = once > seconds ? least_batches : usual_batches;
-    const int calls = std::clamp(static_cast<int>(seconds / batches / std::max(once, 1e-9)), 1, most_calls);
+    const int in_batch =
+        std::clamp(static_cast<int>(seconds / batches / std::max(once, 1e-9)), 1, most_calls);
     std::vector<double> times(static_cast<std::size_t>(batches));
     for (double& time : times) {
-        time = batch(point, buffers, calls, size, comm);
+        time = calls.batch(in_batch);
     }
     std::sort(times.begin(), times.end());
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         std::printf("{\"collective\":\"%s\",\"ranks\":%d,\"per_node\":%d,\"bytes\":%d,\"calls\":%d,"
-                    "\"median_s\":%.9g,\"low_s\":%.9g,\"high_s\":%.9g}\n",
-                    point.collective.c_str(), point.ranks, point.per_node, point.bytes, calls * batches,
+                    "\"median_s\":%.9g,\"low_s\":%.9g,\"high_s\":%.9g,\"wrong\":%d}\n",
+                    point.name.c_str(), point.ranks, point.per_node, point.bytes, in_batch * batches,
                     times[times.size() / 2], times[times.size() / 4],
-                    times[times.size() - 1 - times.size() / 4]);
+                    times[times.size() - 1 - times.size() / 4], wrong);
         std::fflush(stdout);
     }
 }

@@ -3,14 +3,13 @@
 import os
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from mpiric.cli._completing import files
+from mpiric.cli._completing import files, list_of
 from mpiric.cli._json import print_json
 from mpiric.cli._submitting import (
     array_options,
@@ -27,7 +26,9 @@ from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
 from mpiric.workflows.rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
-from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare
+from mpiric.workflows.sweep_estimate import FAST, SLOW, cost_by_guess, guessed_s
+from mpiric.workflows.sweep_explore import Say
+from mpiric.workflows.sweep_plan import COLLECTIVES, GROUPS, USUAL, Prepared, SweepRequest, prepare
 from mpiric.workflows.sweep_rounds import work
 
 _EPILOG = """\b
@@ -49,13 +50,20 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 
 
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--collectives", callback=_list, metavar="NAME,…", help=f"Of {', '.join(COLLECTIVES)}.")
+@click.option(
+    "--collectives",
+    callback=_list,
+    metavar="NAME,…",
+    shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
+    help=f"Default: {', '.join(USUAL)}; with --profile what it has. Others: exscan, scan, and the "
+    "nonblocking form of each (iallreduce, …), from start to completion. Groups: usual, nonblocking, all.",
+)
 @click.option(
     "--sizes",
     default="4:4M",
     show_default=True,
     metavar="LOW:HIGH",
-    help="Powers of two between these; or a list 8,1K,3000.",
+    help="Powers of two between these; or a list 8,1K,3000. Of blocks up to 64 MiB for all ranks together.",
 )
 @click.option("--ranks", callback=_list, metavar="N,…", help="Communicator sizes; default all, half, … 2.")
 @click.option(
@@ -71,7 +79,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 @click.option("--own/--no-own", default=True, show_default=True, help="Also mpiric's own algorithms.")
 @click.option("--thorough", is_flag=True, help="Every algorithm and parameter, not only the usual ones.")
 @click.option("--seconds", type=click.FloatRange(min=1e-4), default=0.05, show_default=True, help="A point.")
-@click.option("--budget", metavar="TIME", help="Stop measuring after this: 90s, 10m, 1h30m.")
+@click.option("--budget", metavar="TIME", help="Measure for no longer than this: 90s, 10m, 1h30m.")
 @click.option(
     "--out",
     "-o",
@@ -110,18 +118,14 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     if given["site"] and not dry_run:
         make_place(site, SITE_HINT)
     prepared = prepare(_request(launch_line, given), host)
-    cost = (
-        f"at most {prepared.points} points on {len(prepared.nodes)} ranks, "
-        f"{prepared.most_core_hours:.2g} core-hours"
-    )
+    cost = cost_by_guess(prepared)
     if dry_run:
         print_json(_plan(prepared)) if as_json else print(cost)
         return 0
     words.print(cost)
     with words.status("measuring") as status:
-        swept = _swept(
-            prepared, given["round_number"], host, status.update if words.is_terminal else words.print
-        )
+        say = status.update if words.is_terminal else words.print
+        swept = _swept(prepared, given["round_number"], host, say, words.print)
     if swept is None:
         return GOES_ON
     if given["site"]:
@@ -131,11 +135,11 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
 
 
 def _swept(
-    prepared: Prepared, round_number: int | None, host: LocalHost, say: Callable[[str], None]
+    prepared: Prepared, round_number: int | None, host: LocalHost, say: Say, tell: Say
 ) -> Swept | None:
     """The whole sweep, or in a job of an array its part; None while others go on with it."""
     if round_number is None:
-        return sweep(prepared, host, say)
+        return sweep(prepared, host, say, tell)
     one = round_of(prepared.request.directory, round_number)
     return work(prepared, one, element_of(host), host, say)
 
@@ -167,16 +171,22 @@ def _tell(swept: Swept, prepared: Prepared, words: Console, *, as_json: bool) ->
     for name, why in swept.failed.items():
         words.print(f"given up: {name}: {why}")
     share = swept.points / prepared.points
-    words.print(f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s")
+    spent = swept.elapsed_s * len(prepared.nodes) / 3600
+    words.print(
+        f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s, "
+        f"{spent:.2g} core-hours"
+    )
     for sentence in swept.words:
         words.print(sentence)
 
 
 def _plan(prepared: Prepared) -> dict[str, Any]:
+    ranks = len(prepared.nodes)
     return {
         "grid_points": prepared.points,
-        "most_core_hours": prepared.most_core_hours,
-        "world_ranks": len(prepared.nodes),
+        "least_core_hours": guessed_s(prepared, FAST) * ranks / 3600,
+        "most_core_hours": guessed_s(prepared, SLOW) * ranks / 3600,
+        "world_ranks": ranks,
         "communicators": sorted({str(subject.shape) for subject in prepared.sizes}),
     }
 
@@ -187,7 +197,7 @@ def _request(launch_line: tuple[str, ...], given: dict[str, Any]) -> SweepReques
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         directory=given["directory"],
-        collectives=given["collectives"] or COLLECTIVES,
+        collectives=_collectives(given["collectives"], COLLECTIVES if given["record"] else USUAL),
         sizes=_sizes(given["sizes"]),
         ranks=tuple(_number(word) for word in given["ranks"]),
         per_node=tuple(_number(word) for word in given["per_node"]),
@@ -198,6 +208,11 @@ def _request(launch_line: tuple[str, ...], given: dict[str, Any]) -> SweepReques
         own=given["own"],
         resume=given["resume"],
     )
+
+
+def _collectives(words: tuple[str, ...], otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    names = (name for word in words for name in GROUPS.get(word, (word,)))
+    return tuple(dict.fromkeys(names)) or otherwise
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+TIMED_OUT = 124  # status of a command that was ended because it took too long
+
 
 @dataclass(frozen=True)
 class Completed:
-    """A short command that ran to its end; ``status`` is 127 when the program is missing, 124 on time-out."""
+    """A short command at its end; ``status`` is 127 when the program is missing, or `TIMED_OUT`."""
 
     status: int
     stdout: str

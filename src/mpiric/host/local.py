@@ -12,7 +12,7 @@ import psutil
 
 from mpiric.host.answers import answer_key, keep, recall
 from mpiric.host.elf import read_elf, read_exported_symbols, read_imported_symbols
-from mpiric.host.host import Completed, Elf, Space
+from mpiric.host.host import TIMED_OUT, Completed, Elf, Space
 from mpiric.host.hwloc import export_xml
 
 
@@ -54,8 +54,7 @@ class LocalHost:
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            _end(process)
-            return Completed(124, "", f"no answer within {timeout_s:g} s")
+            return Completed(TIMED_OUT, _end(process), f"no answer within {timeout_s:g} s")
         except BaseException:
             _end(process)
             raise
@@ -147,9 +146,10 @@ class LocalHost:
         return read_imported_symbols(path)
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def _end(process: "subprocess.Popen[str]") -> str:
+    """What it had printed by then."""
     try:
         os.killpg(process.pid, 9)
     except ProcessLookupError:
         process.kill()
-    process.communicate()
+    return process.communicate()[0]

@@ -29,11 +29,15 @@ _BLOCKING = (
     "scatter",
     "scatterv",
 )
-COLLECTIVES = frozenset(
-    form for name in _BLOCKING for form in (name, f"i{name}", f"{name}_init")
-)  # a policy may name these
-REDUCING = frozenset(("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan"))
-UNSIZED = frozenset(("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw"))  # size 0, always
+
+
+def _forms(*names: str) -> frozenset[str]:
+    return frozenset(form for name in names for form in (name, f"i{name}", f"{name}_init"))
+
+
+COLLECTIVES = _forms(*_BLOCKING)  # a policy may name these
+REDUCING = _forms("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
+UNSIZED = _forms("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw")  # size 0, always
 _WORD = r"[a-z][a-z0-9_]{0,63}"
 _CANDIDATE = re.compile(rf"(library|(?:library|own):{_WORD})((?: {_WORD}=(?:[0-9]{{1,18}}|{_WORD}))*)")
 

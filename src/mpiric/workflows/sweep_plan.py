@@ -2,12 +2,13 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers, mpis
-from mpiric.host.host import Host
+from mpiric.host.host import TIMED_OUT, Host
 from mpiric.host.native import native_part
 from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, ProgramFailedError
@@ -21,24 +22,47 @@ from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.policies import tuner_for
 from mpiric.workflows.understand import understand
 
-COLLECTIVES = (
+USUAL = (  # what applications spend their time in
     "allgather",
+    "allgatherv",
     "allreduce",
     "alltoall",
+    "alltoallv",
     "barrier",
     "bcast",
     "gather",
+    "gatherv",
     "reduce",
     "reduce_scatter",
+    "reduce_scatter_block",
     "scatter",
+    "scatterv",
 )
+_BLOCKING = (*USUAL, "exscan", "scan")
+NONBLOCKING = tuple(f"i{name}" for name in sorted(_BLOCKING))
+COLLECTIVES = (*sorted(_BLOCKING), *NONBLOCKING)  # those that the probe can call
+GROUPS = {"usual": USUAL, "nonblocking": NONBLOCKING, "all": COLLECTIVES}
 # Blocks of all ranks together in a record
-_HANDED_OVER_WHOLE = ("alltoall", "reduce_scatter", "reduce_scatter_block")
+_HANDED_OVER_WHOLE = ("alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block")
+# Of these a rank holds a block for each
+_IN_BLOCKS = (*_HANDED_OVER_WHOLE, "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv")
+_MOST_BYTES = 64 << 20  # of all blocks together; a rank of the probe has up to twice that
+_ANY_SIZES = (64, 4096, 262144)  # of calls whose size nobody knows
+_MOST_SIZES = 5  # of calls whose size a policy does not tell apart: all of them are measured
 PROBE, _IDENTITY = "probe-collectives", "probe-mpi"
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
-_START_S = 2.0  # of a launch, for the estimate
-_OVERHEAD = 1.5  # warm-up and rounding of a point's time
 _LIMIT_S = 120.0  # of a launch, and as much again for each point
+
+
+class LaunchFailedError(ProgramFailedError):
+    """A launch came to no good end; what it had printed by then counts."""
+
+    def __init__(
+        self, message: str, rows: tuple[dict[str, str], ...] = (), status: int = 1, said: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.rows, self.said = rows, said
+        self.timed_out = status == TIMED_OUT
 
 
 @dataclass(frozen=True)
@@ -49,7 +73,7 @@ class SweepRequest:
     working_directory: str
     environment: Mapping[str, str]
     directory: Path
-    collectives: tuple[str, ...] = COLLECTIVES
+    collectives: tuple[str, ...] = USUAL
     sizes: tuple[int, ...] = tuple(2**power for power in range(2, 23))
     ranks: tuple[int, ...] = ()  # empty: all, half of them, … 2
     per_node: tuple[int, ...] = ()  # empty: one, and as many as there are
@@ -83,20 +107,14 @@ class Prepared:
         """Of the full grid, which active sampling stays far below."""
         return grid_points(self.sizes, self.candidates)
 
-    @property
-    def most_core_hours(self) -> float:
-        """If the full grid had to be measured."""
-        launches = 1 + max((len(names) for names in self.candidates.values()), default=0)
-        rounds = max((len(sizes).bit_length() for sizes in self.sizes.values()), default=1)
-        seconds = self.points * self.request.seconds * _OVERHEAD + launches * rounds * _START_S
-        return seconds * len(self.nodes) / 3600
-
 
 def prepare(request: SweepRequest, host: Host) -> Prepared:
     """Read the launch line, see where its ranks are, choose what to measure."""
     unknown = sorted(set(request.collectives) - set(COLLECTIVES))
     if unknown:
-        raise MpiricError(f"no sweep of {', '.join(unknown)}", hint=f"there are {', '.join(COLLECTIVES)}")
+        raise MpiricError(
+            f"no sweep of {', '.join(unknown)}", hint=f"there are {', '.join((*COLLECTIVES, *GROUPS))}"
+        )
     mpi = mpis.mpi_of_launcher(host, request.argv[0])
     if mpi is None:
         raise MismatchError(
@@ -137,27 +155,51 @@ def _planned(
     nodes: tuple[int, ...],
     wanted: Mapping[Subject, Collection[int]],
 ) -> Prepared:
-    sizes = {
-        subject: (0,) if subject.collective in UNSIZED else tuple(sorted(set(given)))
-        for subject, given in wanted.items()
-        if given
-    }
+    sizes = {subject: grid for subject, given in wanted.items() if (grid := _grid(subject, given))}
     candidates = {
         subject: names for subject in sizes if len(names := _names(mpi, subject.collective, request)) > 1
     }
     if not candidates:
         raise MpiricError(
             "there is nothing to sweep",
-            hint="the launch line needs 2 ranks or more, and the record collectives on as many ranks",
+            hint="the launch line needs 2 ranks or more, the record collectives on as many ranks, and "
+            f"{mpi.label} algorithms of them to choose from",
         )
     kept = {subject: sizes[subject] for subject in candidates}
     return Prepared(request, job, mpi, nodes, kept, candidates)
 
 
+def in_blocks(collective: str) -> bool:
+    """Whether a rank has a block for each of the others, or of each."""
+    return collective.removeprefix("i") in _IN_BLOCKS
+
+
+def _grid(subject: Subject, given: Collection[int]) -> tuple[int, ...]:
+    """The sizes at which calls are measured, ascending; none where no rank has room for them."""
+    if given and subject.collective in UNSIZED and not subject.has_one_choice:
+        return (0,)
+    sizes = set(given)
+    if subject.has_one_choice and sizes:
+        sizes = {size for size in sizes if size} or set(_ANY_SIZES)
+    if in_blocks(subject.collective):
+        sizes = {size for size in sizes if size * subject.shape.ranks <= _MOST_BYTES}
+    return _spread(tuple(sorted(sizes))) if subject.has_one_choice else tuple(sorted(sizes))
+
+
+def _spread(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The least, the largest and a few evenly between them."""
+    if len(sizes) <= _MOST_SIZES:
+        return sizes
+    return tuple(sizes[at * (len(sizes) - 1) // (_MOST_SIZES - 1)] for at in range(_MOST_SIZES))
+
+
 def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str, ...]:
+    """Where none of the library's algorithms counts as usual, all of them do."""
     names = [LIBRARY]
-    for candidate in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
-        if not (candidate.coarse or request.thorough):
+    known = candidates_of(mpi.implementation, collective, version_numbers(mpi.version))
+    every = request.thorough or not any(candidate.coarse for candidate in known)
+    for candidate in known:
+        if not (candidate.coarse or every):
             continue
         names.append(f"library:{candidate.name}")
         if request.thorough:
@@ -227,7 +269,7 @@ def calls_of(place: Path) -> dict[tuple[str, int], set[int]]:
             if collective in COLLECTIVES and cell.communicator is not None:
                 low, high = bin_bounds(cell.size_bin)
                 ranks = rank.communicators[cell.communicator].size
-                parts = ranks if collective in _HANDED_OVER_WHOLE else 1
+                parts = ranks if collective.removeprefix("i") in _HANDED_OVER_WHOLE else 1
                 used[collective, ranks] |= {max(low // parts, 4), max((high + 1) // parts, 4)}
     return dict(used)
 
@@ -240,7 +282,7 @@ def run_launch(
     setting: Spelling,
     limit_s: float,
 ) -> list[dict[str, str]]:
-    """One launch; the JSON lines that it printed. Raises ProgramFailedError."""
+    """One launch; the JSON lines that it printed. Raises LaunchFailedError."""
     path = (*_under_name(request.directory, mpi), *mpi.library_path)
     spelling = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
     launch = launchers.render(job, [("sweep", "on", spelling)])
@@ -248,10 +290,19 @@ def run_launch(
     done = host.run(
         launch.argv, environment={**request.environment, **whole, **launch.environment}, timeout_s=limit_s
     )
+    rows = tuple(_rows(done.stdout))
     if done.status != 0:
         said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise ProgramFailedError(f"{launch.shell_line()[:300]} failed: {said}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        raise LaunchFailedError(f"{launch.shell_line()[:300]} failed: {said}", rows, done.status, said)
+    return list(rows)
+
+
+def _rows(stdout: str) -> Iterator[dict[str, str]]:
+    """Whole lines alone: a launch that was ended may leave a part of one."""
+    for line in stdout.splitlines():
+        if line.startswith("{") and line.endswith("}"):
+            with suppress(ValueError):
+                yield json.loads(line)
 
 
 def _under_name(directory: Path, mpi: MpiLibrary) -> tuple[str, ...]:

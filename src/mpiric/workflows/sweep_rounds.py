@@ -12,7 +12,8 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.lock import Lock
 from mpiric.workflows.rounds import Round, drop_after, is_double, was_cancelled
-from mpiric.workflows.sweep import LOG, Swept, measure, sweep
+from mpiric.workflows.sweep import LOG, Swept, sweep
+from mpiric.workflows.sweep_explore import measure
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import Prepared
 
@@ -61,7 +62,7 @@ def _measure(prepared: Prepared, one: Round, element: int, host: Host, say: Call
     part = replace(prepared, request=request, sizes={subject: prepared.sizes[subject] for subject in mine})
     log = Log(place / LOG, part, resume=True)
     if part.sizes:
-        measure(part, host, log, say)
+        measure(part, host, log, say, say)
     one.finish(element)
 
 
@@ -73,6 +74,10 @@ def _take_in(prepared: Prepared, one: Round) -> int:
         if not path.is_file():
             continue
         part = Log(path, prepared, resume=True)
+        for name, why in part.given_up.items():
+            if name not in main.given_up:
+                collective, _, candidate = name.partition(" ")
+                main.give_up(collective, candidate, why)
         for point, times in part.measured.items():
             if point not in main.measured:
                 main.add(point, times)

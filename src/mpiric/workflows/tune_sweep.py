@@ -16,15 +16,17 @@ from pathlib import Path
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job, Meaning
-from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy
+from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
 from mpiric.model.situation import Situation
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.flat import render_line
 from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys
+from mpiric.tuning.policy.together import over_sizes
 from mpiric.tuning.store import Tune
 from mpiric.workflows.narrator import Narrator
 from mpiric.workflows.policies import benchmark_file, learned_file
-from mpiric.workflows.sweep import LOG, Effort, confirm, explore
+from mpiric.workflows.sweep import LOG
+from mpiric.workflows.sweep_explore import Effort, confirm, explore
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import COLLECTIVES, Prepared, SweepRequest, prepare_calls
 
@@ -163,21 +165,21 @@ def benchmark(
         narrator.phase(f"Learning its collectives by a benchmark of {calls} of its calls")
         prepared = replace(
             prepared,
-            request=replace(request, budget_s=_EXPLORING * left_s),
-            sizes={subject: tuple(sorted(sizes)) for subject, sizes in kinds.items()},
+            request=request,
+            sizes={subject: _at(prepared, subject, sizes) for subject, sizes in kinds.items()},
             candidates={subject: prepared.candidates[subject] for subject in kinds},
         )
-        explore(prepared, host, log, _silently, effort)
+        explore(prepared, host, log, _silently, effort, _EXPLORING * left_s)
         confirm(prepared, host, log, _silently, effort, seconds - (time.monotonic() - begun))
     found = replace(
         learned,
-        keys=tuple(_settled_by(log, keys)),
+        keys=tuple(_settled_by(log, prepared, keys)),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(request.argv)},
         collective_s=0.0,
         learning_s=0.0,
     )
-    return Benchmarked(found, calls, effort.launches, time.monotonic() - begun, effort.failed)
+    return Benchmarked(found, calls, effort.launches, time.monotonic() - begun, log.given_up)
 
 
 def _silently(_: str) -> None:
@@ -199,23 +201,28 @@ def _with_library_alone(prepared: Prepared) -> Prepared:
     return replace(prepared, candidates=dict.fromkeys(prepared.sizes, (LIBRARY,)))
 
 
+def _at(prepared: Prepared, subject: Subject, sizes: Iterable[int]) -> tuple[int, ...]:
+    return prepared.sizes[subject] if subject.has_one_choice else tuple(sorted(sizes))
+
+
 def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
-    return {
-        (point.subject, point.size): times.median_s
-        for point, times in log.measured.items()
-        if point.candidate == LIBRARY
-    }
+    """Of calls whose size is not known what they take in the middle of the sizes that were measured."""
+    own: dict[tuple[Subject, int], list[Measured]] = defaultdict(list)
+    for point, times in log.measured.items():
+        if point.candidate == LIBRARY:
+            own[point.subject, 0 if point.subject.has_one_choice else point.size].append(times)
+    return {kind: over_sizes(several).median_s for kind, several in own.items()}
 
 
-def _settled_by(log: Log, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
+def _settled_by(log: Log, prepared: Prepared, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
     """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
     times = confirmed(log.measured, log.fresh)
     for key in keys:
         subject, size = _kind(key)
-        here = {
-            point: each for point, each in times.items() if (point.subject, point.size) == (subject, size)
-        }
+        sizes = prepared.sizes.get(subject, ()) if subject.has_one_choice else (size,)
+        here = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
         tried = any(point.candidate != LIBRARY for point in here)
-        for chosen in learned_keys(here, {subject: (size,)}) if tried else ():
-            if chosen.candidate == LIBRARY or Point(subject, size, chosen.candidate) in log.fresh:
+        for chosen in learned_keys(here, {subject: sizes}) if tried else ():
+            fresh = all(Point(subject, at, chosen.candidate) in log.fresh for at in sizes)
+            if chosen.candidate == LIBRARY or fresh:
                 yield replace(chosen, shape=key.shape, start=key.start, end=key.end)

@@ -143,3 +143,56 @@ def test_a_gain_that_was_not_confirmed_is_left_open() -> None:
     ]
     lines = condense(LearnedPolicy("mpich", "5", EIGHT, keys)).lines
     assert [(line.start, line.candidate) for line in lines] == [(64, "library:ring"), (1024, LIBRARY)]
+
+
+ALLTOALLV = Subject("alltoallv", EIGHT)
+BLOCKS = (4, 1024, 65536)
+
+
+def uneven(**times: tuple[float, float, float]) -> dict[Point, Measured]:
+    """Times of each candidate at the three sizes, in µs."""
+    return {
+        Point(ALLTOALLV, size, name if name == LIBRARY else f"library:{name}"): Measured(
+            name if name == LIBRARY else f"library:{name}", 10, at * 1e-6, at * 1e-6, at * 1e-6
+        )
+        for name, of_sizes in times.items()
+        for size, at in zip(BLOCKS, of_sizes, strict=True)
+    }
+
+
+def test_one_choice_for_all_sizes_is_slower_at_none() -> None:
+    times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900), nb=(10, 19, 890))
+    (key,) = learned_keys(times, {ALLTOALLV: BLOCKS})
+    assert (key.start, key.end, key.candidate) == (0, None, "library:scattered")
+    assert key.time_of("library:pairwise") is None, "merging policies could choose it"
+    assert key.gain == pytest.approx(2 ** (1 / 3))
+    assert condense(LearnedPolicy("mpich", "5", EIGHT, (key,))).choose("alltoallv", EIGHT, 0) == key.candidate
+
+
+def test_without_all_sizes_of_the_library_nothing_is_said_of_calls_of_any_size() -> None:
+    times = uneven(library=(10, 20, 900), scattered=(5, 10, 450))
+    del times[Point(ALLTOALLV, 1024, LIBRARY)]
+    assert learned_keys(times, {ALLTOALLV: BLOCKS}) == ()
+
+
+def test_what_loses_at_one_end_is_not_measured_between_them() -> None:
+    grids, names = {ALLTOALLV: BLOCKS}, {ALLTOALLV: (LIBRARY, "library:pairwise", "library:scattered")}
+    times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900))
+    ends = next_points(grids, names, {})
+    assert {point.size for point in ends} == {4, 65536}
+    left = next_points(grids, names, {point: times[point] for point in ends})
+    assert left == (Point(ALLTOALLV, 1024, LIBRARY), Point(ALLTOALLV, 1024, "library:scattered"))
+    assert next_points(grids, names, {point: times[point] for point in (*ends, *left)}) == ()
+
+
+def test_one_choice_for_all_sizes_is_confirmed_at_all_of_them() -> None:
+    times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900))
+    wanted = winners(times)
+    assert {(point.size, point.candidate) for point in wanted} == {
+        (size, name) for size in BLOCKS for name in (LIBRARY, "library:scattered")
+    }
+    (key,) = learned_keys(times, {ALLTOALLV: BLOCKS}, wanted[:1])
+    assert (key.candidate, key.settled) == (LIBRARY, False)
+    fresh = uneven(library=(10, 20, 900), scattered=(10, 10, 950))
+    (key,) = learned_keys(confirmed(times, fresh), {ALLTOALLV: BLOCKS})
+    assert (key.candidate, key.settled) == (LIBRARY, True)

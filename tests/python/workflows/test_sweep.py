@@ -1,5 +1,6 @@
 """A sweep without an MPI: what it settles, and whom it lets in."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,11 +9,13 @@ import pytest
 
 from mpiric.host.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError
-from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
+from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.tuning.lock import Lock
 from mpiric.tuning.policy import read_learned
 from mpiric.tuning.policy.sampling import Point, Subject
-from mpiric.workflows import sweep, sweep_plan
+from mpiric.workflows import sweep, sweep_explore, sweep_plan, sweep_rounds
+from mpiric.workflows.rounds import Round
+from mpiric.workflows.sweep_launch import Answer
 from mpiric.workflows.sweep_log import Log
 from mpiric.workflows.sweep_plan import Prepared, SweepRequest, calls_of
 
@@ -39,16 +42,17 @@ def silent(_: str) -> None:
     pass
 
 
-def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_path: Path, monkeypatch) -> None:
-    def measured(_prepared, _host, _assignment, points):
-        return [(point, times(point)) for point in points]
+def answers(_prepared: object, _host: object, points: Sequence[Point], _limit_s: float) -> Answer:
+    return Answer([(point, times(point)) for point in points])
 
+
+def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_path: Path, monkeypatch) -> None:
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweep, "_measure", measured)
+    monkeypatch.setattr(sweep_explore, "ask", answers)
     with monkeypatch.context() as once:
-        once.setattr(sweep, "confirm", interrupted)
+        once.setattr(sweep_explore, "confirm", interrupted)
         found = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert {(key.candidate, key.settled) for key in found.learned.keys} == {("library", False)}
     again = prepared(tmp_path)
@@ -79,7 +83,14 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
     cells = [
         SimpleNamespace(function=name, communicator=0, size_bin=14)
-        for name in ("MPI_Alltoall", "MPI_Allreduce_c", "MPI_Reduce_scatter", "MPI_Send")
+        for name in (
+            "MPI_Alltoall",
+            "MPI_Allreduce_c",
+            "MPI_Reduce_scatter",
+            "MPI_Ialltoallv",
+            "MPI_Gatherv",
+            "MPI_Send",
+        )
     ]
     rank = SimpleNamespace(cells=cells, communicators=[SimpleNamespace(size=8)])
     monkeypatch.setattr(sweep_plan, "read_record", lambda _: SimpleNamespace(ranks=[rank]))
@@ -87,7 +98,55 @@ def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
         ("alltoall", 8): {1024, 2048},  # a record has the blocks for all ranks together
         ("allreduce", 8): {8192, 16384},
         ("reduce_scatter", 8): {1024, 2048},
+        ("ialltoallv", 8): {1024, 2048},
+        ("gatherv", 8): {8192, 16384},
     }
+
+
+def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> None:
+    one = Round(tmp_path, 1)
+    one.plan([()] * 2)
+    point = Point(BCAST, 8, "own:good")
+    first, second = (
+        Log(one.directory(at) / "sweep.jsonl", prepared(tmp_path), resume=False) for at in (0, 1)
+    )
+    first.add(point, times(point))
+    second.give_up("bcast", "own:good", "it hung")
+    for _ in range(2):
+        sweep_rounds._take_in(prepared(tmp_path), one)
+        main = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=True)
+        assert (main.measured, main.given_up) == ({}, {"bcast own:good": "it hung"})
+
+
+@pytest.mark.parametrize(
+    ("collective", "sizes"),
+    [
+        ("bcast", (4, 1 << 20, 1 << 26)),
+        ("alltoall", (4, 1 << 20)),  # 64 MiB in 64 blocks
+        ("alltoallv", (4, 1 << 20)),
+        ("ibarrier", (0,)),
+    ],
+)
+def test_blocks_of_all_ranks_together_fit_into_memory(collective: str, sizes: tuple[int, ...]) -> None:
+    subject = Subject(collective, Shape(64, 2, 32))
+    assert sweep_plan._grid(subject, (4, 1 << 20, 1 << 26)) == sizes
+    assert sweep_plan._grid(subject, ()) == ()
+
+
+def test_sizes_that_one_choice_stands_for_are_few_and_never_unknown() -> None:
+    subject = Subject("ialltoallv", FOUR)
+    sizes = tuple(2**power for power in range(2, 23))
+    assert sweep_plan._grid(subject, sizes) == (4, 128, 4096, 131072, 1 << 22)
+    assert len(sweep_plan._grid(subject, {0})) > 2
+
+
+def test_every_collective_that_is_named_by_default_or_in_a_group_can_be_swept() -> None:
+    assert {name for group in sweep_plan.GROUPS.values() for name in group} == set(sweep_plan.COLLECTIVES)
+    assert set(sweep_plan.COLLECTIVES) < COLLECTIVES
+    assert set(sweep_plan.USUAL) | set(sweep_plan.NONBLOCKING) < set(sweep_plan.COLLECTIVES)
+    mpi = prepared(Path("/")).mpi
+    request = prepared(Path("/")).request
+    assert all(len(sweep_plan._names(mpi, name, request)) > 1 for name in sweep_plan.COLLECTIVES)
 
 
 def test_each_mpi_of_a_site_has_files_of_its_own(tmp_path: Path) -> None:

@@ -61,3 +61,15 @@ def test_a_full_disk_is_named_with_what_helps(tmp_path: Path) -> None:
     with pytest.raises(NoRoomError, match=r"sweep\.jsonl: No space left") as raised:
         log.add(FIRST, TIMES)
     assert "--resume" in raised.value.hint
+
+
+def test_what_was_given_up_stays_so_and_nothing_of_it_counts(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.jsonl"
+    log = Log(path, prepared(tmp_path), resume=False)
+    log.add(FIRST, TIMES)
+    log.add_fresh(FIRST, TIMES)
+    log.give_up("bcast", "library", "it hung")
+    log.add(SECOND, TIMES)
+    for each in (log, Log(path, prepared(tmp_path), resume=True)):
+        assert (each.measured, each.fresh, each.given_up) == ({}, {}, {"bcast library": "it hung"})
+    assert Log(path, prepared(tmp_path), resume=False).given_up == {}

@@ -17,7 +17,7 @@ from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.store import Store, Tune
-from mpiric.workflows import policies, sweep, sweep_plan
+from mpiric.workflows import policies, sweep_launch, sweep_plan
 from mpiric.workflows.narrator import Silence
 from mpiric.workflows.policies import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.tune_sweep import line_without_program, settle_the_rest, that_matter, unsettled
@@ -77,11 +77,11 @@ def test_a_line_whose_program_nothing_can_stand_in_for_is_refused(dialect: str, 
 
 def test_keys_are_taken_that_are_open_and_that_the_benchmark_can_call() -> None:
     settled = replace(key("bcast", 1024), settled=True)
-    wanted = (key("bcast", 64), key("barrier", 0))
-    reducing = key("allreduce", 8)
-    others = (settled, key("alltoallv", 0), key("ibcast", 64), key("alltoall", 1 << 25))
-    assert unsettled(learned(*wanted, reducing, *others), rounding=False) == wanted
-    assert unsettled(learned(*wanted, reducing, *others), rounding=True) == (*wanted, reducing)
+    wanted = (key("bcast", 64), key("barrier", 0), key("alltoallv", 0), key("ibcast", 64))
+    reducing = (key("allreduce", 8), key("iallreduce", 8), key("scan", 8))
+    others = (settled, key("alltoallw", 0), key("bcast_init", 64), key("alltoall", 1 << 25))
+    assert unsettled(learned(*wanted, *reducing, *others), rounding=False) == wanted
+    assert unsettled(learned(*wanted, *reducing, *others), rounding=True) == (*wanted, *reducing)
 
 
 def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> None:
@@ -106,6 +106,9 @@ class Probe:
     calls: int = 0
     stop_at: int = -1
     fails: Callable[[str], bool] = lambda _: False
+    times: Callable[[str, str], float] = lambda word, algorithm: (
+        0.2 if word.startswith("bcast") and algorithm == GOOD.removeprefix("library:") else 1.0
+    )
 
     def __call__(
         self,
@@ -122,18 +125,21 @@ class Probe:
         self.calls += 1
         if self.calls == self.stop_at:
             raise KeyboardInterrupt
-        algorithm = setting.environment.get("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "")
-        if self.fails(algorithm):
-            raise ProgramFailedError("it hung")
-        self.points += [f"{word}:{algorithm}" for word in program[2:]]
-        return [dict(self.row(word, algorithm)) for word in program[2:]]
+        rows = []
+        for word in program[2:]:
+            name = word.partition(":")[0].upper()
+            algorithm = setting.environment.get(f"MPIR_CVAR_{name}_INTRA_ALGORITHM", "")
+            if self.fails(algorithm):
+                raise ProgramFailedError("it hung")
+            self.points.append(f"{word}:{algorithm}")
+            rows.append(dict(self.row(word, algorithm)))
+        return rows
 
     def row(self, word: str, algorithm: str) -> Iterator[tuple[str, str]]:
         yield from zip(("collective", "ranks", "per_node", "bytes"), word.split(":"), strict=True)
         yield "calls", "50"
-        quick = word.startswith("bcast") and algorithm == GOOD.removeprefix("library:")
         for name in ("median_s", "low_s", "high_s"):
-            yield name, str(1e-3 * (0.2 if quick else 1.0))
+            yield name, str(1e-3 * self.times(word, algorithm))
 
 
 @pytest.fixture
@@ -142,7 +148,7 @@ def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     monkeypatch.setattr(
         sweep_plan, "_job", lambda *_: replace(here().job, segments=(Segment((), ("p", "identity")),))
     )
-    for module in (sweep, sweep_plan):
+    for module in (sweep_launch, sweep_plan):
         monkeypatch.setattr(module, "run_launch", stands)
         monkeypatch.setattr(module, "native_part", lambda name, _: name)
         monkeypatch.setattr(module, "tuner_for", lambda _: Tuner())
@@ -203,6 +209,30 @@ def test_reductions_are_measured_where_rounding_may_change(probe: Probe, record:
     assert not probe.points
     assert settle(record, rounding=True) == ""
     assert {word.split(":")[0] for word in probe.points} == {"allreduce"}
+
+
+def test_calls_of_unknown_size_are_measured_at_several_and_who_is_slower_at_one_is_not_chosen(
+    probe: Probe, record: Tune
+) -> None:
+    probe.times = lambda word, algorithm: {
+        ("alltoallv", "scattered"): 0.5,
+        ("alltoallv", "nb"): 0.1 if not word.endswith(":64") else 1.5,
+    }.get((word.partition(":")[0], algorithm), 1.0)
+    write_learned(learned_file(record.path), learned(key("alltoallv", 0)))
+    assert settle(record) == ""
+    sizes = {word.split(":")[3] for word in probe.points}
+    assert len(sizes) > 2
+    (found,) = read_learned(benchmark_file(record.path)).keys
+    assert (found.start, found.end, found.candidate) == (0, 1, "library:scattered")
+    assert found.gain == pytest.approx(2.0)
+
+
+def test_what_does_not_block_is_measured_as_such(probe: Probe, record: Tune) -> None:
+    probe.times = lambda word, algorithm: 0.2 if algorithm == "tsp_tree" else 1.0
+    write_learned(learned_file(record.path), learned(key("ibcast", 64)))
+    assert settle(record) == ""
+    (found,) = read_learned(benchmark_file(record.path)).keys
+    assert (found.collective, found.candidate) == ("ibcast", "library:tsp_tree")
 
 
 def test_one_that_was_interrupted_goes_on_and_one_that_is_done_stays(probe: Probe, record: Tune) -> None:

@@ -5,20 +5,20 @@ they sample, and measure next where it is the least sure. Here a candidate's tim
 between the sizes it was measured at, both axes logarithmic, and what there is to be unsure about is where one
 candidate overtakes another: sizes between two neighbours with different winners are halved until the winners
 are neighbours on the grid, or one is within the noise of the other. A candidate that loses by a factor at
-both ends of a stretch is not measured within it.
+both ends of a stretch is not measured within it. Sizes that a policy cannot tell apart are measured all.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, log
 
-from mpiric.model.policy import LIBRARY, LearnedKey, Measured, Shape
+from mpiric.model.policy import LIBRARY, UNSIZED, LearnedKey, Measured, Shape
+from mpiric.tuning.policy.together import NOISE, BySize, is_slower, nowhere_slower
 
 _HOPELESS = 1.5  # times the best at both ends of a stretch
 STRIDE = 4  # of the first pass over the sizes of the grid
-_NOISE = 0.03  # differences below this are none
 _CONTENDERS = 3  # of those that seem to beat the library: the best of many is often only the luckiest
 
 
@@ -28,6 +28,11 @@ class Subject:
 
     collective: str
     shape: Shape
+
+    @property
+    def has_one_choice(self) -> bool:
+        """Whether a policy has one choice for calls of all sizes."""
+        return self.collective in UNSIZED and not self.collective.endswith("barrier")
 
 
 @dataclass(frozen=True, order=True)
@@ -49,11 +54,31 @@ def next_points(
     """The next round, empty when nothing more is worth a measurement."""
     found: list[Point] = []
     for subject, grid in grids.items():
+        if subject.has_one_choice:
+            found += _at_all(subject, grid, candidates[subject], measured)
+            continue
         first = sorted({*range(0, len(grid), stride), len(grid) - 1})
         wanted = {Point(subject, grid[at], name) for at in first for name in candidates[subject]}
         missing = wanted - measured.keys()
         found += missing or _between(subject, grid, candidates[subject], measured)
     return tuple(sorted(found))
+
+
+def _at_all(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[Point]:
+    """Both ends, then what lies between for all that are not slower than the library at an end."""
+    ends = [Point(subject, size, name) for size in (grid[0], grid[-1]) for name in names]
+    if missing := [point for point in dict.fromkeys(ends) if point not in measured]:
+        return missing
+
+    def loses(name: str) -> bool:
+        both = ((Point(subject, size, name), Point(subject, size, LIBRARY)) for size in grid)
+        return any(
+            his in measured and own in measured and is_slower(measured[his], measured[own])
+            for his, own in both
+        )
+
+    left = [Point(subject, size, name) for name in names if not loses(name) for size in grid]
+    return [point for point in left if point not in measured]
 
 
 def _between(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[Point]:
@@ -83,8 +108,8 @@ def _same_winner(first: Mapping[str, float], second: Mapping[str, float]) -> boo
     """Whether some candidate is within the noise of the best at both ends."""
     common = first.keys() & second.keys()
     return any(
-        first[name] <= min(first.values()) * (1 + _NOISE)
-        and second[name] <= min(second.values()) * (1 + _NOISE)
+        first[name] <= min(first.values()) * (1 + NOISE)
+        and second[name] <= min(second.values()) * (1 + NOISE)
         for name in common
     )
 
@@ -103,16 +128,27 @@ def winners(measured: Times) -> tuple[Point, ...]:
 
     The best of many noisy times is too good to be true; what a policy rests on must not be what chose it.
     """
-    by_place: dict[tuple[Subject, int], dict[str, Measured]] = defaultdict(dict)
-    for point, times in measured.items():
-        by_place[point.subject, point.size][point.candidate] = times
     found: list[Point] = []
-    for (subject, size), there in by_place.items():
-        ahead = _ahead(there) if LIBRARY in there else []
-        if ahead:
-            names = (LIBRARY, *(each.name for each in ahead[:_CONTENDERS]))
-            found += [Point(subject, size, name) for name in names]
+    for subject, by_size in _by_subject(measured).items():
+        if subject.has_one_choice:
+            ahead = _ahead_of_all(by_size, by_size.keys())
+            found += _contest(subject, by_size, ahead)
+            continue
+        for size, there in by_size.items():
+            found += _contest(subject, (size,), _ahead(there) if LIBRARY in there else [])
     return tuple(sorted(found))
+
+
+def _contest(subject: Subject, sizes: Iterable[int], ahead: Sequence[Measured]) -> list[Point]:
+    names = (LIBRARY, *(each.name for each in ahead[:_CONTENDERS])) if ahead else ()
+    return [Point(subject, size, name) for size in sizes for name in names]
+
+
+def _by_subject(measured: Times) -> dict[Subject, dict[int, dict[str, Measured]]]:
+    subjects: dict[Subject, dict[int, dict[str, Measured]]] = defaultdict(lambda: defaultdict(dict))
+    for point, times in measured.items():
+        subjects[point.subject][point.size][point.candidate] = times
+    return subjects
 
 
 def confirmed(measured: Times, fresh: Times) -> dict[Point, Measured]:
@@ -131,23 +167,39 @@ def learned_keys(measured: Times, grids: Grids, unconfirmed: Iterable[Point] = (
     doubtful: dict[Subject, set[int]] = defaultdict(set)
     for point in unconfirmed:
         doubtful[point.subject].add(point.size)
-    subjects: dict[Subject, dict[int, dict[str, Measured]]] = defaultdict(lambda: defaultdict(dict))
-    for point, times in measured.items():
-        subjects[point.subject][point.size][point.candidate] = times
     keys: list[LearnedKey] = []
-    for subject, by_size in sorted(subjects.items()):
+    for subject, by_size in sorted(_by_subject(measured).items()):
         grid = grids[subject]
+        if subject.has_one_choice:
+            keys += _for_all_sizes(subject, by_size, grid, unconfirmed=bool(doubtful[subject]))
+            continue
         for at, size in enumerate(grid):
             there = _at(size, by_size)
             if LIBRARY not in there:
                 continue
             start = 0 if at == 0 else size
             end = grid[at + 1] if at + 1 < len(grid) else None
-            key = _key(subject, start, end, there)
+            key = _key(subject, start, end, there, _chosen(there))
             if key.candidate != LIBRARY and doubtful[subject] & _rests_on(size, by_size):
-                key = replace(key, candidate=LIBRARY, settled=False, confidence=0.0)
+                key = _open(key)
             keys.append(key)
     return tuple(keys)
+
+
+def _for_all_sizes(
+    subject: Subject, by_size: BySize, grid: Sequence[int], *, unconfirmed: bool
+) -> list[LearnedKey]:
+    """One key; none as long as the library was not measured at every size."""
+    times = nowhere_slower(by_size, grid)
+    if not times:
+        return []
+    chosen = next(iter(_ahead_of_all(by_size, grid)), times[LIBRARY])
+    key = _key(subject, 0, None, times, chosen)
+    return [_open(key) if unconfirmed and key.candidate != LIBRARY else key]
+
+
+def _open(key: LearnedKey) -> LearnedKey:
+    return replace(key, candidate=LIBRARY, settled=False, confidence=0.0)
 
 
 def _rests_on(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> set[int]:
@@ -195,14 +247,23 @@ def _chosen(times: Mapping[str, Measured]) -> Measured:
 def _ahead(times: Mapping[str, Measured]) -> list[Measured]:
     """Those that are beyond the noise of the library's own choice, the best first."""
     own = times[LIBRARY]
-    apart = (each for each in times.values() if each.median_s * (1 + _NOISE) < own.median_s)
+    apart = (each for each in times.values() if each.median_s * (1 + NOISE) < own.median_s)
     return sorted(
         (each for each in apart if each.high_s < own.median_s), key=lambda each: (each.median_s, each.name)
     )
 
 
-def _key(subject: Subject, start: int, end: int | None, times: Mapping[str, Measured]) -> LearnedKey:
-    own, chosen = times[LIBRARY], _chosen(times)
+def _ahead_of_all(by_size: BySize, sizes: Collection[int]) -> list[Measured]:
+    """Those that are ahead of the library at some size and slower at none, the best over all sizes first."""
+    some = {each.name for size in sizes if LIBRARY in by_size[size] for each in _ahead(by_size[size])}
+    kept = [each for name, each in nowhere_slower(by_size, sizes).items() if name in some]
+    return sorted(kept, key=lambda each: (each.median_s, each.name))
+
+
+def _key(
+    subject: Subject, start: int, end: int | None, times: Mapping[str, Measured], chosen: Measured
+) -> LearnedKey:
+    own = times[LIBRARY]
     return LearnedKey(
         collective=subject.collective,
         shape=subject.shape,

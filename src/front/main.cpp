@@ -10,9 +10,11 @@
 #include "request.hpp"
 #include "tool.hpp"
 
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
@@ -32,14 +34,34 @@ std::string target_of(const char* link) {
     return target;
 }
 
+// Why a file that is there was not started, and what helps.
+std::string refusal(int error) {
+    if (error == EACCES || error == EPERM)
+        return ", or the Python it names, may not be read and executed by you\n"
+               "hint: whoever installed mpiric can allow it: chmod -R a+rX on its directory";
+    const std::string again = "\nhint: install mpiric again";
+    if (error == ENOENT)
+        return " names a Python that is not there" + again;
+    return std::string(" cannot be started: ") + std::strerror(error) + again;
+}
+
 // Does not return: Python does what is left.
 [[noreturn]] void become_python(const std::string& called, std::vector<std::string> words) {
     const std::string name = "mpiric-python";
+    std::string why = name + " is not beside this program\nhint: install mpiric again";
     words.insert(words.begin(), name);
-    for (const auto& beside : {find_program(called), target_of("/proc/self/exe")})
-        if (!beside.empty())
-            execv((directory_of(beside) + name).c_str(), argv_of(words).data());
-    std::fprintf(stderr, "mpiric: mpiric-python is not beside this program\nhint: install mpiric again\n");
+    for (const auto& beside : {find_program(called), target_of("/proc/self/exe")}) {
+        const std::string path = directory_of(beside) + name;
+        if (beside.empty())
+            continue;
+        execv(path.c_str(), argv_of(words).data());
+        const int error = errno;
+        if (error != ENOENT || access(path.c_str(), F_OK) == 0) {
+            why = path + refusal(error);
+            break;
+        }
+    }
+    std::fprintf(stderr, "mpiric: %s\n", why.c_str());
     std::_Exit(cannot_start);
 }
 

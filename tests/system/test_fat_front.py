@@ -74,6 +74,21 @@ def write(place: Path, *names: str) -> None:
         (place / name).write_text(text if name.endswith(".f90") else FUNCTION.format(stem))
 
 
+def test_why_python_cannot_be_started_is_said(front: Front) -> None:
+    python = front.place / "bin/mpiric-python"
+    python.chmod(0o644)
+    forbidden = front("cc", "--version")
+    assert forbidden.returncode == 127
+    assert f"{python}, or the Python it names, may not be read and executed by you" in forbidden.stderr
+    assert "hint: whoever installed mpiric can allow it" in forbidden.stderr
+    python.chmod(0o755)
+    python.write_text("#!/nowhere/python\n")
+    assert f"{python} names a Python that is not there" in front("cc", "--version").stderr
+    python.unlink()
+    gone = front("cc", "--version")
+    assert (gone.returncode, "is not beside this program" in gone.stderr) == (127, True)
+
+
 @pytest.mark.requires("g++", "gfortran", "clang")
 @pytest.mark.parametrize(
     ("verb", "words", "ending"),

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_random_schedules_on_communicators_that_come_and_go_give_right_results(r
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_results_are_right_while_it_learns_and_records(run, family, tmp_path):
-    learned = tmp_path / "learned.json"
+    learned, begun = tmp_path / "learned.json", datetime.now(timezone.utc).replace(microsecond=0)
     done = run(
         family,
         2,
@@ -109,6 +110,8 @@ def test_results_are_right_while_it_learns_and_records(run, family, tmp_path):
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
     policy = json.loads(learned.read_text(encoding="utf-8"))
     assert policy["world"]["ranks"] == 2
+    assert datetime.fromisoformat(policy["written"].replace("Z", "+00:00")) >= begun
+    assert policy["machine"].get("cpu", "") in Path("/proc/cpuinfo").read_text(encoding="utf-8")
     assert {"allreduce", "bcast", "barrier"} <= {key["collective"] for key in policy["keys"]}
     assert any(key["learning_calls"] for key in policy["keys"])
     assert (tmp_path / "record").is_dir()

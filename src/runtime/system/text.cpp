@@ -40,6 +40,27 @@ uint64_t number_after(const char* text, const char* label) noexcept {
     return 0;
 }
 
+size_t text_after(const char* text, const char* label, char* to, size_t room) noexcept {
+    const size_t length = std::strlen(label);
+    to[0] = '\0';
+    for (const char* line = text; line; line = std::strchr(line, '\n')) {
+        line += *line == '\n';
+        if (std::strncmp(line, label, length) != 0)
+            continue;
+        const char* begin = line + length;
+        begin += std::strspn(begin, " \t:");
+        size_t bytes = std::strcspn(begin, "\n");
+        while (bytes > 0 && std::strchr(" \t", begin[bytes - 1]))
+            --bytes;
+        if (bytes >= room)
+            bytes = room - 1;
+        std::memcpy(to, begin, bytes);
+        to[bytes] = '\0';
+        return bytes;
+    }
+    return 0;
+}
+
 void render_cpus(const unsigned long* mask, size_t bits, char* to, size_t room) noexcept {
     constexpr size_t word = 8 * sizeof(unsigned long);
     auto has = [&](size_t cpu) { return cpu < bits && (mask[cpu / word] >> (cpu % word) & 1); };

@@ -12,6 +12,10 @@ size_t read_file(const char* path, char* to, size_t room) noexcept;
 /// The number after `label` at the start of a line, 0 when there is none.
 uint64_t number_after(const char* text, const char* label) noexcept;
 
+/// What stands after `label` and a colon on the first line that begins so, cut at the room there is; empty
+/// when there is no such line. Returns its length.
+size_t text_after(const char* text, const char* label, char* to, size_t room) noexcept;
+
 /// A set of CPUs as a list of ranges, `0-3,8`.
 void render_cpus(const unsigned long* mask, size_t bits, char* to, size_t room) noexcept;
 

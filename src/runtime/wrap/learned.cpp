@@ -1,8 +1,11 @@
 // What was learnt, as the learned policy has it (spec/formats/policy.md).
+#include "system/text.hpp"
 #include "wrap/tuning.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <ctime>
 
 namespace mpiric::wrap {
 namespace {
@@ -84,6 +87,22 @@ std::vector<Stretch> learnt(const Lesson& lesson) {
 }
 
 }  // namespace
+
+std::string where_and_when() {
+    char facts[4096], cpu[128], date[32] = "";
+    system::read_file("/proc/cpuinfo", facts, sizeof facts);
+    system::text_after(facts, "model name", cpu, sizeof cpu);
+    const auto is_plain = [](char one) { return one >= ' ' && one <= '~' && one != '"' && one != '\\'; };
+    std::replace_if(cpu, cpu + std::strlen(cpu), [&](char one) { return !is_plain(one); }, '?');
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    if (gmtime_r(&now, &utc))
+        std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    std::string text = formatted(" \"written\": \"%s\",\n", date);
+    if (*cpu)
+        text += formatted(" \"machine\": {\"cpu\": \"%s\"},\n", cpu);
+    return text;
+}
 
 std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all,
                          const tune::Catalogue& catalogue) {

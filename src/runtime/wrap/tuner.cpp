@@ -214,9 +214,10 @@ bool write_out(const Tuning& all, const std::string& keys) {
     {
         std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
         file << "{\n \"mpiric_policy\": 1,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
-             << "\", \"version\": \"" << all.library.version_text()
-             << "\"},\n \"world\": {\"ranks\": " << all.world.size << ", \"nodes\": " << all.nodes.count
-             << ", \"ranks_per_node\": " << most << "},\n \"keys\": [" << keys << "\n ]\n}\n";
+             << "\", \"version\": \"" << all.library.version_text() << "\"},\n"
+             << where_and_when() << " \"world\": {\"ranks\": " << all.world.size
+             << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": ["
+             << keys << "\n ]\n}\n";
         file.close();
         if (file && std::rename(temporary.c_str(), path.c_str()) == 0)
             return true;

@@ -191,6 +191,9 @@ void agree_on_started(Space& space, MPI_Comm comm) noexcept;
 
 /// The learned policy as spec/formats/policy.md describes it; the keys of the communicators whose rank 0 this
 /// is.
+/// The date and the kind of CPU, as lines of the learned policy.
+std::string where_and_when();
+
 std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& known,
                          const tune::Catalogue& catalogue);
 

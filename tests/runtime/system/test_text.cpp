@@ -10,6 +10,11 @@ int main() {
     CHECK(number_after("VmHWM:\t  12 kB\nRss:   7 kB\n", "Rss:") == 7);
     CHECK(number_after("VmHWM:\t  12 kB\n", "VmHWM:") == 12);
     CHECK(number_after("nothing", "Rss:") == 0);
+    const char* facts = "processor\t: 0\nmodel name\t: A  B \nmodel name\t: C";
+    char model[8];
+    CHECK(text_after(facts, "model name", model, sizeof model) == 4 && std::strcmp(model, "A  B") == 0);
+    CHECK(text_after(facts, "model name", model, 3) == 2 && std::strcmp(model, "A ") == 0);
+    CHECK(text_after(facts, "flags", model, sizeof model) == 0 && model[0] == '\0');
     const unsigned long mask[2] = {0b1011'0111, 1};
     char cpus[64];
     render_cpus(mask, 128, cpus, sizeof cpus);

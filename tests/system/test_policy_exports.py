@@ -1,4 +1,4 @@
-"""Under what a policy is exported to, each library really chooses that algorithm there, and only there.
+"""What a policy chooses each library really does there, and only there: exported, and by the runtime.
 
 Sums of floating-point numbers tell: algorithms differ in the order in which they add.
 """
@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.elf import read_embedded_texts
-from mpiric.model.candidates import candidates_of, version_numbers
+from mpiric.model.candidates import are_chosen_at_start, candidates_of, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.mpis import export
+from mpiric.workflows.policies import lay_out, strictly, tuner_for
 
 SOURCE = Path(__file__).parent / "programs" / "order.c"
 RANKS = 4
 BELOW, INSIDE, ABOVE = "256", "8192", "65536"
+SEVERAL = 20  # the runtime makes no communicator of its own for the first calls
 # Per library: an algorithm of each collective that adds otherwise than the default does at 8 KiB.
 CHOSEN = {
     "mpich": {"allreduce": "ring"},
@@ -41,7 +43,7 @@ def digests(mpi: MpiLibrary, mpi_run, environment: dict[str, str], tmp_path: Pat
     with_mpi = {**environment, **mpi.environment}
     subprocess.run([compiler, "-O1", SOURCE, "-o", program], check=True, timeout=120, env=with_mpi)
 
-    def run(settings: dict[str, str]) -> dict[tuple[str, str], str]:
+    def run(settings: dict[str, str], *before: str) -> dict[tuple[str, str], str]:
         crowded = {
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
@@ -50,7 +52,9 @@ def digests(mpi: MpiLibrary, mpi_run, environment: dict[str, str], tmp_path: Pat
             "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM": "mpir",
             "MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM": "mpir",
         }
-        done = mpi_run(mpi, RANKS, program, BELOW, INSIDE, ABOVE, env={**crowded, **settings})
+        done = mpi_run(
+            mpi, RANKS, *before, program, *(BELOW, INSIDE, ABOVE) * SEVERAL, env={**crowded, **settings}
+        )
         assert done.returncode == 0, done.stderr
         rows = [row.split() for row in done.stdout.splitlines()]
         return {(collective, size): digest for collective, size, digest in rows}
@@ -58,20 +62,26 @@ def digests(mpi: MpiLibrary, mpi_run, environment: dict[str, str], tmp_path: Pat
     return run
 
 
-def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_path: Path) -> None:
-    chosen = CHOSEN[mpi.implementation]
-    policy = Policy(
-        mpi.implementation,
-        mpi.version,
-        tuple(
-            Line(collective, f"library:{name}", ranks=Span(RANKS, RANKS), start=4096, end=16384)
-            for collective, name in chosen.items()
-        ),
+def policy_for(mpi: MpiLibrary) -> Policy:
+    """Chooses what `CHOSEN` names, for 8 KiB but not for less or more."""
+    lines = (
+        Line(collective, f"library:{name}", ranks=Span(RANKS, RANKS), start=4096, end=16384)
+        for collective, name in CHOSEN[mpi.implementation].items()
     )
+    return Policy(mpi.implementation, mpi.version, tuple(lines))
+
+
+def forcing(mpi: MpiLibrary) -> dict[str, str]:
+    """The variables that choose the same for all sizes."""
     forced: dict[str, str] = {}
-    for collective, name in chosen.items():
+    for collective, name in CHOSEN[mpi.implementation].items():
         offered = candidates_of(mpi.implementation, collective, version_numbers(mpi.version))
         forced.update(next(each for each in offered if each.name == name).environment)
+    return forced
+
+
+def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_path: Path) -> None:
+    policy, forced = policy_for(mpi), forcing(mpi)
     exported = export(policy, read_embedded_texts(mpi.library, b'{"collective='))
     assert exported.left_out == ()
     for name, text in exported.files.items():
@@ -81,8 +91,30 @@ def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_
     by_default = digests(OTHERWISE.get(mpi.implementation, {}))
     by_force, by_file = digests(forced), digests({**exported.variables, **here})
 
-    for collective in chosen:
+    for collective in CHOSEN[mpi.implementation]:
         assert by_force[collective, INSIDE] != by_default[collective, INSIDE], "the test would see nothing"
         assert by_file[collective, INSIDE] == by_force[collective, INSIDE]
         assert by_file[collective, BELOW] == by_default[collective, BELOW]
         assert by_file[collective, ABOVE] == by_default[collective, ABOVE]
+
+
+def test_the_runtime_has_the_library_do_what_the_policy_says(
+    mpi: MpiLibrary, digests, tmp_path: Path
+) -> None:
+    """Or the library has it from the environment, where it looks at nothing else."""
+    tuner = tuner_for(mpi)
+    if not tuner.library:
+        pytest.skip(f"no runtime for {mpi.label}")
+    policy = policy_for(mpi)
+    settings = strictly(lay_out(policy, tmp_path))
+    if are_chosen_at_start(mpi.implementation):
+        settings.update(export(policy).variables)
+    if mpi.label.startswith("openmpi-4."):
+        settings["OMPI_MCA_coll_tuned_use_dynamic_rules"] = "1"
+    by_default = digests(OTHERWISE.get(mpi.implementation, {}))
+    by_force, by_runtime = digests(forcing(mpi)), digests(settings, "env", f"LD_PRELOAD={tuner.library}")
+
+    for collective in CHOSEN[mpi.implementation]:
+        assert by_runtime[collective, INSIDE] == by_force[collective, INSIDE]
+        assert by_runtime[collective, BELOW] == by_default[collective, BELOW]
+        assert by_runtime[collective, ABOVE] == by_default[collective, ABOVE]

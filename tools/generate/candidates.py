@@ -31,8 +31,11 @@ Row = tuple[str, str, str, str, str, tuple[tuple[str, str], ...], Version, Versi
 # ruff: noqa: E501
 ROWS: tuple[Row, ...] = (
 '''
-OWN_HEADER = """)
+AT_START_HEADER = """)
 
+# implementations whose algorithms are chosen when MPI starts and never again
+AT_START: tuple[str, ...] = """
+OWN_HEADER = """
 # of src/runtime/coll: collective, name
 OWN: tuple[tuple[str, str], ...] = (
 """
@@ -67,10 +70,20 @@ def rows(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
                 version(algorithm.get("until", "")),
                 algorithm.get("coarse", False),
                 tuple(
-                    (key, parameter["variable"], prefix + parameter["variable"], tuple(parameter["values"]))
+                    (
+                        key,
+                        parameter["variable"],
+                        parameter.get("environment", prefix + parameter["variable"]),
+                        tuple(parameter["values"]),
+                    )
                     for key, parameter in sorted(algorithm.get("parameters", {}).items())
                 ),
             )
+
+
+def is_chosen_at_start(table: dict[str, Any], spec: dict[str, Any]) -> bool:
+    """Whether the library looks at the variables when MPI starts and never again."""
+    return table.get("scope", spec["scope"]) == "environment"
 
 
 def specs() -> Iterator[dict[str, Any]]:
@@ -106,13 +119,14 @@ def render() -> str:
     """The whole Python module."""
     lines = [f"    {literal(row)},\n" for spec in specs() for row in rows(spec)]
     own = [f"    {literal(row)},\n" for row in sorted(own_algorithms())]
-    return HEADER + "".join(lines) + OWN_HEADER + "".join(own) + ")\n# fmt: on\n"
+    at_start = literal(tuple(spec["implementation"] for spec in specs() if is_chosen_at_start({}, spec)))
+    return f"{HEADER}{''.join(lines)}{AT_START_HEADER}{at_start}\n{OWN_HEADER}{''.join(own)})\n# fmt: on\n"
 
 
 def native_rows(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Fields of ``Algorithm`` in src/runtime/tune/candidate.cpp."""
+    """Fields of ``Algorithm`` in src/runtime/tune/candidate.cpp: what can be chosen while a program runs."""
     for collective, table in spec.items():
-        if collective in _TOP:
+        if collective in _TOP or is_chosen_at_start(table, spec):
             continue
         for algorithm in table["algorithms"]:
             variable = algorithm.get("variable", table["variable"])

@@ -7,7 +7,13 @@ which the tuner chooses by communicator and message size.
 from collections.abc import Callable, Mapping
 
 from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
-from mpiric.model.candidates import CANDIDATES, candidates_of, collectives, version_numbers
+from mpiric.model.candidates import (
+    CANDIDATES,
+    are_chosen_at_start,
+    candidates_of,
+    collectives,
+    version_numbers,
+)
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
@@ -145,6 +151,15 @@ def _tuner_promise(situation: Situation) -> Promise:
     return Promise(min(0.6, 0.35 * crowd), why)
 
 
+def _before_init(situation: Situation) -> dict[str, str]:
+    """What must be there when MPI starts so that the runtime's choices among the library's own count."""
+    if situation.mpi.label.startswith("openmpi-4."):
+        return _BEFORE_INIT
+    if are_chosen_at_start(situation.mpi.implementation) and situation.tuner.policy:
+        return dict(situation.tuner.exported)
+    return {}
+
+
 def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
     """The runtime in the ranks; `library` says that it stays out even where the environment asks for it."""
     tuner = situation.tuner
@@ -157,9 +172,14 @@ def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
     policy = {"MPIRIC_POLICY": tuner.policy} if tuner.policy else {}
     keeps_order = value == "online" and not situation.allowed.rounding
     order = {"MPIRIC_REPRODUCIBLE": "1"} if keeps_order else {}
-    early = _BEFORE_INIT if value == "policy" and situation.mpi.label.startswith("openmpi-4.") else {}
     return Spelling(
-        environment={"MPIRIC_COLLECTIVES": value, **policy, **order, **early, **dict(tuner.settings)},
+        environment={
+            "MPIRIC_COLLECTIVES": value,
+            **policy,
+            **order,
+            **_before_init(situation),
+            **dict(tuner.settings),
+        },
         preload=(tuner.library,),
         note="needs mpiric's runtime in the ranks; `mpiric report POLICY --export DIR` writes what does not",
     )

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from mpiric.model._candidates_table import OWN, ROWS
+from mpiric.model._candidates_table import AT_START, OWN, ROWS
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ def candidates_of(implementation: str, collective: str, version: tuple[int, ...]
         if (candidate.implementation, candidate.collective) == (implementation, collective)
         and candidate.exists_in(version)
     )
+
+
+def are_chosen_at_start(implementation: str) -> bool:
+    """Whether the environment alone chooses this library's algorithms, and never while a program runs."""
+    return implementation in AT_START
 
 
 def own_algorithms(collective: str) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from mpiric import mpis
 from mpiric.host.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.native import native_part
+from mpiric.model.candidates import are_chosen_at_start
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Named, Policy
-from mpiric.model.situation import Tuner
+from mpiric.model.situation import Situation, Tuner
 from mpiric.tuning.policy import (
     condense,
     first_settled,
@@ -138,6 +139,16 @@ def exporting(tuner: Tuner, policy: Policy, store: Path | None, host: Host) -> T
     except MismatchError:
         return tuner
     return replace(tuner, exported=tuple(settings.items()), exported_policy=path)
+
+
+def with_policy(tuner: Tuner, policy: Policy, situation: Situation, store: Path | None, host: Host) -> Tuner:
+    """The tuner with a policy; with the library's own form of it where algorithms are chosen at the start."""
+    tuner = replace(tuner, policy=lay_out(policy, store))
+    ranks = situation.job.ranks
+    if ranks is None or not are_chosen_at_start(policy.implementation):
+        return tuner
+    here = tuple(line for line in policy.lines if ranks in line.ranks)
+    return exporting(tuner, replace(policy, lines=here), store, host)
 
 
 def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:

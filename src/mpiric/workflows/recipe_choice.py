@@ -17,7 +17,7 @@ from mpiric.tuning.store import default_store
 from mpiric.workflows.fingerprints import of_mpi, program_name
 from mpiric.workflows.host_names import with_host_names
 from mpiric.workflows.observe import expected_situation
-from mpiric.workflows.policies import exporting, lay_out
+from mpiric.workflows.policies import exporting, with_policy
 from mpiric.workflows.spelling import render
 from mpiric.workflows.understand import Understood
 
@@ -66,7 +66,7 @@ def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | No
         return replace(situation, tuner=exporting(situation.tuner, policy, store, host))
     if not situation.tuner.library:
         return situation
-    return replace(situation, tuner=replace(situation.tuner, policy=lay_out(policy, store)))
+    return replace(situation, tuner=with_policy(situation.tuner, policy, situation, store, host))
 
 
 def check_value(knob: str, value: str) -> str:

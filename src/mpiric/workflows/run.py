@@ -10,9 +10,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.policy import COLLECTIVES
-from mpiric.model.situation import Situation
+from mpiric.model.situation import Situation, Tuner
 from mpiric.workflows.fingerprints import fingerprint
-from mpiric.workflows.policies import check_mpi, check_writable, lay_out, read_policy, site_policy
+from mpiric.workflows.policies import check_mpi, check_writable, read_policy, site_policy, with_policy
 from mpiric.workflows.recipe_choice import (
     fitting_recipe,
     named_recipe,
@@ -22,6 +22,8 @@ from mpiric.workflows.recipe_choice import (
 )
 from mpiric.workflows.spelling import render
 from mpiric.workflows.understand import understand
+
+_RULES = "OMPI_MCA_coll_tuned_use_dynamic_rules"
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def prepare(request: RunRequest, host: Host) -> Prepared:
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)
-    situation, collectives, more = _with_collectives(request, configuration, situation)
+    situation, collectives, more = _with_collectives(request, configuration, situation, host)
     words += more
     values = {**collectives, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == situation.mpi.label:
@@ -110,7 +112,7 @@ def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:
 
 
 def _with_collectives(
-    request: RunRequest, configuration: Configuration, situation: Situation
+    request: RunRequest, configuration: Configuration, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str], list[str]]:
     """What the options about collectives ask for, or the site's policy where nobody asks for anything."""
     tuner = situation.tuner
@@ -119,7 +121,7 @@ def _with_collectives(
         taken = "collectives" in configuration.as_dict() or "collectives" in request.values
         if site is None or taken or not request.use_recipe or not tuner.library:
             return situation, {}, []
-        return _with_site_policy(site, request, situation)
+        return _with_site_policy(site, request, situation, host)
     if not tuner.library:
         raise NotFoundError(
             f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
@@ -130,7 +132,7 @@ def _with_collectives(
     if request.policy_out:
         check_writable(request.policy_out.absolute())
     if request.policy:
-        tuner = replace(tuner, policy=_laid_out(request.policy, request, situation))
+        tuner = _obeying(request.policy, request, situation, host)
     value = "policy" if request.policy and not request.policy_out else "online"
     settings = {
         "MPIRIC_POLICY_OUT": str(request.policy_out.absolute()) if request.policy_out else "",
@@ -141,24 +143,31 @@ def _with_collectives(
         "MPIRIC_REPROVE": "" if request.reprove else "0",
     }
     tuner = replace(tuner, settings=tuple((name, text) for name, text in settings.items() if text))
-    return replace(situation, tuner=tuner), {"collectives": value}, []
+    return replace(situation, tuner=tuner), {"collectives": value}, _said_before_init(request, situation)
+
+
+def _said_before_init(request: RunRequest, situation: Situation) -> list[str]:
+    """The one setting of the library that goes along and changes it where nothing is chosen."""
+    if not situation.mpi.label.startswith("openmpi-4.") or request.environment.get(_RULES) == "1":
+        return []
+    return [f"with {_RULES}=1: without it Open MPI 4 lets nobody choose among its algorithms"]
 
 
 def _with_site_policy(
-    site: Path, request: RunRequest, situation: Situation
+    site: Path, request: RunRequest, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str], list[str]]:
     """Nobody has asked for it: where it cannot be used, the command runs without."""
     try:
-        tuner = replace(situation.tuner, policy=_laid_out(site, request, situation))
+        tuner = _obeying(site, request, situation, host)
     except MpiricError as error:
         return situation, {}, [f"without this site's policy: {error.message}"]
     if not request.reprove:
         tuner = replace(tuner, settings=(("MPIRIC_REPROVE", "0"),))
-    words = [f"collectives by this site's policy {site}"]
+    words = [f"collectives by this site's policy {site}", *_said_before_init(request, situation)]
     return replace(situation, tuner=tuner), {"collectives": "policy"}, words
 
 
-def _laid_out(path: Path, request: RunRequest, situation: Situation) -> str:
+def _obeying(path: Path, request: RunRequest, situation: Situation, host: Host) -> Tuner:
     policy = read_policy(path)
     check_mpi(policy, situation.mpi, str(path))
-    return lay_out(policy, request.store)
+    return with_policy(situation.tuner, policy, situation, request.store, host)

@@ -9,7 +9,7 @@ from mpiric.knobs import all_knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.policy import Line, Policy
+from mpiric.model.policy import Line, Policy, Span
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
 from mpiric.tuning.policy import read_flat
@@ -23,6 +23,7 @@ from mpiric.workflows.policies import (
     read_policy,
     site_name,
     site_policy,
+    with_policy,
 )
 from mpiric.workflows.spelling import render
 
@@ -79,12 +80,31 @@ def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
         render(Configuration.of({"collectives": "policy"}), replace(here, tuner=Tuner("/lib/libmpiric.so")))
 
 
+@pytest.mark.parametrize("value", ["policy", "online"])
 @pytest.mark.parametrize(("label", "said"), [("openmpi-4.1.4", True), ("openmpi-5.0.11", False)])
-def test_open_mpi_4_is_told_before_it_starts_that_a_policy_will_choose(label: str, said: bool) -> None:
+def test_open_mpi_4_is_told_before_it_starts_that_the_runtime_will_choose(
+    label: str, said: bool, value: str
+) -> None:
     openmpi = situation(next(library for library in MPIS if library.label == label))
     here = replace(openmpi, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
-    line = render(Configuration.of({"collectives": "policy"}), here).shell_line()
+    line = render(Configuration.of({"collectives": value}), here).shell_line()
     assert ("coll_tuned_use_dynamic_rules" in line) is said
+
+
+def test_intel_mpi_is_told_before_it_starts_what_a_policy_chooses_for_so_many_ranks(tmp_path: Path) -> None:
+    intel = situation(next(library for library in MPIS if library.implementation == "intelmpi"))
+    ranks = intel.job.ranks
+    assert ranks
+    lines = (
+        Line("bcast", "library:knomial", ranks=Span(ranks, ranks), end=1024),
+        Line("bcast", "library:ring", ranks=Span(ranks + 1, None)),
+        Line("barrier", "own:dissemination"),
+    )
+    policy = Policy("intelmpi", intel.mpi.version, lines)
+    here = replace(intel, tuner=with_policy(Tuner("/l.so"), policy, intel, tmp_path, LocalHost()))
+    launch = render(Configuration.of({"collectives": "policy"}), here)
+    assert "8:0-1023;0:1024-2147483647" in launch.shell_line()
+    assert "I_MPI_ADJUST_BARRIER" not in launch.shell_line()
 
 
 def test_the_librarys_own_form_needs_no_runtime(tmp_path: Path) -> None:

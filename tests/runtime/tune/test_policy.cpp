@@ -107,6 +107,12 @@ void forms_that_do_not_block_have_candidates_of_their_own() {
     CHECK(catalogue.of(Collective::alltoall_init).size() == 1);
 }
 
+void what_only_the_environment_chooses_is_no_candidate() {
+    Catalogue catalogue(Library{"intelmpi", {2021, 19}});
+    CHECK(catalogue.of(Collective::allreduce).size() == 1);
+    CHECK(catalogue.find(Collective::allreduce, "library:ring") < 0);
+}
+
 void collectives_are_named_in_all_forms() {
     CHECK(collective_of("ireduce_scatter_block") == Collective::ireduce_scatter_block);
     CHECK(collective_of("bcast_init") == Collective::bcast_init);
@@ -149,6 +155,7 @@ int main() {
     candidates_are_those_of_the_version();
     a_policy_may_combine_parameters_that_are_known();
     forms_that_do_not_block_have_candidates_of_their_own();
+    what_only_the_environment_chooses_is_no_candidate();
     collectives_are_named_in_all_forms();
     shapes_are_as_the_format_says();
     size_classes_cover_all_sizes();

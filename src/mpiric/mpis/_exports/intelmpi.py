@@ -5,6 +5,8 @@ in it, and preset 0 is the library's own choice, on AMD processors not always th
 variable. What 2021.19 does beyond the manual, seen by the rounding of its sums: sizes that no range names do
 not get the library's choice, so every list here covers all sizes; and ranges of ranks (`@`) make it take one
 preset for all, so there is a file for each number of ranks instead.
+Parameters have variables of their own, without sizes; they hold for preset 0 as well where that takes the
+same algorithm.
 Seen by the functions it calls: the size of a reduce_scatter is that of all blocks together, of an allgather
 or alltoall that of one.
 """
@@ -46,9 +48,13 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
             left.append(f"{collective}: choices for several numbers of ranks at once")
             found = tuple(box for box in found if box.ranks.low == box.ranks.high)
         for box in found:
-            by_ranks[box.ranks][f"I_MPI_ADJUST_{collective.upper()}"] = _presets(
+            variables = by_ranks[box.ranks]
+            variables[f"I_MPI_ADJUST_{collective.upper()}"] = _presets(
                 box, box.ranks.low if collective in _SUMMED else 1
             )
+            parameters, missed = _parameters(collective, box)
+            variables.update(parameters)
+            left += missed
     left += unsaid(policy, _COLLECTIVES)
     files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(here) for ranks, here in sorted(by_ranks.items())}
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
@@ -62,6 +68,22 @@ def _presets(box: Box, factor: int) -> str:
         for piece in box.pieces
         if piece.start * factor <= _LARGEST
     )
+
+
+def _parameters(collective: str, box: Box) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Variables of the parameters. They hold for all sizes: what differs between these cannot be said."""
+    wanted: dict[str, set[str | None]] = defaultdict(set)
+    sentences: dict[str, str] = {}
+    for piece in box.pieces:
+        for parameter in piece.candidate.parameters if piece.candidate else ():
+            wanted[parameter.environment].add(dict(piece.parameters).get(parameter.key))
+            assert piece.candidate is not None
+            sentences[parameter.environment] = (
+                f"{collective}: {parameter.key} of {piece.candidate.name} by size"
+            )
+    alike = {name: value for name, (value, *others) in wanted.items() if value and not others}
+    differing = tuple(sentences[name] for name, values in wanted.items() if len(values) > 1)
+    return alike, differing
 
 
 def _words(ranks: Span) -> str:

@@ -23,8 +23,17 @@ using namespace mpiric::coll;
 
 inline int me, size;
 inline bool quick;
-inline bool alike;  ///< all ranks use the same datatypes: some libraries want that
+inline bool alike;                     ///< all ranks use the same datatypes: some libraries want that
+inline std::vector<std::string> only;  ///< parts of the names of algorithms to compare; empty: all
 inline long compared, failed;
+
+/// As in `reduce/chain_16k`.
+inline bool is_wanted(const Algorithm& algorithm) {
+    const std::string name = std::string(name_of(algorithm.collective)) + "/" + algorithm.name;
+    return only.empty() || std::ranges::any_of(only, [&](const std::string& part) {
+               return name.find(part) != std::string::npos;
+           });
+}
 
 // ---- datatypes and operations
 
@@ -165,7 +174,7 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
     const Shape shape = shape_of(one.collective, asked);
     std::vector<const Algorithm*> serving;
     for (const Algorithm* algorithm : algorithms())
-        if (algorithm->collective == one.collective && serves(*algorithm, shape))
+        if (algorithm->collective == one.collective && is_wanted(*algorithm) && serves(*algorithm, shape))
             serving.push_back(algorithm);
     if (serving.empty())
         return;

@@ -1,6 +1,6 @@
 // Every algorithm of the registry against the library's own result: collectives × layouts of nodes × counts ×
 // datatypes × operations × in place × roots, on the ranks it is launched with. `grid quick` takes a part of
-// them.
+// them, `grid only=PART` the algorithms with that part in their name, as in `reduce/chain_16k`.
 //
 // Values are small whole numbers, so that no order of reduction shows. Whole buffers are compared, gaps
 // included.
@@ -321,7 +321,7 @@ double now() {
 void barriers(Team* team, const char* layout) {
     for (const Algorithm* algorithm : algorithms()) {
         Call call{*team};
-        if (algorithm->collective != Collective::barrier ||
+        if (algorithm->collective != Collective::barrier || !is_wanted(*algorithm) ||
             !serves(*algorithm, shape_of(Collective::barrier, call)))
             continue;
         for (int round = 0; round < (quick ? 5 : 40); ++round) {
@@ -348,6 +348,9 @@ void barriers(Team* team, const char* layout) {
 
 int in_pairs(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank / 2, rank, node); }
 int in_turns(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank % 2, rank, node); }
+int in_thirds(MPI_Comm comm, int rank, MPI_Comm* node) {
+    return MPI_Comm_split(comm, rank * 3 / size, rank, node);
+}
 int unevenly(MPI_Comm comm, int rank, MPI_Comm* node) {
     return MPI_Comm_split(comm, rank == 0 ? 0 : 1 + rank / 4, rank, node);
 }
@@ -358,6 +361,8 @@ int main(int argc, char** argv) {
     for (int at = 1; at < argc; ++at) {
         quick |= std::strcmp(argv[at], "quick") == 0;
         alike |= std::strcmp(argv[at], "alike") == 0;
+        if (std::strncmp(argv[at], "only=", 5) == 0)
+            only.emplace_back(argv[at] + 5);
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -369,8 +374,11 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         NodeSplit split;
-    } const layouts[] = {
-        {"one node", split_by_memory}, {"pairs", in_pairs}, {"turns", in_turns}, {"uneven", unevenly}};
+    } const layouts[] = {{"one node", split_by_memory},
+                         {"pairs", in_pairs},
+                         {"turns", in_turns},
+                         {"thirds", in_thirds},
+                         {"uneven", unevenly}};
     for (const auto& layout : layouts) {
         MPI_Comm comm;
         MPI_Comm_split(MPI_COMM_WORLD, 0, me, &comm);

@@ -1,40 +1,60 @@
-// Lanes. The ranks of a node share the work: each reduces its slice of the node's vectors in shared memory,
-// takes it through an allreduce with the ranks of equal position on the other nodes, and shows the result to
-// its node. All ranks, and all network cards they use, work at once.
+// Lanes. Leaders of each node share the work: each reduces its slice of the node's vectors in shared memory,
+// takes it through an allreduce with the leaders of equal position on the other nodes, and shows the result
+// to its node. Two, four or all ranks of a node lead: as many as it takes to use all its network cards, and
+// the more, the smaller the part that each reduces.
 //
-// Cost: 2 log₂ N α + 2 n/L β per lane for N nodes of L ranks. Best for long vectors where one rank alone
+// Cost: 2 log₂ N α + 2 n/L β per lane for N nodes with L leaders. Best for long vectors where one rank alone
 // cannot fill the network. Träff, Hunold: Decomposing MPI Collectives for Exploiting Multi-lane
-// Communication. CLUSTER 2020.
+// Communication. CLUSTER 2020; Bayatpour et al.: Scalable Reduction Collectives with Data Partitioning-based
+// Multi-Leader Design. SC 2017.
 #include "coll/allgather/stages.hpp"
 #include "coll/allreduce/stages.hpp"
+#include "coll/lanes.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
 namespace {
 
-int run(const Call& call) {
+template <int leaders> int run(const Call& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
-    const Blocks slices = Blocks::even(uint64_t(call.receive_count), team.local().size);
+    const Lanes lanes{team, leaders};
+    const Blocks slices = lanes.among(uint64_t(call.receive_count));
     MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), call.receive, slices));
-    std::vector<int> lane(size_t(team.leaders().size));
-    for (int node = 0; node < team.leaders().size; ++node)
-        lane[size_t(node)] = team.on_node(node)[team.local().rank];
-    const Group group{lane.data(), int(lane.size()), team.node()};
-    const MPI_Count count = MPI_Count(slices.size(team.local().rank));
-    char* slice = reduction.at(call.receive, MPI_Count(slices.begin(team.local().rank)));
-    MPIRIC_TRY(count >= group.size ? rabenseifner(reduction, group, slice, count)
-                                   : recursive_doubling(reduction, group, slice, count));
+    if (lanes.leads()) {
+        const Group group = lanes.group();
+        const MPI_Count count = MPI_Count(slices.size(team.local().rank));
+        char* slice = reduction.at(call.receive, MPI_Count(slices.begin(team.local().rank)));
+        MPIRIC_TRY(count >= group.size ? rabenseifner(reduction, group, slice, count)
+                                       : recursive_doubling(reduction, group, slice, count));
+    }
     return shared_allgather(team, static_cast<char*>(call.receive), slices.times(reduction.geometry().size));
 }
 
-bool suits(const Shape& shape) {
-    return has_levels(shape) && is_uniform(shape) && can_divide(shape) && elements_fit(shape);
+template <int leaders> bool suits(const Shape& shape) {
+    return has_leaders<leaders>(shape) && can_divide(shape) && elements_fit(shape);
 }
 
-constinit const Algorithm algorithm{
-    Collective::allreduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits, whole_span, run};
+constinit const Algorithm algorithm{Collective::allreduce, "multi_lane",     "Träff, Hunold 2020",
+                                    Order::placement,      suits<all_ranks>, whole_span,
+                                    run<all_ranks>};
+constinit const Algorithm two{Collective::allreduce,
+                              "multi_lane_2",
+                              "Bayatpour et al. 2017",
+                              Order::placement,
+                              suits<2>,
+                              whole_span,
+                              run<2>};
+constinit const Algorithm four{Collective::allreduce,
+                               "multi_lane_4",
+                               "Bayatpour et al. 2017",
+                               Order::placement,
+                               suits<4>,
+                               whole_span,
+                               run<4>};
 MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(two)
+MPIRIC_ALGORITHM(four)
 
 }  // namespace
 }  // namespace mpiric::coll

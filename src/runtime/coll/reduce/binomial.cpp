@@ -35,19 +35,13 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
 
 namespace {
 
-int run(const Call& call) {
-    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
-        return binomial_reduce(reduction, call.team.everyone(), call.root, data, call.receive_count);
-    });
-}
-
 constinit const Algorithm algorithm{Collective::reduce,
                                     "binomial",
                                     "Thakur et al. 2005",
                                     Order::fixed,
                                     nullptr,
                                     [](const Shape& shape) { return 2 * shape.span; },
-                                    run};
+                                    on_a_copy_of_all<binomial_reduce>};
 MPIRIC_ALGORITHM(algorithm)
 
 }  // namespace

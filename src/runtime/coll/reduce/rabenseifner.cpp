@@ -27,18 +27,20 @@ int halving_gather(const Reduction& reduction, const Group& group, int root, cha
     return MPI_SUCCESS;
 }
 
-int run(const Call& call) {
-    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
-        const auto work = [&](const Group& power) {
-            const int beyond = call.team.size() - power.size, root = call.root;
-            const Blocks blocks = Blocks::even(uint64_t(call.receive_count), power.size);
-            MPIRIC_TRY(recursive_halving(reduction, power, data, blocks));
-            return halving_gather(reduction, power, root < 2 * beyond ? root / 2 : root - beyond, data,
-                                  blocks);
-        };
-        return folded(reduction, call.team.everyone(), data, call.receive_count, work, call.root);
-    });
+}  // namespace
+
+int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root, char* data,
+                        MPI_Count count) noexcept {
+    const auto work = [&](const Group& power) {
+        const int beyond = group.size - power.size;
+        const Blocks blocks = Blocks::even(uint64_t(count), power.size);
+        MPIRIC_TRY(recursive_halving(reduction, power, data, blocks));
+        return halving_gather(reduction, power, root < 2 * beyond ? root / 2 : root - beyond, data, blocks);
+    };
+    return folded(reduction, group, data, count, work, root);
 }
+
+namespace {
 
 constinit const Algorithm algorithm{Collective::reduce,
                                     "rabenseifner",
@@ -46,7 +48,7 @@ constinit const Algorithm algorithm{Collective::reduce,
                                     Order::fixed,
                                     can_divide,
                                     [](const Shape& shape) { return 2 * shape.span; },
-                                    run};
+                                    on_a_copy_of_all<rabenseifner_reduce>};
 MPIRIC_ALGORITHM(algorithm)
 
 }  // namespace

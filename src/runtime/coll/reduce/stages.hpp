@@ -10,9 +10,12 @@ int shared_reduce(const Reduction& reduction, int root, const void* input, void*
                   MPI_Count count) noexcept;
 
 /// All members have their operand in `data`; member `root` ends with the result there, the others with
-/// anything. See the file of the same name.
+/// anything. See the files of the same names.
 int binomial_reduce(const Reduction& reduction, const Group& group, int root, char* data,
                     MPI_Count count) noexcept;
+/// Only where a commutative operation has at least an element for each member.
+int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root, char* data,
+                        MPI_Count count) noexcept;
 
 /// Runs a stage that overwrites its operand, where MPI forbids that: in the receive buffer at the root, in a
 /// copy elsewhere.
@@ -24,6 +27,14 @@ template <class Stage> int on_a_copy(const Call& call, Stage stage) {
     char* data = root ? static_cast<char*>(call.receive) : work.data();
     MPIRIC_TRY(reduction.copy(input_of(call), data, call.receive_count));
     return stage(reduction, data);
+}
+
+/// Runs one of the stages above so, over all ranks.
+template <int (*stage)(const Reduction&, const Group&, int, char*, MPI_Count) noexcept>
+int on_a_copy_of_all(const Call& call) {
+    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
+        return stage(reduction, call.team.everyone(), call.root, data, call.receive_count);
+    });
 }
 
 }  // namespace mpiric::coll

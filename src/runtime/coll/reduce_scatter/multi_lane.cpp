@@ -1,67 +1,151 @@
-// Lanes. Local rank l of each node is responsible for the blocks of all local ranks l: the ranks of a node
-// reduce these parts for each other in shared memory, then each lane reduces and scatters its part between
-// nodes. All ranks, and all network cards they use, work at once.
+// Lanes. Leaders of each node are responsible for the blocks of some ranks of each node: the ranks of a node
+// reduce these parts for its leaders in shared memory, each lane reduces and scatters its part between nodes,
+// and leaders show what they end with to their ranks. Two, four or all ranks of a node lead; where all do,
+// each ends with its own block.
 //
-// Cost: log₂ N α by recursive halving, α when all is sent at once, and (N − 1)/N n/L (β + γ) per lane for N
-// nodes of L ranks. Best for long vectors. Träff, Hunold: Decomposing MPI Collectives for Exploiting
-// Multi-lane Communication. CLUSTER 2020.
+// Cost: log₂ N α by recursive halving, (N − 1) α around a ring, α when all is sent at once, and
+// (N − 1)/N n/L (β + γ) per lane for N nodes with L leaders. Best for long vectors. Träff, Hunold:
+// Decomposing MPI Collectives for Exploiting Multi-lane Communication. CLUSTER 2020; Bayatpour et al.:
+// Scalable Reduction Collectives with Data Partitioning-based Multi-Leader Design. SC 2017.
+#include "coll/allgather/stages.hpp"
+#include "coll/lanes.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
 namespace {
 
-template <Between between> int run(const Call& call) {
+/// The input by lanes, and within a lane by nodes.
+struct Turned {
+    Elements data;
+    std::vector<MPI_Count> of_lane;  ///< elements of each
+    std::vector<MPI_Count> of_node;  ///< elements of each in this rank's lane
+
+    Turned(const Reduction& reduction, const Lanes& lanes, MPI_Count whole)
+        : data(reduction, whole), of_lane(size_t(lanes.leaders())),
+          of_node(size_t(reduction.team().leaders().size)) {}
+
+    int fill(const Reduction& reduction, const Lanes& lanes, const void* input, const Blocks& blocks) {
+        MPIRIC_TRY(data.error());
+        MPI_Count at = 0;
+        for (int lane = 0; lane < lanes.leaders(); ++lane)
+            for (size_t node = 0; node < of_node.size(); ++node) {
+                const Group there = reduction.team().on_node(int(node));
+                const MPI_Count begin = at;
+                for (int member = lanes.first_of(lane, there.size);
+                     member < lanes.first_of(lane + 1, there.size); ++member) {
+                    const int rank = there[member];
+                    const MPI_Count count = MPI_Count(blocks.size(rank));
+                    MPIRIC_TRY(reduction.copy(reduction.at(input, MPI_Count(blocks.begin(rank))),
+                                              reduction.at(data.data(), at), count));
+                    at += count;
+                }
+                of_lane[size_t(lane)] += at - begin;
+                if (lane == lanes.lane())
+                    of_node[node] = at - begin;
+            }
+        return MPI_SUCCESS;
+    }
+};
+
+/// What the leaders of this node have, `mine` of each, becomes the blocks of its ranks.
+int show(const Call& call, const Reduction& reduction, const Lanes& lanes, const Blocks& blocks,
+         const char* mine) {
+    const Group& local = call.team.local();
+    std::vector<MPI_Count> of_lane(size_t(lanes.leaders()));
+    MPI_Count whole = 0, own = 0;
+    for (int lane = 0; lane < lanes.leaders(); ++lane)
+        for (int member = lanes.first_of(lane, local.size); member < lanes.first_of(lane + 1, local.size);
+             ++member) {
+            own = member == local.rank ? whole : own;
+            of_lane[size_t(lane)] += MPI_Count(blocks.size(local[member]));
+            whole += MPI_Count(blocks.size(local[member]));
+        }
+    const Elements shown{reduction, whole};
+    MPIRIC_TRY(shown.error());
+    const Blocks parts = lanes.among(Blocks::of(Counts{of_lane.data()}, lanes.leaders(), 1));
+    const MPI_Count begin = MPI_Count(parts.begin(local.rank)), count = MPI_Count(parts.size(local.rank));
+    MPIRIC_TRY(reduction.copy(mine, reduction.at(shown.data(), begin), count));
+    MPIRIC_TRY(shared_allgather(call.team, shown.data(), parts.times(reduction.geometry().size)));
+    return reduction.copy(reduction.at(shown.data(), own), call.receive,
+                          MPI_Count(blocks.size(call.team.rank())));
+}
+
+template <int leaders, Between between> int run(const Call& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks blocks = blocks_of(call);
-    const int lanes = team.local().size, nodes = team.leaders().size, me = team.local().rank;
-    const Elements turned{reduction, MPI_Count(blocks.begin(team.size()))};
-    MPIRIC_TRY(turned.error());
-    std::vector<MPI_Count> of_lane(static_cast<size_t>(lanes)), mine(static_cast<size_t>(nodes));
-    std::vector<int> lane_ranks(static_cast<size_t>(nodes));
-    MPI_Count at = 0;
-    for (int lane = 0; lane < lanes; ++lane)
-        for (int node = 0; node < nodes; ++node) {
-            const int rank = team.on_node(node)[lane];
-            const MPI_Count count = MPI_Count(blocks.size(rank));
-            MPIRIC_TRY(reduction.copy(reduction.at(input_of(call), MPI_Count(blocks.begin(rank))),
-                                      reduction.at(turned.data(), at), count));
-            at += count;
-            of_lane[size_t(lane)] += count;
-            if (lane == me)
-                mine[size_t(node)] = count, lane_ranks[size_t(node)] = rank;
-        }
-    const Blocks slices = Blocks::of(Counts{of_lane.data()}, lanes, 1);
-    MPIRIC_TRY(shared_reduce_scatter(reduction, turned.data(), turned.data(), slices));
-    char* slice = reduction.at(turned.data(), MPI_Count(slices.begin(me)));
-    const Blocks in_slice = Blocks::of(Counts{mine.data()}, nodes, 1);
-    MPIRIC_TRY(between(reduction, Group{lane_ranks.data(), nodes, team.node()}, slice, in_slice));
-    return reduction.copy(reduction.at(slice, MPI_Count(in_slice.begin(team.node()))), call.receive,
-                          mine[size_t(team.node())]);
+    const Lanes lanes{team, leaders};
+    Turned turned{reduction, lanes, MPI_Count(blocks.begin(team.size()))};
+    MPIRIC_TRY(turned.fill(reduction, lanes, input_of(call), blocks));
+    const Blocks slices = lanes.among(Blocks::of(Counts{turned.of_lane.data()}, lanes.leaders(), 1));
+    MPIRIC_TRY(shared_reduce_scatter(reduction, turned.data.data(), turned.data.data(), slices));
+    const Blocks in_slice = Blocks::of(Counts{turned.of_node.data()}, team.leaders().size, 1);
+    char* slice = reduction.at(turned.data.data(), MPI_Count(slices.begin(team.local().rank)));
+    const char* mine = reduction.at(slice, MPI_Count(in_slice.begin(team.node())));
+    if (lanes.leads())
+        MPIRIC_TRY(between(reduction, lanes.group(), slice, in_slice));
+    if constexpr (leaders == all_ranks)
+        return reduction.copy(mine, call.receive, MPI_Count(blocks.size(team.rank())));
+    else
+        return show(call, reduction, lanes, blocks, mine);
 }
 
-bool suits_linear(const Shape& shape) {
-    return has_levels(shape) && is_uniform(shape) && shape.commutative && shape.dense && elements_fit(shape);
+int halving_or_ring(const Reduction& reduction, const Group& group, char* data,
+                    const Blocks& blocks) noexcept {
+    return is_power(group.size) ? recursive_halving(reduction, group, data, blocks)
+                                : ring_reduce_scatter(reduction, group, data, blocks);
 }
-bool suits(const Shape& shape) { return suits_linear(shape) && is_power(shape.layout.nodes); }
+
+template <int leaders> bool suits(const Shape& shape) {
+    return has_leaders<leaders>(shape) && is_uniform(shape) && shape.commutative && shape.dense &&
+           elements_fit(shape);
+}
+bool suits_halving(const Shape& shape) { return suits<all_ranks>(shape) && is_power(shape.layout.nodes); }
+template <int leaders> bool suits_long(const Shape& shape) {
+    return suits<leaders>(shape) && worth_dividing(copy_and_more(shape) / 2);
+}
+
+/// And the blocks of a node.
+uint64_t scratch_to_show(const Shape& shape) { return copy_and_all_blocks(shape) + copy_and_more(shape) / 2; }
 
 template <Collective collective, Between between>
 consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
-    return {collective,          name,        "Träff, Hunold 2020", Order::placement, suited,
-            copy_and_all_blocks, run<between>};
+    return {collective,
+            name,
+            "Träff, Hunold 2020",
+            Order::placement,
+            suited,
+            copy_and_all_blocks,
+            run<all_ranks, between>};
+}
+template <Collective collective, int leaders> consteval Algorithm led(const char* name) noexcept {
+    return {collective,
+            name,
+            "Träff, Hunold 2020; Bayatpour et al. 2017",
+            Order::placement,
+            suits_long<leaders>,
+            scratch_to_show,
+            run<leaders, halving_or_ring>};
 }
 
 constexpr auto blocks = Collective::reduce_scatter_block, uneven = Collective::reduce_scatter;
-constinit const Algorithm block_halving = algorithm<blocks, recursive_halving>("multi_lane", suits),
+constinit const Algorithm block_halving = algorithm<blocks, recursive_halving>("multi_lane", suits_halving),
                           block_linear =
-                              algorithm<blocks, linear_reduce_scatter>("multi_lane_linear", suits_linear),
-                          halving = algorithm<uneven, recursive_halving>("multi_lane", suits),
+                              algorithm<blocks, linear_reduce_scatter>("multi_lane_linear", suits<all_ranks>),
+                          block_two = led<blocks, 2>("multi_lane_2"),
+                          block_four = led<blocks, 4>("multi_lane_4"),
+                          halving = algorithm<uneven, recursive_halving>("multi_lane", suits_halving),
                           linear =
-                              algorithm<uneven, linear_reduce_scatter>("multi_lane_linear", suits_linear);
+                              algorithm<uneven, linear_reduce_scatter>("multi_lane_linear", suits<all_ranks>),
+                          two = led<uneven, 2>("multi_lane_2"), four = led<uneven, 4>("multi_lane_4");
 MPIRIC_ALGORITHM(block_halving)
 MPIRIC_ALGORITHM(block_linear)
+MPIRIC_ALGORITHM(block_two)
+MPIRIC_ALGORITHM(block_four)
 MPIRIC_ALGORITHM(halving)
 MPIRIC_ALGORITHM(linear)
+MPIRIC_ALGORITHM(two)
+MPIRIC_ALGORITHM(four)
 
 }  // namespace
 }  // namespace mpiric::coll

@@ -14,22 +14,27 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
                           const Blocks& slices) noexcept {
     Board& board = reduction.team().board();
     const int ranks = board.size(), me = board.rank();
-    const uint64_t extent = uint64_t(reduction.geometry().extent);
-    const uint64_t room = board.slot_bytes() / uint64_t(ranks) / extent, longest = slices.largest(ranks);
+    const uint64_t extent = uint64_t(reduction.geometry().extent), longest = slices.largest(ranks);
+    uint64_t parts = 0, place = 0;  // of a slot, and which of them is the own slice's: empty ones have none
+    for (int slice = 0; slice < ranks; ++slice) {
+        place = slice == me ? parts : place;
+        parts += slices.size(slice) > 0;
+    }
+    const uint64_t room = board.slot_bytes() / std::max<uint64_t>(1, parts) / extent;
     for (uint64_t done = 0; done < longest; done += room) {
-        const uint64_t most = std::min(room, longest - done), stride = most * extent,
-                       whole = stride * uint64_t(ranks);
+        const uint64_t most = std::min(room, longest - done), stride = most * extent, whole = stride * parts;
         auto piece = [&](int slice) {
             const uint64_t size = slices.size(slice);
             return done < size ? std::min(most, size - done) : 0;
         };
-        char* slot = board.fill(whole);
+        char* part = board.fill(whole);
         // The own slice is needed there only where the order of operands counts.
-        for (int slice = 0; slice < ranks; ++slice)
+        for (int slice = 0; slice < ranks; ++slice) {
             if (const uint64_t elements = piece(slice), first = slices.begin(slice) + done;
                 elements && (slice != me || !reduction.commutative()))
-                std::memcpy(slot + stride * uint64_t(slice), reduction.at(input, MPI_Count(first)),
-                            elements * extent);
+                std::memcpy(part, reduction.at(input, MPI_Count(first)), elements * extent);
+            part += slices.size(slice) ? stride : 0;
+        }
         board.publish();
         const uint64_t own = slices.begin(me) + done;
         const MPI_Count mine = MPI_Count(piece(me));
@@ -37,11 +42,11 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
         const int first = reduction.commutative() ? me : ranks - 1;
         const void* start = first == me && reduction.commutative()
                                 ? reduction.at(input, MPI_Count(own))
-                                : board.look(first, whole) + stride * uint64_t(me);
+                                : board.look(first, whole) + stride * place;
         std::memmove(into, start, reduction.bytes(mine));  // in place the two may overlap
         for (int rank = ranks - 1; rank >= 0; --rank)
             if (rank != first)
-                MPIRIC_TRY(reduction.reduce(board.look(rank, whole) + stride * uint64_t(me), into, mine));
+                MPIRIC_TRY(reduction.reduce(board.look(rank, whole) + stride * place, into, mine));
         board.finish();
     }
     return MPI_SUCCESS;

@@ -1,0 +1,69 @@
+// Lanes. The ranks of a node show their blocks to each other in shared memory; leaders pass slices of whole
+// nodes' blocks around a ring of the leaders of equal position, and show each other's node what has come.
+// Two, four or all ranks of a node lead.
+//
+// Cost per leader for N nodes with L leaders and blocks of m bytes: (N − 1) α + (p − p/N) m/L β, and two
+// copies in memory. Best for long blocks where one rank alone cannot fill the network. Kandalla et al.:
+// Designing Multi-leader-based Allgather Algorithms for Multi-core Clusters. IPDPS 2009; Träff, Hunold:
+// Decomposing MPI Collectives for Exploiting Multi-lane Communication. CLUSTER 2020.
+#include "coll/allgather/stages.hpp"
+#include "coll/lanes.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+template <int leaders> int run(const Call& call) {
+    Gathering gathering{call};
+    MPIRIC_TRY(gathering.begin());
+    const Team& team = call.team;
+    const Lanes lanes{team, leaders};
+    const Blocks& blocks = gathering.blocks();
+    MPIRIC_TRY(shared_allgather(team, gathering.data(), blocks, team.local()[0]));
+    const int nodes = team.leaders().size, me = team.node();
+    const int left = (me + nodes - 1) % nodes, right = (me + 1) % nodes;
+    // Ranks of a node follow one another, so its blocks are one row.
+    auto row = [&](int node) { return blocks.begin(team.leaders()[node]); };
+    auto bytes = [&](int node) {
+        return (node + 1 < nodes ? row(node + 1) : blocks.begin(team.size())) - row(node);
+    };
+    for (int step = 0; step < nodes - 1; ++step) {
+        const int out = (me - step + nodes) % nodes, in = (left - step + nodes) % nodes;
+        const Blocks going = Blocks::even(bytes(out), lanes.leaders()),
+                     coming = Blocks::even(bytes(in), lanes.leaders());
+        if (const int lane = lanes.lane(); lanes.leads())
+            MPIRIC_TRY(exchange(team, gathering.data() + row(out) + going.begin(lane), going.size(lane),
+                                lanes.group()[right], gathering.data() + row(in) + coming.begin(lane),
+                                coming.size(lane), lanes.group()[left]));
+        MPIRIC_TRY(shared_allgather(team, gathering.data() + row(in), lanes.among(bytes(in))));
+    }
+    return gathering.end();
+}
+
+template <int leaders> bool suits(const Shape& shape) {
+    const uint64_t ranks = shape.collective == Collective::allgather ? uint64_t(shape.layout.size) : 1;
+    return has_leaders<leaders>(shape) && shape.layout.consecutive &&
+           worth_dividing(shape.bytes * ranks / uint64_t(shape.layout.nodes));
+}
+
+template <Collective collective, int leaders>
+consteval Algorithm algorithm(const char* name, const char* source) noexcept {
+    return {collective, name, source, Order::none, suits<leaders>, gathering_scratch, run<leaders>};
+}
+
+constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
+constexpr auto full = "Träff, Hunold 2020", some = "Kandalla et al. 2009";
+constinit const Algorithm equal_all = algorithm<equal, all_ranks>("multi_lane", full),
+                          equal_two = algorithm<equal, 2>("multi_lane_2", some),
+                          equal_four = algorithm<equal, 4>("multi_lane_4", some),
+                          uneven_all = algorithm<uneven, all_ranks>("multi_lane", full),
+                          uneven_two = algorithm<uneven, 2>("multi_lane_2", some),
+                          uneven_four = algorithm<uneven, 4>("multi_lane_4", some);
+MPIRIC_ALGORITHM(equal_all)
+MPIRIC_ALGORITHM(equal_two)
+MPIRIC_ALGORITHM(equal_four)
+MPIRIC_ALGORITHM(uneven_all)
+MPIRIC_ALGORITHM(uneven_two)
+MPIRIC_ALGORITHM(uneven_four)
+
+}  // namespace
+}  // namespace mpiric::coll

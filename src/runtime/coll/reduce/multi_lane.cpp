@@ -1,0 +1,56 @@
+// Lanes. Leaders of each node share the work: each reduces its slice of the node's vectors in shared memory
+// and takes part in a reduction of that slice to the root's node, whose leaders then show theirs to the root.
+// Two, four or all ranks of a node lead.
+//
+// Cost: 2 log₂ N α + 2 n/L β per lane for N nodes with L leaders. Best for long vectors where one rank alone
+// cannot fill the network. Träff, Hunold: Decomposing MPI Collectives for Exploiting Multi-lane
+// Communication. CLUSTER 2020; Bayatpour et al.: Scalable Reduction Collectives with Data Partitioning-based
+// Multi-Leader Design. SC 2017.
+#include "coll/allreduce/stages.hpp"
+#include "coll/gather/stages.hpp"
+#include "coll/lanes.hpp"
+#include "coll/reduce/stages.hpp"
+#include "coll/reduce_scatter/stages.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+template <int leaders> int run(const Call& call) {
+    const Team& team = call.team;
+    const Reduction reduction{call.team, call.receive_type, call.op};
+    const Lanes lanes{team, leaders};
+    const Blocks slices = lanes.among(uint64_t(call.receive_count));
+    const int target = team.node_of(call.root);
+    const Elements work{reduction, team.rank() == call.root ? 0 : call.receive_count};
+    MPIRIC_TRY(work.error());
+    char* data = team.rank() == call.root ? static_cast<char*>(call.receive) : work.data();
+    MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), data, slices));
+    if (lanes.leads()) {
+        const Group group = lanes.group();
+        const MPI_Count count = MPI_Count(slices.size(team.local().rank));
+        char* slice = reduction.at(data, MPI_Count(slices.begin(team.local().rank)));
+        MPIRIC_TRY(count >= group.size ? rabenseifner_reduce(reduction, group, target, slice, count)
+                                       : binomial_reduce(reduction, group, target, slice, count));
+    }
+    if (team.node() != target)
+        return MPI_SUCCESS;
+    return shared_gather(team, team.local_rank(call.root), data, slices.times(reduction.geometry().size));
+}
+
+template <int leaders> bool suits(const Shape& shape) {
+    return has_leaders<leaders>(shape) && can_divide(shape) && elements_fit(shape);
+}
+uint64_t scratch(const Shape& shape) { return 2 * shape.span; }
+
+constinit const Algorithm algorithm{Collective::reduce, "multi_lane", "Träff, Hunold 2020", Order::placement,
+                                    suits<all_ranks>,   scratch,      run<all_ranks>};
+constinit const Algorithm two{
+    Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, scratch, run<2>};
+constinit const Algorithm four{
+    Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, scratch, run<4>};
+MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(two)
+MPIRIC_ALGORITHM(four)
+
+}  // namespace
+}  // namespace mpiric::coll

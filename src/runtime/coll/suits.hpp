@@ -15,6 +15,9 @@ inline bool reads_directly(const Shape& shape) noexcept {
     return on_one_node(shape) && shape.layout.direct_reads;
 }
 
+/// On so few ranks a radix makes no difference to a smaller one.
+template <int ranks> bool on_more_than(const Shape& shape) noexcept { return shape.layout.size > ranks; }
+
 /// Several nodes, of which one at least has several ranks.
 inline bool has_levels(const Shape& shape) noexcept {
     return shape.layout.nodes > 1 && shape.layout.most_per_node > 1 && shape.layout.shared_memory;
@@ -29,6 +32,9 @@ inline bool is_commutative(const Shape& shape) noexcept { return shape.commutati
 
 /// Partial results of nodes can be joined: in any order, or in the order of ranks.
 inline bool nodes_join(const Shape& shape) noexcept { return shape.commutative || shape.layout.consecutive; }
+
+/// Bytes of the blocks of all ranks together, where `bytes` are those of one.
+inline uint64_t all_blocks(const Shape& shape) noexcept { return shape.bytes * uint64_t(shape.layout.size); }
 
 /// Pieces of a slot, one for each rank of a node, hold elements with all that they touch.
 inline bool elements_fit(const Shape& shape) noexcept {

@@ -4,16 +4,16 @@
 // Cost: ⌈log_k p⌉ α + (k − 1)⌈log_k p⌉ nβ. Best for short messages where a sender keeps several messages
 // under way. Chilkuri et al., generalised collectives: "Generalized Collective Algorithms for the Exascale
 // Era". CLUSTER 2023.
+#include "coll/knomial.hpp"
 #include "coll/bcast/stages.hpp"
+#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 
 template <int radix> int knomial(const Message& message, const Group& group, int root) noexcept {
     const int here = (group.rank - root + group.size) % group.size;
     auto member = [&](int relative) { return group[(relative + root) % group.size]; };
-    int reach = 1;  // my subtree holds the ranks here … here + reach − 1
-    while (reach < group.size && here % (reach * radix) == 0)
-        reach *= radix;
+    const int reach = knomial_reach(here, group.size, radix);
     if (here)
         MPIRIC_TRY(message.receive(member(here - here % (reach * radix))));
     Requests children{64};
@@ -34,10 +34,10 @@ template <int radix> int run(const Call& call) {
                           call.team.everyone(), call.root);
 }
 
-constinit const Algorithm four{Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, nullptr,
-                               nullptr,           run<4>};
-constinit const Algorithm eight{Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, nullptr,
-                                nullptr,           run<8>};
+constinit const Algorithm four{
+    Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, nullptr, run<4>};
+constinit const Algorithm eight{
+    Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, nullptr, run<8>};
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 

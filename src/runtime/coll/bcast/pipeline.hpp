@@ -43,8 +43,9 @@ class Coming {
     /// The first one has come: its number.
     uint64_t take() noexcept { return std::exchange(next_, next_ + step_); }
 
+    static constexpr uint64_t ahead = 4;  ///< most that are posted at once
+
   private:
-    static constexpr uint64_t ahead = 4;
     MPI_Request& request(uint64_t number) noexcept { return requests_[number / step_ % ahead]; }
 
     uint64_t next_, posted_, step_, end_;

@@ -5,10 +5,7 @@
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
 #include "coll/gather/stages.hpp"
-#include "coll/places.hpp"
-
-#include <bit>
-#include <cstring>
+#include "coll/knomial.hpp"
 
 namespace mpiric::coll {
 namespace {
@@ -30,33 +27,12 @@ int climb(const Call& call, char* row, uint64_t block) {
 
 int run(const Call& call) {
     const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
-    const bool root = here == 0;
-    const uint64_t block = world::size_of(root ? call.receive_type : call.send_type) *
-                           uint64_t(root ? call.receive_count : call.send_count);
-    const int subtree = root ? size : std::min(1 << std::countr_zero(unsigned(here)), size - here);
-    const Scratch row{block * uint64_t(subtree)};
-    if (!row.data())
-        return MPI_ERR_NO_MEM;
-    const bool in_place = call.send == MPI_IN_PLACE;
-    if (!in_place)
-        MPIRIC_TRY(pack(call.team, call.send, call.send_count, call.send_type, row.data()));
-    MPIRIC_TRY(climb(call, row.data(), block));
-    for (int relative = in_place; root && relative < size; ++relative) {
-        const int rank = (relative + call.root) % size;
-        MPIRIC_TRY(unpack(call.team, row.data() + block * uint64_t(relative), received_by(call).at(rank),
-                          call.receive_count, call.receive_type));
-    }
-    return MPI_SUCCESS;
+    return gather_by_tree(call, knomial_reach(here, size, 2),
+                          [&](char* row, uint64_t block) { return climb(call, row, block); });
 }
 
 constinit const Algorithm algorithm{
-    Collective::gather,
-    "binomial",
-    "Thakur et al. 2005",
-    Order::none,
-    nullptr,
-    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); },
-    run};
+    Collective::gather, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run};
 MPIRIC_ALGORITHM(algorithm)
 
 }  // namespace

@@ -1,0 +1,31 @@
+// Pipelined chain. The vector travels towards the root from rank to rank in segments; each adds its own to a
+// segment and passes it on while the next comes.
+//
+// Cost: (p − 2 + n/s)(α + sβ + sγ) for segments of s bytes. Best for long vectors on few ranks. Commutative
+// operations only. Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations. Cluster
+// Computing 10, 2007.
+#include "coll/reduce/pipeline.hpp"
+
+namespace mpiric::coll {
+namespace {
+
+template <uint64_t segment> int run(const Call& call) {
+    const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
+    const Neighbours by{me == call.root ? nobody : (me + size - 1) % size,
+                        {next == call.root ? nobody : next, nobody}};
+    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
+        return reduce_pipeline(reduction, by, data, call.receive_count, segment);
+    });
+}
+
+constinit const Algorithm fine{Collective::reduce, "chain_16k",         "Pješivac-Grbović et al. 2007",
+                               Order::fixed,       has_segments<16384>, copy_and_segments<16384>,
+                               run<16384>};
+constinit const Algorithm coarse{Collective::reduce, "chain_128k",         "Pješivac-Grbović et al. 2007",
+                                 Order::fixed,       has_segments<131072>, copy_and_segments<131072>,
+                                 run<131072>};
+MPIRIC_ALGORITHM(fine)
+MPIRIC_ALGORITHM(coarse)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -5,6 +5,7 @@
 // Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization. IJPP 17(1), 1988; Hoefler et al.: Fast
 // Barrier Synchronization for InfiniBand. IPDPS 2006 (several messages at once).
 #include "coll/barrier/stages.hpp"
+#include "coll/suits.hpp"
 
 #include <algorithm>
 
@@ -32,10 +33,23 @@ template <int radix> int run(const Call& call) {
 
 constinit const Algorithm algorithm{
     Collective::barrier, "dissemination", "Hensgen et al. 1988", Order::none, nullptr, nullptr, run<2>};
-constinit const Algorithm four{
-    Collective::barrier, "dissemination_4", "Hoefler et al. 2006", Order::none, nullptr, nullptr, run<4>};
+constinit const Algorithm four{Collective::barrier,
+                               "dissemination_4",
+                               "Hoefler et al. 2006",
+                               Order::none,
+                               on_more_than<2>,
+                               nullptr,
+                               run<4>};
+constinit const Algorithm eight{Collective::barrier,
+                                "dissemination_8",
+                                "Hoefler et al. 2006",
+                                Order::none,
+                                on_more_than<4>,
+                                nullptr,
+                                run<8>};
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
+MPIRIC_ALGORITHM(eight)
 
 }  // namespace
 }  // namespace mpiric::coll

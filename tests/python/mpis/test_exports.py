@@ -48,14 +48,14 @@ def mpich_tree(*lines: Line) -> dict:
 
 def test_choices_are_grafted_into_mpichs_own_trees() -> None:
     lines = (
-        line("allreduce", "library:recexch radix=4", 1024, 4096),
+        line("allreduce", "library:recexch radix=4 single_phase=1", 1024, 4096),
         line("allgather", "library:ring", 100, 200),
     )
     tree = mpich_tree(*lines)
     found = [
         walk(tree["collective=allreduce"]["comm_type=intra"], size, 4) for size in (1023, 1024, 4095, 4096)
     ]
-    chosen = "MPIR_Allreduce_intra_recexch k=4 single_phase_recv=0"
+    chosen = "MPIR_Allreduce_intra_recexch k=4 single_phase_recv=1"
     before = "MPIR_Allreduce_intra_before"
     assert found == [before, chosen, chosen, before]
     for ranks in (3, 5):
@@ -142,6 +142,20 @@ def test_intel_mpis_lists_cover_every_size() -> None:
     assert sorted(two.files) == ["intelmpi-4-ranks.sh", "intelmpi-8-ranks.sh"]
 
 
+def test_intel_mpi_has_a_parameter_where_it_is_the_same_for_all_sizes() -> None:
+    segments = (
+        line("bcast", "library:shumilin segment=4096", 0, 100),
+        line("bcast", "library:shumilin segment=65536", 100),
+    )
+    name = "I_MPI_ADJUST_BCAST_NETWORK_SHUMILIN_SEGSIZE"
+    alike = export(policy("intelmpi", "2021.19", segments[0], line("bcast", "library:ring", 100)))
+    assert (alike.variables[name], alike.left_out) == ("4096", ())
+    for other in (segments[1], line("bcast", "library:shumilin", 100)):
+        differing = export(policy("intelmpi", "2021.19", segments[0], other))
+        assert name not in differing.variables
+        assert differing.left_out == ("bcast: segment of shumilin by size",)
+
+
 def test_long_stretches_of_ranks_are_cut_where_sizes_are_of_all_together() -> None:
     exported = export(
         policy("openmpi", "5.0.11", line("allgather", "library:ring", 100, ranks=Span(2, None)))
@@ -189,6 +203,8 @@ def test_open_mpis_ranks_never_take_different_rules() -> None:
             "alltoall: requests of linear_sync",
         ),
         ("openmpi", "5.0.11", "iallreduce", "library:ring", "iallreduce: "),
+        ("mpich", "5.0.2", "alltoall", "library:scattered requests=4", "alltoall: requests of scattered"),
+        ("mpich", "5.0.2", "ibcast", "library:tsp_tree radix=4", "ibcast: "),
         ("intelmpi", "2021.19", "iallreduce", "library:ring", "iallreduce: "),
         ("mpich", "5.0.2", "gather", "library:binomial", "gather: "),
         ("mpich", "5.0.2", "allreduce", "library:nb", "allreduce: library:nb "),

@@ -8,7 +8,7 @@ tree, of algorithms through shared memory, is left as it is: its one algorithm a
 choice already leads to.
 
 Semantics: src/mpi/coll/src/csel.c, coll_algorithms.txt (restrictions) and cvars.txt (defaults of parameters)
-of MPICH 5.0. A node is a list of conditions, asked in order; one whose branch comes to no end is an error, so
+of MPICH 5.0. How many requests a scattered alltoall has under way is no parameter there. A node is a list of conditions, asked in order; one whose branch comes to no end is an error, so
 every graft ends in what was there.
 """
 
@@ -94,7 +94,12 @@ _PARAMETERS: dict[tuple[str, str], dict[str, str]] = {
         "topo_same_switches": "1600",
     },
 }
-_KEYS = {"radix": "k", "chunk": "chunk_size"}
+_KEYS = {
+    "radix": "k",
+    "chunk": "chunk_size",
+    "preposted": "recv_pre_posted",
+    "single_phase": "single_phase_recv",
+}
 _LARGEST = 2**31 - 1
 
 

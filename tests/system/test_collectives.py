@@ -283,3 +283,11 @@ def test_a_reproducible_sum_is_the_same_from_the_first_call_on(run, family, tmp_
     plain = run(family, 4, "8192", source="../programs/order.c", MPIRIC_COLLECTIVES="off").stdout
     assert digests[0] not in plain.splitlines(), "the test would see nothing"
     assert set(digests) == {digests[0]}
+
+
+@pytest.mark.requires("debian-openmpi")
+def test_open_mpi_4_is_told_before_it_starts_that_there_will_be_choices(run_mpiric):
+    command = ["run", "--dry-run", "--json", "--learn-ranks", "2", "--", "/usr/bin/mpirun.openmpi", "-n", "2"]
+    said = json.loads(run_mpiric(*command, "hostname").stdout)
+    assert said["env"]["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "1"
+    assert [words for words in said["words"] if "OMPI_MCA_coll_tuned_use_dynamic_rules=1" in words]

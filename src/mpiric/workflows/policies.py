@@ -14,7 +14,7 @@ from mpiric.host.native import native_part
 from mpiric.model.candidates import are_chosen_at_start
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import LearnedPolicy, Named, Policy
+from mpiric.model.policy import REDUCING, LearnedPolicy, Named, Policy, Span
 from mpiric.model.situation import Situation, Tuner
 from mpiric.tuning.policy import (
     condense,
@@ -141,13 +141,29 @@ def exporting(tuner: Tuner, policy: Policy, store: Path | None, host: Host) -> T
     return replace(tuner, exported=tuple(settings.items()), exported_policy=path)
 
 
-def with_policy(tuner: Tuner, policy: Policy, situation: Situation, store: Path | None, host: Host) -> Tuner:
-    """The tuner with a policy; with the library's own form of it where algorithms are chosen at the start."""
+def with_policy(
+    tuner: Tuner,
+    policy: Policy,
+    situation: Situation,
+    store: Path | None,
+    host: Host,
+    *,
+    reproducible: bool = False,
+) -> Tuner:
+    """The tuner with a policy; with the library's own form of it where algorithms are chosen at the start.
+
+    The runtime leaves reductions that are to be ``reproducible`` to the library, so that form does as well.
+    """
     tuner = replace(tuner, policy=lay_out(policy, store))
     ranks = situation.job.ranks
     if ranks is None or not are_chosen_at_start(policy.implementation):
         return tuner
-    here = tuple(line for line in policy.lines if ranks in line.ranks)
+    left = REDUCING if reproducible else ()
+    here = tuple(
+        replace(line, ranks=Span(ranks, ranks))
+        for line in policy.lines
+        if ranks in line.ranks and line.collective not in left
+    )
     return exporting(tuner, replace(policy, lines=here), store, host)
 
 

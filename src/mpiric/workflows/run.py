@@ -170,4 +170,5 @@ def _with_site_policy(
 def _obeying(path: Path, request: RunRequest, situation: Situation, host: Host) -> Tuner:
     policy = read_policy(path)
     check_mpi(policy, situation.mpi, str(path))
-    return with_policy(situation.tuner, policy, situation, request.store, host)
+    given = situation.tuner, policy, situation, request.store, host
+    return with_policy(*given, reproducible=request.reproducible)

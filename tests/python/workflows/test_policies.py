@@ -98,12 +98,16 @@ def test_intel_mpi_is_told_before_it_starts_what_a_policy_chooses_for_so_many_ra
     lines = (
         Line("bcast", "library:knomial", ranks=Span(ranks, ranks), end=1024),
         Line("bcast", "library:ring", ranks=Span(ranks + 1, None)),
+        Line("reduce", "library:binomial"),
         Line("barrier", "own:dissemination"),
     )
     policy = Policy("intelmpi", intel.mpi.version, lines)
+    reproducible = with_policy(Tuner("/l.so"), policy, intel, tmp_path, LocalHost(), reproducible=True)
+    assert dict(reproducible.exported).keys() == {"I_MPI_ADJUST_BCAST"}
     here = replace(intel, tuner=with_policy(Tuner("/l.so"), policy, intel, tmp_path, LocalHost()))
     launch = render(Configuration.of({"collectives": "policy"}), here)
     assert "8:0-1023;0:1024-2147483647" in launch.shell_line()
+    assert "I_MPI_ADJUST_REDUCE" in launch.shell_line()
     assert "I_MPI_ADJUST_BARRIER" not in launch.shell_line()
 
 

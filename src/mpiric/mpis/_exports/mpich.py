@@ -8,8 +8,9 @@ tree, of algorithms through shared memory, is left as it is: its one algorithm a
 choice already leads to.
 
 Semantics: src/mpi/coll/src/csel.c, coll_algorithms.txt (restrictions) and cvars.txt (defaults of parameters)
-of MPICH 5.0. How many requests a scattered alltoall has under way is no parameter there. A node is a list of conditions, asked in order; one whose branch comes to no end is an error, so
-every graft ends in what was there.
+of MPICH 5.0. How many requests a scattered alltoall has under way is no parameter there. A node is a list of
+conditions, asked in order; one whose branch comes to no end is an error, so every graft ends in what was
+there.
 """
 
 import json

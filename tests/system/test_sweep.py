@@ -8,7 +8,7 @@ import pytest
 from tests.system.patience import PATIENT
 
 from mpiric.host.native import native_part
-from mpiric.workflows.sweep_plan import COLLECTIVES
+from mpiric.workflows.sweep_plan import COLLECTIVES, _under_name
 
 pytestmark = pytest.mark.requires("any-mpi")
 
@@ -38,13 +38,14 @@ def preloaded(tmp_path):
 
 
 @pytest.fixture
-def probed(mpi, mpi_run):
+def probed(mpi, mpi_run, tmp_path):
     """`probed(collectives, **environment)`: collective → on how many of 3 ranks its result was wrong."""
 
     def run(collectives, **more):
         probe = native_part("probe-collectives", mpi.abi_families[0])
         words = [f"{name}:3:3:{size}" for name in collectives for size in (0, 12, 4096)]
-        env = {**PATIENT.get(mpi.implementation, {}), **more}
+        path = ":".join((*_under_name(tmp_path, mpi), *mpi.library_path))
+        env = {**PATIENT.get(mpi.implementation, {}), "LD_LIBRARY_PATH": path, **more}
         done = mpi_run(mpi, 3, probe, "0.0001", *words, env=env)
         assert done.returncode == 0, done.stdout + done.stderr
         rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", done.stdout, re.MULTILINE)]

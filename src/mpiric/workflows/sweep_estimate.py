@@ -22,11 +22,9 @@ _PATIENCE = 10.0
 class Network:
     """What a call is taken to cost as long as none was measured."""
 
+    words: str
     latency_s: float
     bytes_per_s: float
-
-    def __str__(self) -> str:
-        return f"{self.latency_s * 1e6:g} µs and {self.bytes_per_s / 1e9:g} GB/s"
 
     def call_s(self, subject: Subject, size: int) -> float:
         """A step for each doubling of the ranks, and all bytes of a rank one after another."""
@@ -35,14 +33,17 @@ class Network:
         return self.latency_s * ceil(log2(ranks)) + moved / self.bytes_per_s
 
 
-FAST, SLOW = Network(2e-6, 10e9), Network(1e-3, 12.5e6)
+FAST = Network("2 µs and 10 GB/s", 2e-6, 10e9)
+SLOW = Network("1 ms and 100 Mbit/s", 1e-3, 12.5e6)
 
 
 def guessed_s(prepared: Prepared, network: Network) -> float:
     """Seconds that the full grid takes where calls cost what they do on this network."""
-    points = _grid(prepared)
-    calls = (_point_s(prepared, point, network.call_s(point.subject, point.size)) for point in points)
-    return sum(calls) + _launches(prepared) * _START_S
+    points_s = (
+        _point_s(prepared, p, network.call_s(p.subject, p.size), network.call_s(p.subject, 0))
+        for p in _grid(prepared)
+    )
+    return sum(points_s) + _launches(prepared) * _START_S
 
 
 class Costs:
@@ -64,7 +65,10 @@ class Costs:
     def point_s(self, point: Point) -> float | None:
         """Seconds to measure it if the candidate is as fast as the library; None when that is not known."""
         known = self._own.get(point.subject)
-        return _point_s(self._prepared, point, _between(known, point.size)) if known else None
+        if not known:
+            return None
+        shortest_s = min(time_s for _, time_s in known)
+        return _point_s(self._prepared, point, _between(known, point.size), shortest_s)
 
     def sum_s(self, points: Iterable[Point]) -> float:
         """Of several, those that are not known left away."""
@@ -96,24 +100,30 @@ def cost_by_guess(prepared: Prepared) -> str:
     low, high = (guessed_s(prepared, network) for network in (FAST, SLOW))
     return (
         f"at most {prepared.points} points on {ranks} ranks: {_core_hours(low, ranks)} core-hours "
-        f"({_time(low)}) where calls are as fast as on a network of {FAST}, {_core_hours(high, ranks)} "
-        f"({_time(high)}) on one of {SLOW}"
+        f"({_time(low)}) where calls are as fast as on a network of {FAST.words}, {_core_hours(high, ranks)} "
+        f"({_time(high)}) on one of {SLOW.words}{_ended(prepared, high)}"
     )
 
 
 def cost_by_own_times(prepared: Prepared, costs: Costs, measured: Times) -> str:
     """What is said when the library's own times are known."""
-    ranks, budget_s = len(prepared.nodes), prepared.request.budget_s
+    ranks = len(prepared.nodes)
     first, most = costs.first_pass_s(measured), costs.grid_s(measured)
     first = min(first, most)
-    words = (
+    return (
         f"by the library's own times: another {_core_hours(first, ranks)} core-hours ({_time(first)}) for "
         f"the first pass, {_core_hours(most, ranks)} ({_time(most)}) for the whole grid, and more where "
         "other algorithms are slower; then what gains is measured twice more"
+        f"{_ended(prepared, most)}"
     )
-    if budget_s is not None and budget_s < most:
-        words += f"; the budget ends it after {_time(budget_s)}"
-    return words
+
+
+def _ended(prepared: Prepared, seconds: float) -> str:
+    """What the budget makes of it."""
+    budget_s = prepared.request.budget_s
+    if budget_s is None or budget_s >= seconds:
+        return ""
+    return f"; the budget ends it after {_time(budget_s)}"
 
 
 def _core_hours(seconds: float, ranks: int) -> str:
@@ -149,13 +159,14 @@ def _pass_launches(prepared: Prepared) -> int:
     return sum(most.values())
 
 
-def _point_s(prepared: Prepared, point: Point, call_s: float) -> float:
+def _point_s(prepared: Prepared, point: Point, call_s: float, short_s: float) -> float:
+    """``short_s``: a call that moves next to nothing."""
     seconds = prepared.request.seconds
     batches = _LEAST_BATCHES if call_s > seconds else _USUAL_BATCHES
     in_batch = min(max(int(seconds / batches / max(call_s, 1e-9)), 1), _MOST_CALLS)
     first = _FIRST_CALLS_OF_OWN if point.candidate.startswith("own:") else _FIRST_CALLS
-    meetings = _MEETINGS * (batches + 2)  # no longer than the measured call
-    return call_s * (first + _OTHER_CALLS + batches * in_batch + meetings)
+    meetings = _MEETINGS * (batches + 2)
+    return call_s * (first + _OTHER_CALLS + batches * in_batch) + meetings * short_s
 
 
 def _between(known: list[tuple[int, float]], size: int) -> float:

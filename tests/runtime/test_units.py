@@ -20,6 +20,7 @@ SOURCES = {
     "test_arithmetic": [],
     "test_readable": ["wrap/readable.cpp"],
     "test_text": ["system/text.cpp"],
+    "test_seat": ["system/seat.cpp", "system/text.cpp"],
     "test_options": ["base/options.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp"],

@@ -61,6 +61,17 @@ size_t text_after(const char* text, const char* label, char* to, size_t room) no
     return 0;
 }
 
+bool next_range(const char*& list, Range& range) noexcept {
+    char* end = nullptr;
+    range.first = range.last = std::strtoull(list, &end, 10);
+    if (end == list)
+        return false;
+    if (*end == '-')
+        range.last = std::strtoull(end + 1, &end, 10);
+    list = *end == ',' ? end + 1 : end;
+    return true;
+}
+
 void render_cpus(const unsigned long* mask, size_t bits, char* to, size_t room) noexcept {
     constexpr size_t word = 8 * sizeof(unsigned long);
     auto has = [&](size_t cpu) { return cpu < bits && (mask[cpu / word] >> (cpu % word) & 1); };

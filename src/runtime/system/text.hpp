@@ -1,4 +1,4 @@
-// Small files of /proc, and numbers as text; no allocation.
+// Small files of /proc and /sys, and numbers as text; no allocation.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,13 @@ uint64_t number_after(const char* text, const char* label) noexcept;
 /// What stands after `label` and a colon on the first line that begins so, cut at the room there is; empty
 /// when there is no such line. Returns its length.
 size_t text_after(const char* text, const char* label, char* to, size_t room) noexcept;
+
+struct Range {
+    size_t first = 0, last = 0;
+};
+
+/// Takes the first range off a list like `0-3,8`; false when nothing is left that is one.
+bool next_range(const char*& list, Range& range) noexcept;
 
 /// A set of CPUs as a list of ranges, `0-3,8`.
 void render_cpus(const unsigned long* mask, size_t bits, char* to, size_t room) noexcept;

@@ -22,6 +22,14 @@ int main() {
     char small[6];
     render_cpus(mask, 128, small, sizeof small);
     CHECK(std::strlen(small) < sizeof small);
+    const char* list = "0-2,7,64-65\n";
+    size_t sum = 0;
+    for (Range range; next_range(list, range);)
+        sum += range.first + range.last;
+    CHECK(sum == 2 + 14 + 129);
+    list = "\n";
+    Range none;
+    CHECK(!next_range(list, none));
     char text[16];
     CHECK(read_file("/proc/self/no-such-file", text, sizeof text) == 0 && text[0] == '\0');
     CHECK(read_file("/proc/self/status", text, sizeof text) == sizeof text - 1);

@@ -1,0 +1,16 @@
+// The NUMA domain and the package that this process is bound to.
+#pragma once
+
+#include "base/seat.hpp"
+
+#include <cstddef>
+
+namespace mpiric::system {
+
+/// Of who may run on the CPUs of `mask`, by what the kernel shows below `sysfs`.
+Seat read_seat(const char* sysfs, const unsigned long* mask, size_t bits) noexcept;
+
+/// Of the calling thread.
+Seat own_seat() noexcept;
+
+}  // namespace mpiric::system

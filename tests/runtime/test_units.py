@@ -21,6 +21,7 @@ SOURCES = {
     "test_readable": ["wrap/readable.cpp"],
     "test_text": ["system/text.cpp"],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],
+    "test_levels": ["coll/levels.cpp"],
     "test_options": ["base/options.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp"],

@@ -17,14 +17,16 @@ class Team;
 
 /// Where the ranks of a team sit, as far as it is equal on all of them.
 struct Layout {
-    int size = 1;                ///< ranks
-    int nodes = 1;               ///< hosts that share memory inside
-    int most_per_node = 1;       ///< ranks on the fullest node
-    int least_per_node = 1;      ///< ranks on the emptiest node
-    bool consecutive = true;     ///< each node's ranks follow one another
-    bool shared_memory = false;  ///< every node has a board: memory that its ranks share
-    bool direct_reads = false;   ///< every rank may read the memory of the others on its node
-    uint32_t slot_bytes = 0;     ///< of a board's slot, the smallest of all nodes
+    int size = 1;                    ///< ranks
+    int nodes = 1;                   ///< hosts that share memory inside
+    int most_per_node = 1;           ///< ranks on the fullest node
+    int least_per_node = 1;          ///< ranks on the emptiest node
+    bool consecutive = true;         ///< each node's ranks follow one another
+    int memory_levels = 1;           ///< of the node that has most: 2 and 3 with NUMA domains and packages
+    bool levels_consecutive = true;  ///< on each node, the ranks of each of them follow one another
+    bool shared_memory = false;      ///< every node has a board: memory that its ranks share
+    bool direct_reads = false;       ///< every rank may read the memory of the others on its node
+    uint32_t slot_bytes = 0;         ///< of a board's slot, the smallest of all nodes
 };
 
 /// One call as all ranks see it: nothing in here may differ between them.

@@ -21,6 +21,7 @@ struct Team::Introduction {
     uint32_t slot_bytes;
     char has_board, direct_reads;
     int node;  ///< of a leader: number of its node, which everyone counts
+    Seat seat;
 };
 
 int split_by_memory(MPI_Comm comm, int rank, MPI_Comm* node) {
@@ -29,7 +30,7 @@ int split_by_memory(MPI_Comm comm, int rank, MPI_Comm* node) {
 
 Team::Team(MPI_Comm comm, int rank, int size)
     : comm_(comm), identity_(size_t(size)), node_of_(size_t(size)), local_rank_(size_t(size)),
-      by_node_(size_t(size)) {
+      by_node_(size_t(size)), levels_(size_t(size)) {
     std::iota(identity_.begin(), identity_.end(), 0);
     everyone_ = {identity_.data(), size, rank};
     node_begin_.reserve(size_t(size) + 1);
@@ -43,17 +44,17 @@ Group Team::on_node(int node) const noexcept {
     return {by_node_.data() + begin, end - begin, node == this->node() ? local_rank(rank()) : -1};
 }
 
-bool Team::learn_nodes(NodeSplit split, std::span<Introduction> all) noexcept {
+bool Team::learn_nodes(NodeSplit split, Seat seat, std::span<Introduction> all) noexcept {
     MPI_Comm node{};
     if (split(comm_, rank(), &node) != MPI_SUCCESS)
         return false;
-    Introduction own{rank(), 0, 0, 0, 0};
+    Introduction own{rank(), 0, 0, 0, 0, seat};
     library.Bcast(&own.leader, int(sizeof own.leader), handles.byte, 0, node);
     board_.reset(Board::make(node));
     library.Comm_free(&node);
     if (board_) {
         board_->progress_on(comm_);
-        own = {own.leader, board_->slot_bytes(), 1, board_->direct_reads(), 0};
+        own = {own.leader, board_->slot_bytes(), 1, board_->direct_reads(), 0, seat};
     }
     if (library.Allgather(&own, sizeof own, handles.byte, all.data(), sizeof own, handles.byte, comm_) !=
         MPI_SUCCESS)
@@ -74,22 +75,39 @@ bool Team::learn_nodes(NodeSplit split, std::span<Introduction> all) noexcept {
     return true;
 }
 
-Team* Team::make(MPI_Comm comm, NodeSplit split) noexcept {
+void Team::learn_levels(std::span<const Introduction> all, std::span<Seat> seats) noexcept {
+    for (int at = 0; at < size(); ++at)
+        seats[size_t(at)] = all[size_t(by_node_[size_t(at)])].seat;
+    const auto learn = [&](int node) {
+        const size_t begin = size_t(node_begin_[size_t(node)]), end = size_t(node_begin_[size_t(node) + 1]);
+        levels_.arrange(seats.subspan(begin, end - begin));
+    };
+    for (int node = 0; node < layout_.nodes; ++node) {
+        learn(node);
+        layout_.memory_levels = std::max(layout_.memory_levels, levels_.depth());
+        layout_.levels_consecutive &= levels_.consecutive();
+    }
+    learn(node());
+}
+
+Team* Team::make(MPI_Comm comm, NodeSplit split, Seat seat) noexcept {
     int rank = 0, size = 0;
     library.Comm_rank(comm, &rank);
     library.Comm_size(comm, &size);
     std::unique_ptr<Team> team;
     std::vector<Introduction> introductions;
+    std::vector<Seat> seats;
     uint64_t failed = 0;
     try {
         introductions.resize(size_t(size));
+        seats.resize(size_t(size));
         team.reset(new Team{comm, rank, size});
     } catch (const std::bad_alloc&) {
         failed = 1;
     }
     if (!world::agree_on_largest({comm, rank, size}, {&failed, 1}) || failed)
         return nullptr;
-    if (!team->learn_nodes(split, introductions))
+    if (!team->learn_nodes(split, seat, introductions))
         return nullptr;
     const int nodes = int(team->leader_ranks_.size());
     std::vector<int>& begin = team->node_begin_;
@@ -111,6 +129,7 @@ Team* Team::make(MPI_Comm comm, NodeSplit split) noexcept {
         const int first = begin[size_t(team->node_of(other))], at = first + team->local_rank(other);
         team->by_node_[size_t(at)] = other;
     }
+    team->learn_levels(introductions, seats);
     team->local_ = team->on_node(team->node());
     team->leaders_ = {team->leader_ranks_.data(), nodes, team->local_.rank == 0 ? team->node() : -1};
     return team.release();

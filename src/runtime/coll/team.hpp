@@ -1,9 +1,10 @@
 // The ranks of one communicator of the program, as algorithms see them: a communicator of ours to send on,
-// who shares a node with whom, and the memory they share.
+// who shares a node with whom, how near they sit there, and the memory they share.
 #pragma once
 
 #include "coll/algorithm.hpp"
 #include "coll/group.hpp"
+#include "coll/levels.hpp"
 
 #include <memory>
 #include <span>
@@ -20,8 +21,9 @@ int split_by_memory(MPI_Comm comm, int rank, MPI_Comm* node);
 class Team {
   public:
     /// Collective over `comm`, which must be ours alone (its own context, ERRORS_RETURN set) and outlive the
-    /// team. Null on every rank when any rank could not: then the library's own algorithms remain.
-    static Team* make(MPI_Comm comm, NodeSplit split = split_by_memory) noexcept;
+    /// team. Null on every rank when any rank could not: then the library's own algorithms remain. `seat` is
+    /// this rank's.
+    static Team* make(MPI_Comm comm, NodeSplit split = split_by_memory, Seat seat = {}) noexcept;
 
     /// Of this rank alone; leaves `comm` to its owner.
     static void free(Team* team) noexcept;
@@ -43,6 +45,9 @@ class Team {
     /// Position of a rank among those of its node.
     int local_rank(int rank) const noexcept { return local_rank_[size_t(rank)]; }
 
+    /// The levels of memory of this node, as a tree of local ranks; valid until the next call.
+    const Tree& tree(int local_root) const noexcept { return levels_.tree(local_root, local_.rank); }
+
     /// Memory shared with the ranks of this node; only when layout().shared_memory.
     Board& board() const noexcept { return *board_; }
 
@@ -53,12 +58,15 @@ class Team {
 
     /// Takes all memory that a team ever has, but for the board; raises std::bad_alloc.
     Team(MPI_Comm comm, int rank, int size);
-    bool learn_nodes(NodeSplit split, std::span<Introduction> all) noexcept;
+    bool learn_nodes(NodeSplit split, Seat seat, std::span<Introduction> all) noexcept;
+    /// `seats` is room for one of each rank.
+    void learn_levels(std::span<const Introduction> all, std::span<Seat> seats) noexcept;
 
     MPI_Comm comm_{};
     Layout layout_;
     Group everyone_, local_, leaders_;
     std::vector<int> identity_, node_of_, local_rank_, by_node_, node_begin_, leader_ranks_;
+    mutable Levels levels_;  ///< of this node; keeps the last tree
     std::unique_ptr<Board> board_;
 };
 

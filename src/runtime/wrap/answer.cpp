@@ -3,6 +3,7 @@
 #include "coll/datatype.hpp"
 #include "coll/reduction.hpp"
 #include "coll/team.hpp"
+#include "system/seat.hpp"
 #include "wrap/answering.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ coll::Team* team_of(Space& space, MPI_Comm comm) noexcept {
     if (!beside.asked_for_team) {
         beside.asked_for_team = true;
         if (const world::Circle* circle = circle_of(space, comm))
-            beside.team = coll::Team::make(circle->comm);
+            beside.team = coll::Team::make(circle->comm, coll::split_by_memory, system::own_seat());
     }
     return beside.team;
 }

@@ -55,6 +55,11 @@ def test_every_algorithm_gives_what_the_library_gives(library, mpi_run, ranks):
     grid_holds(library, mpi_run, ranks, "quick")
 
 
+@pytest.mark.parametrize("ranks", [5, 8])
+def test_levels_inside_nodes_give_what_the_library_gives(library, mpi_run, ranks):
+    grid_holds(library, mpi_run, ranks, "quick", "only=multilevel")
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("ranks", range(2, 18))
 def test_every_algorithm_gives_what_the_library_gives_on_more_ranks(library, mpi_run, ranks):

@@ -112,9 +112,14 @@ void Board::wait_finished(int rank, uint64_t step) noexcept {
 }
 
 char* Board::fill(uint64_t bytes) noexcept {
-    if (step_ >= depth)
-        for (int other = 0; other < size_; ++other)
+    if (finished_by_all_ + depth <= step_) {
+        uint64_t least = UINT64_MAX;
+        for (int other = 0; other < size_; ++other) {
             wait_finished(other, step_ + 1 - depth);
+            least = std::min(least, finished_[size_t(other)]);
+        }
+        finished_by_all_ = least;
+    }
     return data_of(rank_, bytes);
 }
 
@@ -136,6 +141,8 @@ void Board::await_all() noexcept {
 }
 
 void Board::await(int rank) noexcept { wait_finished(rank, step_); }
+
+void Board::await_step_of(int rank) noexcept { wait_finished(rank, step_ + 1); }
 
 bool Board::read(int rank, const void* from, void* into, uint64_t bytes) const noexcept {
     auto* to = static_cast<char*>(into);

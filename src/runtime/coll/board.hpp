@@ -11,6 +11,7 @@
 #include "coll/shared_memory.hpp"
 #include "world/library.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,13 @@ class Board {
     void await_all() noexcept;
     /// Waits until one rank has.
     void await(int rank) noexcept;
+    /// Waits until one rank has finished this step, which this one has not.
+    void await_step_of(int rank) noexcept;
+
+    /// Steps that this rank has finished.
+    uint64_t steps() const noexcept { return step_; }
+    /// What is known from elsewhere: every rank has finished so many steps. Nobody is asked again then.
+    void know_finished(uint64_t steps) noexcept { finished_by_all_ = std::max(finished_by_all_, steps); }
 
     /// Copies from the memory of another rank of the node; false when the system refused.
     bool read(int rank, const void* from, void* into, uint64_t bytes) const noexcept;
@@ -77,7 +85,7 @@ class Board {
     int rank_ = 0, size_ = 0;
     uint32_t slot_bytes_ = 0;
     bool direct_reads_ = false;
-    uint64_t step_ = 0;
+    uint64_t step_ = 0, finished_by_all_ = 0;
     std::vector<uint64_t> finished_;  ///< last known of each rank
     std::vector<pid_t> pids_;
 };

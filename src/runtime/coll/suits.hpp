@@ -23,6 +23,11 @@ inline bool has_levels(const Shape& shape) noexcept {
     return shape.layout.nodes > 1 && shape.layout.most_per_node > 1 && shape.layout.shared_memory;
 }
 
+/// Some node's ranks sit in several NUMA domains or packages, of which one at least has several of them.
+inline bool has_memory_levels(const Shape& shape) noexcept {
+    return shape.layout.memory_levels > 1 && shape.layout.shared_memory;
+}
+
 /// Every node has as many ranks.
 inline bool is_uniform(const Shape& shape) noexcept {
     return shape.layout.most_per_node == shape.layout.least_per_node;
@@ -32,6 +37,11 @@ inline bool is_commutative(const Shape& shape) noexcept { return shape.commutati
 
 /// Partial results of nodes can be joined: in any order, or in the order of ranks.
 inline bool nodes_join(const Shape& shape) noexcept { return shape.commutative || shape.layout.consecutive; }
+
+/// The same for nodes and the levels inside them.
+inline bool levels_join(const Shape& shape) noexcept {
+    return shape.commutative || (shape.layout.consecutive && shape.layout.levels_consecutive);
+}
 
 /// Bytes of the blocks of all ranks together, where `bytes` are those of one.
 inline uint64_t all_blocks(const Shape& shape) noexcept { return shape.bytes * uint64_t(shape.layout.size); }

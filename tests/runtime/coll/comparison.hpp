@@ -35,6 +35,18 @@ inline bool is_wanted(const Algorithm& algorithm) {
            });
 }
 
+/// Which algorithms are compared on a layout: all, or those that would not serve if the ranks of a node were
+/// not told apart.
+enum class Serving { all, by_levels };
+inline Serving compared_here;
+
+inline bool serves_here(const Algorithm& algorithm, const Shape& shape) {
+    Shape flat = shape;
+    flat.layout.memory_levels = 1;
+    return is_wanted(algorithm) && serves(algorithm, shape) &&
+           (compared_here == Serving::all || !serves(algorithm, flat));
+}
+
 // ---- datatypes and operations
 
 struct Type {
@@ -174,7 +186,7 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
     const Shape shape = shape_of(one.collective, asked);
     std::vector<const Algorithm*> serving;
     for (const Algorithm* algorithm : algorithms())
-        if (algorithm->collective == one.collective && is_wanted(*algorithm) && serves(*algorithm, shape))
+        if (algorithm->collective == one.collective && serves_here(*algorithm, shape))
             serving.push_back(algorithm);
     if (serving.empty())
         return;

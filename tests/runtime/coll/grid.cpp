@@ -1,6 +1,7 @@
-// Every algorithm of the registry against the library's own result: collectives × layouts of nodes × counts ×
-// datatypes × operations × in place × roots, on the ranks it is launched with. `grid quick` takes a part of
-// them, `grid only=PART` the algorithms with that part in their name, as in `reduce/chain_16k`.
+// Every algorithm of the registry against the library's own result: collectives × layouts of nodes and NUMA
+// domains × counts × datatypes × operations × in place × roots, on the ranks it is launched with. `grid
+// quick` takes a part of them, `grid only=PART` the algorithms with that part in their name, as in
+// `reduce/chain_16k`.
 //
 // Values are small whole numbers, so that no order of reduction shows. Whole buffers are compared, gaps
 // included.
@@ -321,8 +322,8 @@ double now() {
 void barriers(Team* team, const char* layout) {
     for (const Algorithm* algorithm : algorithms()) {
         Call call{*team};
-        if (algorithm->collective != Collective::barrier || !is_wanted(*algorithm) ||
-            !serves(*algorithm, shape_of(Collective::barrier, call)))
+        if (algorithm->collective != Collective::barrier ||
+            !serves_here(*algorithm, shape_of(Collective::barrier, call)))
             continue;
         for (int round = 0; round < (quick ? 5 : 40); ++round) {
             const int late = round % size;
@@ -344,16 +345,33 @@ void barriers(Team* team, const char* layout) {
     }
 }
 
-// ---- layouts
+// ---- layouts: who shares a node, and where on it
 
 int in_pairs(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank / 2, rank, node); }
 int in_turns(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank % 2, rank, node); }
 int in_thirds(MPI_Comm comm, int rank, MPI_Comm* node) {
     return MPI_Comm_split(comm, rank * 3 / size, rank, node);
 }
+int in_fours(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank / 4, rank, node); }
+int in_halves(MPI_Comm comm, int rank, MPI_Comm* node) {
+    return MPI_Comm_split(comm, rank >= size / 2, rank, node);
+}
 int unevenly(MPI_Comm comm, int rank, MPI_Comm* node) {
     return MPI_Comm_split(comm, rank == 0 ? 0 : 1 + rank / 4, rank, node);
 }
+
+Seat unknown(int) { return {}; }
+/// Two packages of two domains, one after another.
+Seat filled(int rank) { return {rank * 4 / size, rank * 2 / size}; }
+/// The same on each of two nodes.
+Seat filled_halves(int rank) {
+    const int half = size / 2, first = rank < half ? 0 : half, ranks = rank < half ? half : size - half;
+    return {(rank - first) * 4 / ranks, (rank - first) * 2 / ranks};
+}
+/// The same with the ranks dealt out.
+Seat dealt(int rank) { return {rank % 4, rank % 2}; }
+/// The first of four alone.
+Seat one_and_three(int rank) { return {rank % 4 > 0, 0}; }
 
 }  // namespace
 
@@ -374,16 +392,23 @@ int main(int argc, char** argv) {
     struct {
         const char* name;
         NodeSplit split;
-    } const layouts[] = {{"one node", split_by_memory},
-                         {"pairs", in_pairs},
-                         {"turns", in_turns},
-                         {"thirds", in_thirds},
-                         {"uneven", unevenly}};
+        Seat (*seat)(int rank);
+        Serving serving;
+    } const layouts[] = {{"one node", split_by_memory, unknown, Serving::all},
+                         {"pairs", in_pairs, unknown, Serving::all},
+                         {"turns", in_turns, unknown, Serving::all},
+                         {"thirds", in_thirds, unknown, Serving::all},
+                         {"uneven", unevenly, unknown, Serving::all},
+                         {"domains", split_by_memory, filled, Serving::all},
+                         {"dealt domains", split_by_memory, dealt, Serving::by_levels},
+                         {"two nodes of domains", in_halves, filled_halves, Serving::by_levels},
+                         {"nodes of uneven domains", in_fours, one_and_three, Serving::by_levels}};
     for (const auto& layout : layouts) {
+        compared_here = layout.serving;
         MPI_Comm comm;
         MPI_Comm_split(MPI_COMM_WORLD, 0, me, &comm);
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-        Team* team = Team::make(comm, layout.split);
+        Team* team = Team::make(comm, layout.split, layout.seat(me));
         if (!team) {
             std::printf("rank %d: no team on %s\n", me, layout.name);
             MPI_Abort(MPI_COMM_WORLD, 1);

@@ -5,31 +5,14 @@
 // multiplying, which is best where latency is long, or 2⌈log₂ N⌉ α + 2nβ by Rabenseifner's algorithm or a
 // ring, for N nodes instead of p ranks; and two copies in memory. Karonis et al.: Exploiting Hierarchy in
 // Parallel Computer Networks to Optimize Collective Operation Performance. IPDPS 2000.
-#include "coll/allreduce/stages.hpp"
-#include "coll/bcast/stages.hpp"
-#include "coll/reduce/stages.hpp"
+#include "coll/allreduce/hierarchical.hpp"
+
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
 namespace {
 
-using Between = int (*)(const Reduction&, const Group&, char*, MPI_Count) noexcept;
-
-template <Between between> int run(const Call& call) {
-    const Team& team = call.team;
-    const Reduction reduction{call.team, call.receive_type, call.op};
-    const bool leads = team.local().rank == 0;
-    MPIRIC_TRY(shared_reduce(reduction, 0, input_of(call), call.receive, call.receive_count));
-    if (leads)
-        MPIRIC_TRY(between(reduction, team.leaders(), static_cast<char*>(call.receive), call.receive_count));
-    Target result{team, call.receive, call.receive_count, call.receive_type};
-    MPIRIC_TRY(result.error());
-    if (leads)
-        MPIRIC_TRY(result.load());
-    if (team.local().size > 1)
-        MPIRIC_TRY(shared_bcast(team, 0, result.data(), result.bytes()));
-    return leads ? MPI_SUCCESS : result.store();
-}
+template <BetweenNodes between> constexpr auto run = allreduce_nodes<shared_reduce, between, shared_bcast>;
 
 bool suits(const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); }
 bool suits_long(const Shape& shape) { return suits(shape) && can_divide(shape) && shape.layout.nodes > 2; }

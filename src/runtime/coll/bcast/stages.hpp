@@ -25,6 +25,11 @@ int scatter_allgather(const Team& team, const Group& group, int root, char* data
 
 /// From local rank `root` to the ranks of its node, through the board.
 int shared_bcast(const Team& team, int root, char* data, uint64_t bytes) noexcept;
+/// The same along the levels of memory. See the file of the same name.
+int multilevel_bcast(const Team& team, int root, char* data, uint64_t bytes) noexcept;
+
+/// One of those.
+using NodeBcast = int (*)(const Team& team, int root, char* data, uint64_t bytes) noexcept;
 
 /// Runs an algorithm that wants bytes on the program's buffer.
 template <class Stage> int as_bytes(const Call& call, Stage stage) {

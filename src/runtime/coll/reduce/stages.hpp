@@ -8,6 +8,13 @@ namespace mpiric::coll {
 /// Over the ranks of this node, through the board: local rank `root` gets the result.
 int shared_reduce(const Reduction& reduction, int root, const void* input, void* result,
                   MPI_Count count) noexcept;
+/// The same along the levels of memory. See the file of the same name.
+int multilevel_reduce(const Reduction& reduction, int root, const void* input, void* result,
+                      MPI_Count count) noexcept;
+
+/// One of those.
+using NodeReduce = int (*)(const Reduction& reduction, int root, const void* input, void* result,
+                           MPI_Count count) noexcept;
 
 /// All members have their operand in `data`; member `root` ends with the result there, the others with
 /// anything. See the files of the same names.

@@ -5,45 +5,27 @@
 // Cost per leader for N nodes and blocks of m bytes: (p − p/N) mβ, and (N − 1) α around a ring, best for long
 // blocks; log₂ N α by recursive doubling, for powers of two, or α when all is sent at once, best for short
 // ones. Two copies in memory. Träff: Efficient Allgather for Regular SMP-Clusters. EuroPVM/MPI 2006.
-#include "coll/allgather/stages.hpp"
-#include "coll/bcast/stages.hpp"
-#include "coll/board.hpp"
+#include "coll/allgather/hierarchical.hpp"
+
 #include "coll/suits.hpp"
 
 #include <bit>
-#include <cstring>
 
 namespace mpiric::coll {
 namespace {
 
-/// The row of all blocks, cut by nodes: the ranks of a node follow one another.
-class NodeRow {
-  public:
-    NodeRow(const Team& team, char* data, const Blocks& blocks) noexcept
-        : team_(team), data_(data), blocks_(blocks) {}
+/// What the leader has got, in one piece where that fits into a slot.
+int show_others(const NodeRow& row) {
+    const int nodes = row.team().leaders().size, me = row.team().node();
+    if (row.bytes(0, nodes) <= row.team().board().slot_bytes())
+        return row.show(0, nodes);
+    MPIRIC_TRY(row.show(0, me));
+    return row.show(me + 1, nodes - me - 1);
+}
 
-    char* at(int node) const noexcept { return data_ + begin(node); }
-    uint64_t begin(int node) const noexcept {
-        return node == team_.leaders().size ? blocks_.begin(team_.size())
-                                            : blocks_.begin(team_.on_node(node)[0]);
-    }
-    /// Of some nodes that follow one another.
-    uint64_t bytes(int node, int nodes = 1) const noexcept { return begin(node + nodes) - begin(node); }
-    const Team& team() const noexcept { return team_; }
-    int leader(int node) const noexcept { return team_.leaders()[node]; }
-    /// Shows the node what its leader has of some nodes.
-    int show(int node, int nodes = 1) const noexcept {
-        return team_.local().size > 1 ? shared_bcast(team_, 0, at(node), bytes(node, nodes)) : MPI_SUCCESS;
-    }
+}  // namespace
 
-  private:
-    const Team& team_;
-    char* data_;
-    const Blocks& blocks_;
-};
-
-/// Each step's blocks go to the node while the next are under way.
-int around(const NodeRow& row) {
+int ring_of_nodes(const NodeRow& row) {
     const Team& team = row.team();
     const int nodes = team.leaders().size, me = team.node();
     const int left = (me + nodes - 1) % nodes, right = (me + 1) % nodes;
@@ -57,16 +39,7 @@ int around(const NodeRow& row) {
     return MPI_SUCCESS;
 }
 
-/// What the leader has got, in one piece where that fits into a slot.
-int show_others(const NodeRow& row) {
-    const int nodes = row.team().leaders().size, me = row.team().node();
-    if (row.bytes(0, nodes) <= row.team().board().slot_bytes())
-        return row.show(0, nodes);
-    MPIRIC_TRY(row.show(0, me));
-    return row.show(me + 1, nodes - me - 1);
-}
-
-int doubling(const NodeRow& row) {
+int doubling_of_nodes(const NodeRow& row) {
     const Team& team = row.team();
     for (int bit = 1; team.local().rank == 0 && bit < team.leaders().size; bit *= 2) {
         const int peer = team.node() ^ bit, mine = team.node() & ~(bit - 1), theirs = peer & ~(bit - 1);
@@ -75,6 +48,8 @@ int doubling(const NodeRow& row) {
     }
     return show_others(row);
 }
+
+namespace {
 
 int linear(const NodeRow& row) {
     const Team& team = row.team();
@@ -97,7 +72,7 @@ template <int (*between)(const NodeRow&)> int run(const Call& call) {
     const Team& team = call.team;
     if (team.local().size > 1)
         MPIRIC_TRY(shared_allgather(team, gathering.data(), gathering.blocks(), team.local()[0]));
-    MPIRIC_TRY(between(NodeRow{team, gathering.data(), gathering.blocks()}));
+    MPIRIC_TRY(between(NodeRow{team, gathering.data(), gathering.blocks(), shared_bcast}));
     return gathering.end();
 }
 
@@ -113,13 +88,13 @@ consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) no
 }
 
 constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
-constinit const Algorithm equal_ring = algorithm<equal, around>("hierarchical", suits),
+constinit const Algorithm equal_ring = algorithm<equal, ring_of_nodes>("hierarchical", suits),
                           equal_doubling =
-                              algorithm<equal, doubling>("hierarchical_doubling", suits_doubling),
+                              algorithm<equal, doubling_of_nodes>("hierarchical_doubling", suits_doubling),
                           equal_linear = algorithm<equal, linear>("hierarchical_linear", suits_linear),
-                          ring = algorithm<uneven, around>("hierarchical", suits),
+                          ring = algorithm<uneven, ring_of_nodes>("hierarchical", suits),
                           uneven_doubling =
-                              algorithm<uneven, doubling>("hierarchical_doubling", suits_doubling),
+                              algorithm<uneven, doubling_of_nodes>("hierarchical_doubling", suits_doubling),
                           uneven_linear = algorithm<uneven, linear>("hierarchical_linear", suits_linear);
 MPIRIC_ALGORITHM(equal_ring)
 MPIRIC_ALGORITHM(equal_doubling)

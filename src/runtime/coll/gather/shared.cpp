@@ -13,11 +13,15 @@ namespace mpiric::coll {
 namespace {
 
 /// `own` is this rank's block, `row` where the root wants all.
-int gather_pieces(Board& board, int root, const char* own, char* row, const Blocks& blocks) noexcept {
-    const uint64_t room = board.slot_bytes(), longest = blocks.largest(board.size());
+int gather_pieces(Board& board, int root, const char* own, char* row, const Blocks& blocks,
+                  int first = 0) noexcept {
+    const uint64_t room = board.slot_bytes();
+    uint64_t longest = 0;
+    for (int rank = 0; rank < board.size(); ++rank)
+        longest = std::max(longest, blocks.size(first + rank));
     for (uint64_t done = 0; done < longest; done += room) {
         auto piece = [&](int rank) {
-            const uint64_t size = blocks.size(rank);
+            const uint64_t size = blocks.size(first + rank);
             return done < size ? std::min(room, size - done) : 0;
         };
         if (const uint64_t bytes = piece(board.rank()); bytes && board.rank() != root) {
@@ -26,7 +30,7 @@ int gather_pieces(Board& board, int root, const char* own, char* row, const Bloc
         }
         for (int rank = 0; board.rank() == root && rank < board.size(); ++rank)
             if (const uint64_t bytes = piece(rank); bytes && rank != root)
-                std::memcpy(row + blocks.begin(rank) + done, board.look(rank, bytes), bytes);
+                std::memcpy(row + blocks.begin(first + rank) + done, board.look(rank, bytes), bytes);
         board.finish();
     }
     return MPI_SUCCESS;
@@ -34,8 +38,9 @@ int gather_pieces(Board& board, int root, const char* own, char* row, const Bloc
 
 }  // namespace
 
-int shared_gather(const Team& team, int root, char* data, const Blocks& blocks) noexcept {
-    return gather_pieces(team.board(), root, data + blocks.begin(team.board().rank()), data, blocks);
+int shared_gather(const Team& team, int root, char* data, const Blocks& blocks, int first) noexcept {
+    const char* own = data + blocks.begin(first + team.board().rank());
+    return gather_pieces(team.board(), root, own, data, blocks, first);
 }
 
 namespace {

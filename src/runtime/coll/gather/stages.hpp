@@ -8,9 +8,9 @@
 
 namespace mpiric::coll {
 
-/// Over the ranks of this node, through the board: local rank `root` gets block r of `data`, in bytes, from
-/// local rank r.
-int shared_gather(const Team& team, int root, char* data, const Blocks& blocks) noexcept;
+/// Over the ranks of this node, through the board: local rank `root` gets block first + r of `data`, in
+/// bytes, from local rank r.
+int shared_gather(const Team& team, int root, char* data, const Blocks& blocks, int first = 0) noexcept;
 
 /// Over all ranks, in the order counted from the root: `climb(row, block)` has this rank's block at the front
 /// of a row with room for those of its subtree, `reach` ranks as far as there are any, and leaves all of them

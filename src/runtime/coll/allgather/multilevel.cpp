@@ -1,0 +1,56 @@
+// Up to the leader of each node, between nodes, and down along NUMA domains and packages. The leader of a
+// node copies its ranks' blocks and shows them all; leaders pass whole nodes' blocks on and show what has
+// come. One rank of each other package, then of each other domain, copies that once and shows its copy to
+// those nearer to it.
+//
+// Cost per leader for N nodes and blocks of m bytes: (p − p/N) mβ, and (N − 1) α around a ring or log₂ N α by
+// recursive doubling, for powers of two; in bytes of memory traffic, pm read by each rank, across the border
+// of a domain or package once for each of them instead of once for each rank. Katevenis, Ploumidis,
+// Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives on Multicore Nodes. Cluster 2022;
+// Träff: Efficient Allgather for Regular SMP-Clusters. EuroPVM/MPI 2006.
+#include "coll/allgather/hierarchical.hpp"
+#include "coll/gather/stages.hpp"
+#include "coll/suits.hpp"
+
+#include <bit>
+
+namespace mpiric::coll {
+namespace {
+
+template <int (*between)(const NodeRow&)> int run(const Call& call) {
+    Gathering gathering{call};
+    MPIRIC_TRY(gathering.begin());
+    const Team& team = call.team;
+    const NodeRow row{team, gathering.data(), gathering.blocks(), multilevel_bcast};
+    if (team.local().size > 1)
+        MPIRIC_TRY(shared_gather(team, 0, gathering.data(), gathering.blocks(), team.local()[0]));
+    MPIRIC_TRY(row.show(team.node()));
+    MPIRIC_TRY(between(row));
+    return gathering.end();
+}
+
+bool suits(const Shape& shape) { return has_memory_levels(shape) && shape.layout.consecutive; }
+bool suits_doubling(const Shape& shape) {
+    return suits(shape) && shape.layout.nodes > 1 && std::has_single_bit(unsigned(shape.layout.nodes));
+}
+
+template <Collective collective, int (*between)(const NodeRow&)>
+consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
+    return {collective,        name,        "Katevenis et al. 2022; Träff 2006", Order::none, suited,
+            gathering_scratch, run<between>};
+}
+
+constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
+constinit const Algorithm equal_ring = algorithm<equal, ring_of_nodes>("multilevel", suits),
+                          equal_doubling =
+                              algorithm<equal, doubling_of_nodes>("multilevel_doubling", suits_doubling),
+                          ring = algorithm<uneven, ring_of_nodes>("multilevel", suits),
+                          uneven_doubling =
+                              algorithm<uneven, doubling_of_nodes>("multilevel_doubling", suits_doubling);
+MPIRIC_ALGORITHM(equal_ring)
+MPIRIC_ALGORITHM(equal_doubling)
+MPIRIC_ALGORITHM(ring)
+MPIRIC_ALGORITHM(uneven_doubling)
+
+}  // namespace
+}  // namespace mpiric::coll

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.system.patience import PATIENT
 
-from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
+from mpiric.model.candidates import are_chosen_at_start, candidates_of, own_algorithms, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies import tuner_for
@@ -64,22 +64,39 @@ def candidates(mpi: MpiLibrary, collective: str) -> list[str]:
     return [*found, *(f"own:{name}" for name in own_algorithms(collective))]
 
 
-def policies(mpi: MpiLibrary, directory: Path) -> list[Path]:
-    """In which, all together, every candidate of every collective is chosen once for all sizes."""
+def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
+    """The variables of a candidate where the library looks at them when it starts and never again."""
+    if not are_chosen_at_start(mpi.implementation):
+        return {}
+    for one in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
+        algorithm, *given = name.removeprefix("library:").split()
+        if one.name == algorithm and name.startswith("library:"):
+            values = dict(word.split("=") for word in given)
+            parameters = {p.environment: values[p.key] for p in one.parameters if p.key in values}
+            return {**dict(one.environment), **parameters}
+    return {}
+
+
+def policies(mpi: MpiLibrary, directory: Path) -> dict[Path, dict[str, str]]:
+    """In which, all together, every candidate of every collective is chosen once for all sizes.
+
+    Each with the variables that have to go along.
+    """
     columns = [[(name, one) for one in candidates(mpi, name)] for name in sorted(COLLECTIVES)]
-    files = []
+    files = {}
     for number, row in enumerate(zip_longest(*columns)):
         lines = [f"choose {choice[0]} * * * * * 0 * {choice[1]}\n" for choice in row if choice]
-        files.append(directory / f"{number}.policy")
-        files[-1].write_text(f"mpiric-policy 1\nmpi {mpi.implementation} {mpi.version}\n{''.join(lines)}")
+        file = directory / f"{number}.policy"
+        file.write_text(f"mpiric-policy 1\nmpi {mpi.implementation} {mpi.version}\n{''.join(lines)}")
+        files[file] = {key: text for choice in row if choice for key, text in at_start(mpi, *choice).items()}
     assert len(files) > 10
     return files
 
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_every_candidate_gives_right_results(mpi, is_right: Run, ranks: int, tmp_path: Path) -> None:
-    for policy in policies(mpi, tmp_path):
-        settings = {"MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": policy, "MPIRIC_REPROVE": "0"}
+    for policy, along in policies(mpi, tmp_path).items():
+        settings = {"MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": policy, "MPIRIC_REPROVE": "0", **along}
         is_right("collectives.c", ranks, 6, **settings)
         is_right("started.c", ranks, 2, **settings)
 

@@ -169,7 +169,7 @@ class Calls {
         }
         for (int other = 1; rank == 0 && other < size_; ++other) {
             int one = 0;
-            MPI_Recv(&one, 1, MPI_INT, MPI_ANY_SOURCE, answer_tag, comm_, MPI_STATUS_IGNORE);
+            MPI_Recv(&one, 1, MPI_INT, other, answer_tag, comm_, MPI_STATUS_IGNORE);
             ranks += one;
         }
         return ranks;

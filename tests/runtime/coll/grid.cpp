@@ -5,7 +5,7 @@
 //
 // Values are small whole numbers, so that no order of reduction shows. Whole buffers are compared, gaps
 // included.
-#include "comparison.hpp"
+#include "layouts.hpp"
 
 #include <ctime>
 
@@ -345,34 +345,6 @@ void barriers(Team* team, const char* layout) {
     }
 }
 
-// ---- layouts: who shares a node, and where on it
-
-int in_pairs(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank / 2, rank, node); }
-int in_turns(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank % 2, rank, node); }
-int in_thirds(MPI_Comm comm, int rank, MPI_Comm* node) {
-    return MPI_Comm_split(comm, rank * 3 / size, rank, node);
-}
-int in_fours(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank / 4, rank, node); }
-int in_halves(MPI_Comm comm, int rank, MPI_Comm* node) {
-    return MPI_Comm_split(comm, rank >= size / 2, rank, node);
-}
-int unevenly(MPI_Comm comm, int rank, MPI_Comm* node) {
-    return MPI_Comm_split(comm, rank == 0 ? 0 : 1 + rank / 4, rank, node);
-}
-
-Seat unknown(int) { return {}; }
-/// Two packages of two domains, one after another.
-Seat filled(int rank) { return {rank * 4 / size, rank * 2 / size}; }
-/// The same on each of two nodes.
-Seat filled_halves(int rank) {
-    const int half = size / 2, first = rank < half ? 0 : half, ranks = rank < half ? half : size - half;
-    return {(rank - first) * 4 / ranks, (rank - first) * 2 / ranks};
-}
-/// The same with the ranks dealt out.
-Seat dealt(int rank) { return {rank % 4, rank % 2}; }
-/// The first of four alone.
-Seat one_and_three(int rank) { return {rank % 4 > 0, 0}; }
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -389,21 +361,7 @@ int main(int argc, char** argv) {
     make_handles();
     const std::vector<long> counts =
         quick ? std::vector<long>{0, 1, 37, 6001} : std::vector<long>{0, 1, 2, 37, 1024, 6001, 70001};
-    struct {
-        const char* name;
-        NodeSplit split;
-        Seat (*seat)(int rank);
-        Serving serving;
-    } const layouts[] = {{"one node", split_by_memory, unknown, Serving::all},
-                         {"pairs", in_pairs, unknown, Serving::all},
-                         {"turns", in_turns, unknown, Serving::all},
-                         {"thirds", in_thirds, unknown, Serving::all},
-                         {"uneven", unevenly, unknown, Serving::all},
-                         {"domains", split_by_memory, filled, Serving::all},
-                         {"dealt domains", split_by_memory, dealt, Serving::by_levels},
-                         {"two nodes of domains", in_halves, filled_halves, Serving::by_levels},
-                         {"nodes of uneven domains", in_fours, one_and_three, Serving::by_levels}};
-    for (const auto& layout : layouts) {
+    for (const Arrangement& layout : layouts) {
         compared_here = layout.serving;
         MPI_Comm comm;
         MPI_Comm_split(MPI_COMM_WORLD, 0, me, &comm);

@@ -2,6 +2,11 @@
 // children lie k^s, 2k^s, … (k − 1)k^s further for each s within.
 #pragma once
 
+#include "coll/team.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
 namespace mpiric::coll {
 
 /// Members `here` … `here` + reach − 1 are the subtree, as far as there are any; its parent is that whose
@@ -12,5 +17,24 @@ inline int knomial_reach(int here, int size, int radix) noexcept {
         reach *= radix;
     return reach;
 }
+
+/// One rank in the tree of a call's root.
+struct Knomial {
+    int size, root, radix;
+    int here;   ///< this rank, counted from the root
+    int reach;  ///< of its subtree
+
+    Knomial(const Call& call, int radix) noexcept
+        : size(call.team.size()), root(call.root), radix(radix),
+          here((call.team.rank() - root + size) % size), reach(knomial_reach(here, size, radix)) {}
+
+    int parent() const noexcept { return here - here % (reach * radix); }
+    /// Of the program, of a member.
+    int rank(int member) const noexcept { return (member + root) % size; }
+    /// How many members a child's subtree has whose step is this.
+    uint64_t members(int child, int step) const noexcept { return uint64_t(std::min(step, size - child)); }
+    /// One after the last child of that step.
+    int end_of_children(int step) const noexcept { return std::min(here + radix * step, size); }
+};
 
 }  // namespace mpiric::coll

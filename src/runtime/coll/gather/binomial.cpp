@@ -12,23 +12,20 @@ namespace {
 
 /// `row` has room for the blocks of this rank's subtree, in the order counted from the root; the own one is
 /// there.
-int climb(const Call& call, char* row, uint64_t block) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
-    auto rank = [&](int relative) { return (relative + call.root) % size; };
-    for (int bit = 1; bit < size; bit *= 2) {
-        if (here & bit)
-            return send(call.team, row, block * uint64_t(std::min(bit, size - here)), rank(here - bit));
-        if (here + bit < size)
-            MPIRIC_TRY(receive(call.team, row + block * uint64_t(bit),
-                               block * uint64_t(std::min(bit, size - here - bit)), rank(here + bit)));
-    }
-    return MPI_SUCCESS;
+int climb(const Call& call, const Knomial& tree, char* row, uint64_t block) {
+    for (int step = 1; step < tree.reach; step *= 2)
+        if (const int child = tree.here + step; child < tree.size)
+            MPIRIC_TRY(receive(call.team, row + block * uint64_t(step), block * tree.members(child, step),
+                               tree.rank(child)));
+    if (tree.here == 0)
+        return MPI_SUCCESS;
+    return send(call.team, row, block * tree.members(tree.here, tree.reach), tree.rank(tree.parent()));
 }
 
 int run(const Call& call) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
-    return gather_by_tree(call, knomial_reach(here, size, 2),
-                          [&](char* row, uint64_t block) { return climb(call, row, block); });
+    const Knomial tree{call, 2};
+    return gather_by_tree(call, tree.reach,
+                          [&](char* row, uint64_t block) { return climb(call, tree, row, block); });
 }
 
 constinit const Algorithm algorithm{

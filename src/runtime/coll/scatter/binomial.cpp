@@ -11,24 +11,21 @@ namespace mpiric::coll {
 namespace {
 
 /// `row` has room for the blocks of this rank's subtree, in the order counted from the root.
-int descend(const Call& call, char* row, uint64_t block, int reach) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
-    auto rank = [&](int relative) { return (relative + call.root) % size; };
-    auto blocks = [&](int relative, int step) { return block * uint64_t(std::min(step, size - relative)); };
-    if (here)
-        MPIRIC_TRY(receive(call.team, row, blocks(here, reach), rank(here - reach)));
-    for (int step = reach / 2; step > 0; step /= 2)
-        if (here + step < size)
-            MPIRIC_TRY(
-                send(call.team, row + block * uint64_t(step), blocks(here + step, step), rank(here + step)));
+int descend(const Call& call, const Knomial& tree, char* row, uint64_t block) {
+    if (tree.here)
+        MPIRIC_TRY(
+            receive(call.team, row, block * tree.members(tree.here, tree.reach), tree.rank(tree.parent())));
+    for (int step = tree.reach / 2; step > 0; step /= 2)
+        if (const int child = tree.here + step; child < tree.size)
+            MPIRIC_TRY(send(call.team, row + block * uint64_t(step), block * tree.members(child, step),
+                            tree.rank(child)));
     return MPI_SUCCESS;
 }
 
 int run(const Call& call) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size,
-              reach = knomial_reach(here, size, 2);
-    return scatter_by_tree(call, reach,
-                           [&](char* row, uint64_t block) { return descend(call, row, block, reach); });
+    const Knomial tree{call, 2};
+    return scatter_by_tree(call, tree.reach,
+                           [&](char* row, uint64_t block) { return descend(call, tree, row, block); });
 }
 
 constinit const Algorithm algorithm{

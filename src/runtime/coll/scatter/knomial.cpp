@@ -11,21 +11,16 @@ namespace mpiric::coll {
 namespace {
 
 template <int radix> int run(const Call& call) {
-    const Team& team = call.team;
-    const int size = team.size(), here = (team.rank() - call.root + size) % size,
-              reach = knomial_reach(here, size, radix);
-    return scatter_by_tree(call, reach, [&](char* row, uint64_t block) {
-        auto rank = [&](int relative) { return (relative + call.root) % size; };
-        auto bytes = [&](int relative, int step) {
-            return block * uint64_t(std::min(step, size - relative));
-        };
-        if (here)
-            MPIRIC_TRY(receive(team, row, bytes(here, reach), rank(here - here % (reach * radix))));
+    const Knomial tree{call, radix};
+    return scatter_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
+        if (tree.here)
+            MPIRIC_TRY(receive(call.team, row, block * tree.members(tree.here, tree.reach),
+                               tree.rank(tree.parent())));
         Requests sent{64};
-        for (int step = reach / radix; step > 0; step /= radix)
-            for (int child = here + step; child < std::min(here + radix * step, size); child += step)
-                MPIRIC_TRY(
-                    sent.send(team, row + block * uint64_t(child - here), bytes(child, step), rank(child)));
+        for (int step = tree.reach / radix; step > 0; step /= radix)
+            for (int child = tree.here + step; child < tree.end_of_children(step); child += step)
+                MPIRIC_TRY(sent.send(call.team, row + block * uint64_t(child - tree.here),
+                                     block * tree.members(child, step), tree.rank(child)));
         return sent.wait();
     });
 }

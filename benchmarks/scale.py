@@ -22,6 +22,7 @@ from pathlib import Path
 from platform import machine
 from signal import SIGKILL
 from statistics import median
+from threading import Timer
 from typing import Any
 
 from benchmarks._places import Place, place
@@ -147,10 +148,14 @@ def measure(given: Namespace) -> Result:
 
 
 def words_for(ranks: int) -> Iterator[str]:
-    """The points that are simulated on so many ranks."""
-    for collective, sizes in _WORK.items():
-        if ranks <= _MOST_RANKS.get(collective, ranks):
-            yield from (f"{collective}:{size}" for size in sizes[:: 2 if ranks > _MANY else 1])
+    """The points that are simulated on so many ranks, those that take least time first."""
+    points = [
+        (size, collective)
+        for collective, sizes in _WORK.items()
+        if ranks <= _MOST_RANKS.get(collective, ranks)
+        for size in sizes[:: 2 if ranks > _MANY else 1]
+    ]
+    yield from (f"{collective}:{size}" for size, collective in sorted(points))
 
 
 def rows_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -277,22 +282,30 @@ def simulate(
             *("-hostfile", str(files / "hosts"), *(f"--cfg={one}" for one in settings)),
             *("--log=root.thresh:error", str(program), str(calls), *words),
         ]
-        process = subprocess.Popen(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        failed = False
-        try:
-            said, complaint = process.communicate(timeout=limit_s)
-            failed = process.returncode != 0
-        except subprocess.TimeoutExpired:
-            tell("the time is over: what was simulated until now counts")
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, SIGKILL)
-                said, complaint = process.communicate()
-    if failed:
-        raise ProgramFailedError(f"smpirun failed: {(complaint or said).strip()[-400:]}")
-    return [json.loads(line) for line in said.splitlines() if line.startswith("{") and line.endswith("}")]
+        said: list[str] = []
+        with subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        ) as process:
+            timer = Timer(limit_s, os.killpg, (process.pid, SIGKILL))
+            timer.start()
+            try:
+                for line in process.stdout or ():
+                    said.append(line)
+                    if _is_point(line):
+                        tell("{collective} of {bytes} B".format_map(json.loads(line)))
+            finally:
+                timer.cancel()
+                if process.poll() is None:
+                    os.killpg(process.pid, SIGKILL)
+    if process.returncode == -SIGKILL:
+        tell("the time is over: what was simulated until now counts")
+    elif process.returncode:
+        raise ProgramFailedError(f"smpirun failed: {''.join(said).strip()[-400:]}")
+    return [json.loads(line) for line in said if _is_point(line)]
+
+
+def _is_point(line: str) -> bool:
+    return line.startswith("{") and line.endswith("}\n")
 
 
 def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:

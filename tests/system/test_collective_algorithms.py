@@ -61,6 +61,7 @@ def test_levels_inside_nodes_give_what_the_library_gives(library, mpi_run, ranks
 
 
 @pytest.mark.sweep
+@pytest.mark.timeout(1000)
 @pytest.mark.parametrize("ranks", range(2, 18))
 def test_every_algorithm_gives_what_the_library_gives_on_more_ranks(library, mpi_run, ranks):
     grid_holds(library, mpi_run, ranks, "full" if ranks < 10 else "quick")

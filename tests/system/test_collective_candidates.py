@@ -20,7 +20,8 @@ RULES = {"openmpi": {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}}
 # Intel MPI 2021.19 broadcasts long data with gaps wrongly through shared memory, without the runtime too.
 RIGHT_BY_ITSELF = {"intelmpi": {"I_MPI_COLL_INTRANODE": "pt2pt"}}
 
-pytestmark = [pytest.mark.sweep, pytest.mark.requires("any-mpi")]
+# Of hundreds of launches each: MPICH 4 takes 8 s for one on three ranks.
+pytestmark = [pytest.mark.sweep, pytest.mark.requires("any-mpi"), pytest.mark.timeout(3600)]
 
 Run = Callable[..., None]
 

@@ -18,7 +18,7 @@ _ADVISED_SCORE = 0.9  # of a knob that a record's advice names: tried before wha
 _PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
 _MOST_FOR_PROOF = 0.65  # of the budget, however long they are
-_BENCHMARK_SHARE = 0.15  # of the budget, or of the job it is made in
+_BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -60,16 +60,16 @@ def test_one_node_says_nothing_of_networks_to_a_whole_site():
 
 @pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])
 @pytest.mark.parametrize("run_s", [0.5, 3.0, 14.0])
-def test_a_benchmark_takes_a_small_part_and_never_that_of_the_proof(budget_s: float, run_s: float):
+def test_a_benchmark_takes_a_part_and_never_that_of_the_proof(budget_s: float, run_s: float):
     seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, Rule())
-    assert 0 <= seconds <= 0.15 * budget_s
+    assert 0 <= seconds <= 0.25 * budget_s
     if seconds:
         left = Budget(budget_s - seconds, clock=lambda: 0.0)
         assert not proof_shortfall(left, run_s, Rule())
 
 
-def test_a_benchmark_takes_a_small_part_of_the_job_it_is_made_in():
-    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, Rule(), job_s=600.0) == pytest.approx(90.0)
+def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
+    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, Rule(), job_s=600.0) == pytest.approx(150.0)
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,17 @@ def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     ]
 
 
+def test_what_was_fastest_in_the_programs_own_calls_is_tried_first(probe: Probe, record: Tune) -> None:
+    times = {LIBRARY: 1.0, "library:binomial": 3.0, GOOD: 0.5, "library:scatter_ring_allgather": 0.9}
+    called = tuple(Measured(name, 1, each, each, each) for name, each in times.items())
+    write_learned(learned_file(record.path), learned(replace(key("bcast", 4096), candidates=called)))
+    assert settle(record) == ""
+    order = list(dict.fromkeys(word.rpartition(":")[2] for word in probe.points))
+    assert order[:3] == ["", GOOD.removeprefix("library:"), "scatter_ring_allgather"]
+    assert order[-1] == "binomial"
+    assert len(order) > 5
+
+
 def test_reductions_are_measured_where_rounding_may_change(probe: Probe, record: Tune) -> None:
     write_learned(learned_file(record.path), learned(key("allreduce", 8, 1000)))
     assert settle(record) == ""

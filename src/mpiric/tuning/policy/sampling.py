@@ -51,7 +51,7 @@ Grids = Mapping[Subject, Sequence[int]]  # the sizes of each, ascending
 def next_points(
     grids: Grids, candidates: Mapping[Subject, Sequence[str]], measured: Times, stride: int = STRIDE
 ) -> tuple[Point, ...]:
-    """The next round, empty when nothing more is worth a measurement."""
+    """The next round, candidates in their order; empty when nothing more is worth a measurement."""
     found: list[Point] = []
     for subject, grid in grids.items():
         if subject.has_one_choice:
@@ -61,7 +61,11 @@ def next_points(
         wanted = {Point(subject, grid[at], name) for at in first for name in candidates[subject]}
         missing = wanted - measured.keys()
         found += missing or _between(subject, grid, candidates[subject], measured)
-    return tuple(sorted(found))
+
+    def turn(point: Point) -> tuple[Subject, int, int]:
+        return point.subject, candidates[point.subject].index(point.candidate), point.size
+
+    return tuple(sorted(found, key=turn))
 
 
 def _at_all(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[Point]:

@@ -1,7 +1,7 @@
 // scale CALLS COLLECTIVE:BYTES…: the algorithms of src/runtime/coll and the tuner's learning, simulated by
 // SimGrid's SMPI.
 //
-// For each size, every algorithm of ours that serves and what SMPI's selector picks ("library") run CALLS
+// For each size, every algorithm of ours that serves and what MPICH picks ("library") run CALLS
 // times in a row from a common start, in simulated time, the root moving on; the slowest rank counts. The
 // learner of src/runtime/tune is then fed with those times, disturbed as on a real machine, until it settles.
 // Rank 0 prints a JSON line for each size. The ranks of a node do not share memory here, so the forms that
@@ -14,8 +14,10 @@
 #include "coll/shape.hpp"
 #include "coll/team.hpp"
 #include "tune/learner.hpp"
+#include "world/agreement.hpp"
 #include "world/library.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +46,18 @@ namespace mpiric::coll {
 Scratch::Scratch(size_t bytes) noexcept : data_(common_memory() + 2 * data_bytes), bytes_(bytes) {}
 Scratch::~Scratch() = default;
 }  // namespace mpiric::coll
+
+// Of libsimgrid, in no header of it: algorithms of MPI libraries.
+namespace simgrid::smpi {
+int allreduce__rab_rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+int allreduce__rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+int barrier__ompi_bruck(MPI_Comm);
+int bcast__binomial_tree(void*, int, MPI_Datatype, int, MPI_Comm);
+int bcast__scatter_LR_allgather(void*, int, MPI_Datatype, int, MPI_Comm);
+int bcast__scatter_rdb_allgather(void*, int, MPI_Datatype, int, MPI_Comm);
+int reduce__binomial(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+int reduce__scatter_gather(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+}  // namespace simgrid::smpi
 
 namespace {
 
@@ -102,46 +116,62 @@ coll::Call arguments(coll::Team& team, Collective collective, uint64_t bytes) {
     return call;
 }
 
-/// By MPI's own operation, which takes no time here: for those of users MPICH has other algorithms.
+/// What MPICH picks where the ranks are a power of two: its thresholds are
+/// MPIR_CVAR_<COLLECTIVE>_SHORT_MSG_SIZE and _LONG_MSG_SIZE. SMPI's own selector takes three rings through
+/// all ranks before its first choice, and other algorithms. By MPI's operation, which takes no time here: for
+/// those of users MPICH has other algorithms.
 int library_call(Collective collective, const coll::Call& call) {
+    namespace smpi = simgrid::smpi;
     const MPI_Comm comm = call.team.comm();
     const int count = int(call.receive_count);
     void* send = const_cast<void*>(call.send);
+    const bool divides = count >= call.team.size() && size_t(count) * sizeof(float) > 2048;
     switch (collective) {
-    case Collective::allreduce:
-        return MPI_Allreduce(send, call.receive, count, MPI_FLOAT, MPI_SUM, comm);
-    case Collective::bcast:
-        return MPI_Bcast(call.receive, count, MPI_BYTE, call.root, comm);
-    case Collective::reduce:
-        return MPI_Reduce(send, call.receive, count, MPI_FLOAT, MPI_SUM, call.root, comm);
+    case Collective::allreduce: {
+        const auto run = divides ? smpi::allreduce__rab_rdb : smpi::allreduce__rdb;
+        return run(send, call.receive, count, MPI_FLOAT, MPI_SUM, comm);
+    }
+    case Collective::bcast: {
+        const auto run = count < 12'288    ? smpi::bcast__binomial_tree
+                         : count < 524'288 ? smpi::bcast__scatter_rdb_allgather
+                                           : smpi::bcast__scatter_LR_allgather;
+        return run(call.receive, count, MPI_BYTE, call.root, comm);
+    }
+    case Collective::reduce: {
+        const auto run = divides ? smpi::reduce__scatter_gather : smpi::reduce__binomial;
+        return run(send, call.receive, count, MPI_FLOAT, MPI_SUM, call.root, comm);
+    }
     case Collective::allgather:
         return MPI_Allgather(send, count, MPI_BYTE, call.receive, count, MPI_BYTE, comm);
     case Collective::alltoall:
         return MPI_Alltoall(send, count, MPI_BYTE, call.receive, count, MPI_BYTE, comm);
     case Collective::barrier:
-        return MPI_Barrier(comm);
+        return smpi::barrier__ompi_bruck(comm);
     default:
         return MPI_ERR_ARG;
     }
 }
 
+/// The largest of all ranks' seconds.
+double latest(const coll::Team& team, double seconds) {
+    uint64_t bits = std::bit_cast<uint64_t>(seconds);  // of what is not negative these are in the same order
+    if (!world::agree_on_largest({team.comm(), team.rank(), team.size()}, {&bits, 1}))
+        MPI_Abort(team.comm(), 1);
+    return std::bit_cast<double>(bits);
+}
+
 /// Seconds a call of the slowest rank, from a common start.
 template <class Run> double simulated(coll::Call& call, int calls, Run&& run) {
-    const MPI_Comm comm = call.team.comm();
-    double come = MPI_Wtime(), last = 0, slowest = 0;
-    MPI_Allreduce(&come, &last, 1, MPI_DOUBLE, MPI_MAX, comm);
-    const double begin = last + start_seconds;
+    const double begin = latest(call.team, MPI_Wtime()) + start_seconds;
     const double rest = begin - MPI_Wtime();
     const timespec nap = {time_t(rest), long((rest - std::floor(rest)) * 1e9)};
     smpi_nanosleep(&nap, nullptr);
     for (int at = 0; at < calls; ++at) {
         call.root = at % call.team.size();
         if (run() != MPI_SUCCESS)
-            MPI_Abort(comm, 1);
+            MPI_Abort(call.team.comm(), 1);
     }
-    double took = (MPI_Wtime() - begin) / calls;
-    MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return slowest;
+    return latest(call.team, (MPI_Wtime() - begin) / calls);
 }
 
 /// As measured: longer by its own spread and by the longest of the detours that fall into it.
@@ -212,7 +242,7 @@ void print(Collective collective, int ranks, uint64_t bytes, const std::vector<T
     std::fflush(stdout);
 }
 
-int alone(MPI_Comm comm, int rank, MPI_Comm* node) { return MPI_Comm_split(comm, rank, 0, node); }
+int alone(MPI_Comm, int, MPI_Comm* node) { return MPI_Comm_dup(MPI_COMM_SELF, node); }
 
 void simulate(Collective collective, coll::Team& team, uint64_t bytes, int calls) {
     const int ranks = team.size();

@@ -3,7 +3,12 @@
 
 #include "coll/algorithm.hpp"
 
+#include <bit>
+
 namespace mpiric::coll {
+
+/// Of two.
+inline bool is_power(int members) noexcept { return std::has_single_bit(unsigned(members)); }
 
 /// All ranks on one node, with memory between them.
 inline bool on_one_node(const Shape& shape) noexcept {

@@ -9,8 +9,6 @@
 
 #include "coll/suits.hpp"
 
-#include <bit>
-
 namespace mpiric::coll {
 namespace {
 
@@ -77,9 +75,7 @@ template <int (*between)(const NodeRow&)> int run(const Call& call) {
 }
 
 bool suits(const Shape& shape) { return has_levels(shape) && shape.layout.consecutive; }
-bool suits_doubling(const Shape& shape) {
-    return suits(shape) && std::has_single_bit(unsigned(shape.layout.nodes));
-}
+bool suits_doubling(const Shape& shape) { return suits(shape) && is_power(shape.layout.nodes); }
 bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
 
 template <Collective collective, int (*between)(const NodeRow&)>

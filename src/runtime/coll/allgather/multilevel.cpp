@@ -12,8 +12,6 @@
 #include "coll/gather/stages.hpp"
 #include "coll/suits.hpp"
 
-#include <bit>
-
 namespace mpiric::coll {
 namespace {
 
@@ -31,7 +29,7 @@ template <int (*between)(const NodeRow&)> int run(const Call& call) {
 
 bool suits(const Shape& shape) { return has_memory_levels(shape) && shape.layout.consecutive; }
 bool suits_doubling(const Shape& shape) {
-    return suits(shape) && shape.layout.nodes > 1 && std::has_single_bit(unsigned(shape.layout.nodes));
+    return suits(shape) && shape.layout.nodes > 1 && is_power(shape.layout.nodes);
 }
 
 template <Collective collective, int (*between)(const NodeRow&)>

@@ -5,28 +5,32 @@
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
 #include "coll/allgather/stages.hpp"
-
-#include <bit>
+#include "coll/suits.hpp"
 
 namespace mpiric::coll {
+
+int recursive_doubling_allgather(const Team& team, const Group& group, char* data,
+                                 const Blocks& blocks) noexcept {
+    for (int bit = 1; bit < group.size; bit *= 2) {
+        const int peer = group.rank ^ bit, mine = group.rank & ~(bit - 1), theirs = peer & ~(bit - 1);
+        MPIRIC_TRY(exchange(team, data + blocks.begin(mine), blocks.begin(mine + bit) - blocks.begin(mine),
+                            group[peer], data + blocks.begin(theirs),
+                            blocks.begin(theirs + bit) - blocks.begin(theirs), group[peer]));
+    }
+    return MPI_SUCCESS;
+}
+
 namespace {
 
 int run(const Call& call) {
     Gathering gathering{call};
     MPIRIC_TRY(gathering.begin());
-    const Blocks& blocks = gathering.blocks();
-    char* data = gathering.data();
-    for (int bit = 1; bit < call.team.size(); bit *= 2) {
-        const int peer = call.team.rank() ^ bit, mine = call.team.rank() & ~(bit - 1),
-                  theirs = peer & ~(bit - 1);
-        MPIRIC_TRY(exchange(call.team, data + blocks.begin(mine),
-                            blocks.begin(mine + bit) - blocks.begin(mine), peer, data + blocks.begin(theirs),
-                            blocks.begin(theirs + bit) - blocks.begin(theirs), peer));
-    }
+    MPIRIC_TRY(
+        recursive_doubling_allgather(call.team, call.team.everyone(), gathering.data(), gathering.blocks()));
     return gathering.end();
 }
 
-bool suits(const Shape& shape) { return std::has_single_bit(unsigned(shape.layout.size)); }
+bool suits(const Shape& shape) { return is_power(shape.layout.size); }
 
 constinit const Algorithm algorithm{Collective::allgather,
                                     "recursive_doubling",

@@ -11,6 +11,9 @@ namespace mpiric::coll {
 int shared_allgather(const Team& team, char* data, const Blocks& blocks, int first = 0) noexcept;
 /// Block r of `data` comes from member r, by messages. See the file of the same name.
 int ring_allgather(const Team& team, const Group& group, char* data, const Blocks& blocks) noexcept;
+/// The same for powers of two.
+int recursive_doubling_allgather(const Team& team, const Group& group, char* data,
+                                 const Blocks& blocks) noexcept;
 
 /// What this rank gives and gets in an allgather or allgatherv, as one row of bytes.
 class Gathering {

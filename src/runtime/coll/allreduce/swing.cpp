@@ -8,6 +8,7 @@
 
 #include "coll/allreduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
+#include "coll/suits.hpp"
 
 #include <cstring>
 
@@ -57,9 +58,7 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
     return swing_allgather(reduction.team(), group, data, blocks.times(reduction.geometry().size));
 }
 
-bool suits(const Shape& shape) {
-    return can_divide(shape) && std::has_single_bit(unsigned(shape.layout.size));
-}
+bool suits(const Shape& shape) { return can_divide(shape) && is_power(shape.layout.size); }
 
 constinit const Algorithm algorithm{
     Collective::allreduce, "swing", "De Sensi et al. 2024",

@@ -20,11 +20,15 @@ template <int more_nodes_than> bool on_more_nodes(const Shape& shape) {
     return has_levels(shape) && shape.layout.nodes > more_nodes_than;
 }
 
-int run_long(const Call& call) {
+template <auto stage> int run_long(const Call& call) {
     return bcast_nodes<shared_bcast>(call, [&](const Group& group, int root, char* data, uint64_t bytes) {
-        return scatter_allgather(call.team, group, root, data, bytes);
+        return stage(call.team, group, root, data, bytes);
     });
 }
+bool suits_long(const Shape& shape) {
+    return on_more_nodes<2>(shape) && shape.bytes >= uint64_t(shape.layout.nodes);
+}
+bool suits_doubling(const Shape& shape) { return suits_long(shape) && is_power(shape.layout.nodes); }
 
 constinit const Algorithm algorithm{Collective::bcast, "hierarchical", "Karonis et al. 2000", Order::none,
                                     has_levels,        packed_bytes,   run<binomial>};
@@ -40,12 +44,16 @@ constinit const Algorithm longer{Collective::bcast,
                                  "hierarchical_scatter_allgather",
                                  "Karonis et al. 2000; Barnett et al. 1994",
                                  Order::none,
-                                 [](const Shape& shape) {
-                                     return has_levels(shape) && shape.layout.nodes > 2 &&
-                                            shape.bytes >= uint64_t(shape.layout.nodes);
-                                 },
+                                 suits_long,
                                  packed_bytes,
-                                 run_long};
+                                 run_long<scatter_allgather>};
+constinit const Algorithm doubling{Collective::bcast,
+                                   "hierarchical_scatter_recursive_doubling",
+                                   "Karonis et al. 2000; Thakur et al. 2005",
+                                   Order::none,
+                                   suits_doubling,
+                                   packed_bytes,
+                                   run_long<scatter_recursive_doubling>};
 constinit const Algorithm chain{
     Collective::bcast,
     "hierarchical_chain",
@@ -58,6 +66,7 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 MPIRIC_ALGORITHM(longer)
+MPIRIC_ALGORITHM(doubling)
 MPIRIC_ALGORITHM(chain)
 
 }  // namespace

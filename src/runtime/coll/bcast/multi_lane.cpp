@@ -18,7 +18,8 @@ constexpr uint64_t long_slice_bytes = 16 << 10;
 int between(const Team& team, const Lanes& lanes, int root, char* slice, uint64_t bytes) {
     const Group group = lanes.group();
     if (group.size > 2 && bytes >= long_slice_bytes)
-        return scatter_allgather(team, group, root, slice, bytes);
+        return is_power(group.size) ? scatter_recursive_doubling(team, group, root, slice, bytes)
+                                    : scatter_allgather(team, group, root, slice, bytes);
     return binomial({team, slice, MPI_Count(bytes), world::handles.byte}, group, root);
 }
 

@@ -1,17 +1,24 @@
 // Scatter, then allgather. The root's message is halved down a binomial tree until each rank has its block; a
-// ring then gives every block to all.
+// ring then gives every block to all, or recursive doubling where the ranks are a power of two.
 //
-// Cost: (⌈log₂ p⌉ + p − 1) α + 2 (p − 1)/p nβ. Best for long messages.
-// Barnett et al. (van de Geijn): Interprocessor Collective Communication Library. SHPCC 1994.
+// Cost: (⌈log₂ p⌉ + p − 1) α + 2 (p − 1)/p nβ around a ring, 2 log₂ p α + 2 (p − 1)/p nβ by doubling. Best
+// for long messages. Barnett et al. (van de Geijn): Interprocessor Collective Communication Library. SHPCC
+// 1994; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA
+// 19(1), 2005.
 #include "coll/bcast/stages.hpp"
 
 #include "coll/allgather/stages.hpp"
+#include "coll/suits.hpp"
 
 #include <bit>
 
 namespace mpiric::coll {
+namespace {
 
-int scatter_allgather(const Team& team, const Group& group, int root, char* data, uint64_t bytes) noexcept {
+using Allgather = int (*)(const Team& team, const Group& group, char* data, const Blocks& blocks) noexcept;
+
+template <Allgather allgather>
+int scatter_and(const Team& team, const Group& group, int root, char* data, uint64_t bytes) {
     const int size = group.size, here = (group.rank - root + size) % size;
     auto member = [&](int relative) { return group[(relative + root) % size]; };
     // Blocks in the order counted from the root: those of a subtree follow one another.
@@ -26,22 +33,40 @@ int scatter_allgather(const Team& team, const Group& group, int root, char* data
     std::vector<int> from_root(static_cast<size_t>(size));
     for (int relative = 0; relative < size; ++relative)
         from_root[size_t(relative)] = member(relative);
-    return ring_allgather(team, {from_root.data(), size, here}, data, blocks);
+    return allgather(team, {from_root.data(), size, here}, data, blocks);
+}
+
+}  // namespace
+
+int scatter_allgather(const Team& team, const Group& group, int root, char* data, uint64_t bytes) noexcept {
+    return scatter_and<ring_allgather>(team, group, root, data, bytes);
+}
+
+int scatter_recursive_doubling(const Team& team, const Group& group, int root, char* data,
+                               uint64_t bytes) noexcept {
+    return scatter_and<recursive_doubling_allgather>(team, group, root, data, bytes);
 }
 
 namespace {
 
-int run(const Call& call) {
+template <auto stage> int run(const Call& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
-        return scatter_allgather(call.team, call.team.everyone(), call.root, data, bytes);
+        return stage(call.team, call.team.everyone(), call.root, data, bytes);
     });
 }
 
 bool suits(const Shape& shape) { return shape.layout.size > 2 && shape.bytes >= uint64_t(shape.layout.size); }
 
+bool suits_doubling(const Shape& shape) { return suits(shape) && is_power(shape.layout.size); }
+
 constinit const Algorithm algorithm{
-    Collective::bcast, "scatter_allgather", "Barnett et al. 1994", Order::none, suits, packed_bytes, run};
+    Collective::bcast, "scatter_allgather",   "Barnett et al. 1994", Order::none, suits,
+    packed_bytes,      run<scatter_allgather>};
+constinit const Algorithm doubling{
+    Collective::bcast, "scatter_recursive_doubling",   "Thakur et al. 2005", Order::none, suits_doubling,
+    packed_bytes,      run<scatter_recursive_doubling>};
 MPIRIC_ALGORITHM(algorithm)
+MPIRIC_ALGORITHM(doubling)
 
 }  // namespace
 }  // namespace mpiric::coll

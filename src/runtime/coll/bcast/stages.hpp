@@ -22,6 +22,9 @@ int binomial(const Message& message, const Group& group, int root) noexcept;
 /// For radix 4 and 8.
 template <int radix> int knomial(const Message& message, const Group& group, int root) noexcept;
 int scatter_allgather(const Team& team, const Group& group, int root, char* data, uint64_t bytes) noexcept;
+/// For powers of two.
+int scatter_recursive_doubling(const Team& team, const Group& group, int root, char* data,
+                               uint64_t bytes) noexcept;
 
 /// From local rank `root` to the ranks of its node, through the board.
 int shared_bcast(const Team& team, int root, char* data, uint64_t bytes) noexcept;

@@ -5,8 +5,7 @@
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
 #include "coll/reduce_scatter/stages.hpp"
-
-#include <bit>
+#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 
@@ -40,9 +39,7 @@ int run(const Call& call) {
     });
 }
 
-bool suits(const Shape& shape) {
-    return shape.commutative && std::has_single_bit(unsigned(shape.layout.size));
-}
+bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
 
 constinit const Algorithm block{Collective::reduce_scatter_block,
                                 "recursive_halving",

@@ -5,8 +5,6 @@
 #include "coll/reduction.hpp"
 #include "coll/suits.hpp"
 
-#include <bit>
-
 namespace mpiric::coll {
 
 /// Over the ranks of this node, through the board: slice r of `result` becomes the reduction of everybody's
@@ -62,7 +60,5 @@ inline uint64_t copy_and_all_blocks(const Shape& shape) noexcept {
                ? copy_and_more(shape)
                : shape.span * uint64_t(shape.layout.size + 1);
 }
-
-inline bool is_power(int members) noexcept { return std::has_single_bit(unsigned(members)); }
 
 }  // namespace mpiric::coll

@@ -7,6 +7,7 @@
 #include "coll/reduce_scatter/swing.hpp"
 
 #include "coll/reduce_scatter/stages.hpp"
+#include "coll/suits.hpp"
 
 #include <algorithm>
 
@@ -70,9 +71,7 @@ int run(const Call& call) {
     });
 }
 
-bool suits(const Shape& shape) {
-    return shape.commutative && std::has_single_bit(unsigned(shape.layout.size));
-}
+bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
 
 uint64_t scratch(const Shape& shape) { return copy_and_more(shape) / 2 * 3; }
 

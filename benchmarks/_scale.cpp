@@ -72,7 +72,7 @@ constexpr double detour_seconds = 30e-6;
 
 constexpr double start_seconds = 1;      // until all ranks have come to the start, in simulated time
 constexpr uint64_t most_calls = 20'000;  // of a key, until it should have settled
-constexpr uint64_t most_messages = 150'000;
+constexpr uint64_t most_messages = 300'000;
 constexpr int least_charged_bytes = 4096;
 
 struct Timed {
@@ -85,7 +85,7 @@ uint64_t messages_of(std::string_view name, uint64_t ranks, uint64_t bytes) {
     for (const auto& [suffix, piece] : {std::pair{"_16k", 16'384}, {"_128k", 131'072}})
         if (name.ends_with(suffix))
             return ranks * (bytes / uint64_t(piece) + 1);
-    for (const char* one : {"ring", "pairwise", "linear", "neighbour_exchange"})
+    for (const char* one : {"ring", "scatter_allgather", "pairwise", "linear", "neighbour_exchange"})
         if (name.find(one) != std::string_view::npos)
             return ranks * ranks;
     return ranks * 16;

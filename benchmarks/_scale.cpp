@@ -85,7 +85,8 @@ uint64_t messages_of(std::string_view name, uint64_t ranks, uint64_t bytes) {
     for (const auto& [suffix, piece] : {std::pair{"_16k", 16'384}, {"_128k", 131'072}})
         if (name.ends_with(suffix))
             return ranks * (bytes / uint64_t(piece) + 1);
-    for (const char* one : {"ring", "scatter_allgather", "pairwise", "linear", "neighbour_exchange"})
+    for (const char* one :
+         {"ring", "scatter_allgather", "scatter_gather", "pairwise", "linear", "neighbour_exchange"})
         if (name.find(one) != std::string_view::npos)
             return ranks * ranks;
     return ranks * 16;

@@ -29,7 +29,7 @@ from benchmarks._places import Place, place
 from benchmarks._programs import Bed, bed
 from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.native import native_part
-from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.policy import Line, Policy
 from mpiric.workflows.policies import lay_out, strictly, tuner_for
 
@@ -133,6 +133,8 @@ def measure(given: Namespace) -> Result:
     """Simulate, or validate."""
     if not shutil.which("smpicxx") or not shutil.which("smpirun"):
         raise NotFoundError("SimGrid's smpicxx is not here", hint="apt-get install libsimgrid-dev")
+    if any(count < 2 or count & (count - 1) for count in given.ranks or ()):
+        raise MpiricError("what MPICH picks is known for powers of two", hint="--ranks 64")
     program = _build()
     if given.validate:
         return validate(program, given.hosts or _VALIDATED, quick=given.quick)

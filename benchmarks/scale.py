@@ -285,7 +285,8 @@ def simulate(
             *("-hostfile", str(files / "hosts"), *(f"--cfg={one}" for one in settings)),
             *("--log=root.thresh:error", str(program), str(calls), *words),
         ]
-        said: list[str] = []
+        points: list[dict[str, Any]] = []
+        complaint = ""
         with subprocess.Popen(
             argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         ) as process:
@@ -293,9 +294,11 @@ def simulate(
             timer.start()
             try:
                 for line in process.stdout or ():
-                    said.append(line)
-                    if _is_point(line):
-                        tell("{collective} of {bytes} B".format_map(json.loads(line)))
+                    if line.startswith("{") and line.endswith("}\n"):
+                        points.append(json.loads(line))
+                        tell("{collective} of {bytes} B".format_map(points[-1]))
+                    else:
+                        complaint += line
             finally:
                 timer.cancel()
                 if process.poll() is None:
@@ -303,12 +306,8 @@ def simulate(
     if process.returncode == -SIGKILL:
         tell("the time is over: what was simulated until now counts")
     elif process.returncode:
-        raise ProgramFailedError(f"smpirun failed: {''.join(said).strip()[-400:]}")
-    return [json.loads(line) for line in said if _is_point(line)]
-
-
-def _is_point(line: str) -> bool:
-    return line.startswith("{") and line.endswith("}\n")
+        raise ProgramFailedError(f"smpirun failed: {complaint.strip()[-400:]}")
+    return points
 
 
 def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:

@@ -3,9 +3,9 @@
 // lead.
 //
 // Cost: ⌈log₂ N⌉ (α + n/L β) per lane for N nodes with L leaders by binomial trees, for long slices
-// (⌈log₂ N⌉ + N − 1) α + 2 n/L β by scatter and allgather; and two copies in memory. Best for long messages
-// where one rank alone cannot fill the network. Träff, Hunold: Decomposing MPI Collectives for Exploiting
-// Multi-lane Communication. CLUSTER 2020.
+// (⌈log₂ N⌉ + N − 1) α + 2 n/L β by scatter and allgather, 2 log₂ N α for powers of two; and two copies in
+// memory. Best for long messages where one rank alone cannot fill the network. Träff, Hunold: Decomposing MPI
+// Collectives for Exploiting Multi-lane Communication. CLUSTER 2020.
 #include "coll/allgather/stages.hpp"
 #include "coll/bcast/stages.hpp"
 #include "coll/lanes.hpp"

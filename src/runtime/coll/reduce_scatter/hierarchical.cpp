@@ -8,7 +8,6 @@
 #include "coll/bcast/stages.hpp"
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
-#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 namespace {

@@ -5,7 +5,6 @@
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
 #include "coll/reduce_scatter/stages.hpp"
-#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 

@@ -7,7 +7,6 @@
 #include "coll/reduce_scatter/swing.hpp"
 
 #include "coll/reduce_scatter/stages.hpp"
-#include "coll/suits.hpp"
 
 #include <algorithm>
 

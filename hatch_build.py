@@ -94,7 +94,7 @@ class NativeParts(BuildHookInterface):
         source = Path(self.root) / "src"
         sys.path.insert(0, str(source))
         try:
-            from mpiric.host.prefixes import install_package, installed_prefixes
+            from mpiric.host.installation.prefixes import install_package, installed_prefixes
             from mpiric.model.errors import MpiricError
 
             package = runpy.run_path(str(source / "mpiric/mpis/_packages.py"))["PACKAGES"][name]

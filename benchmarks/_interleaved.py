@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from mpiric.host.execution import Runner
+from mpiric.host.processes.execution import Runner
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mpiric import __version__
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_machine
 from mpiric.model.errors import ExitCode, MpiricError
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks._programs import Bed
-from mpiric.host.execution import Runner
-from mpiric.host.isolation import CopyPolicy, WorkingCopies
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Phase, Trial

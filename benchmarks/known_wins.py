@@ -19,7 +19,7 @@ from benchmarks._interleaved import in_turns, launch
 from benchmarks._programs import Bed, beds, chosen, offer_choice
 from benchmarks._report import RESULTS, Result, options, run, tell
 from benchmarks._statistics import ratio
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_machine
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks._places import Place, place
 from benchmarks._programs import Bed, bed
 from benchmarks._report import RESULTS, Result, options, run, tell
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.policy import Line, Policy
 from mpiric.workflows.policies import lay_out, strictly, tuner_for

@@ -11,8 +11,8 @@ from shutil import which
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mpiric.host.local import LocalHost
-from mpiric.host.prefixes import installed_prefixes
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.installation.prefixes import installed_prefixes
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 

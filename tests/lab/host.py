@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.lab.enter import command_line
 
+from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Completed
-from mpiric.host.local import LocalHost
 
 
 class LabHost(LocalHost):

@@ -30,8 +30,8 @@ from zlib import crc32
 from tests.system.suite_bench import PASS, TOO_LONG, WAYS, Bench, asked
 from tests.system.testlists import Listed, read_testlists
 
-from mpiric.host.execution import Runner
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.processes.execution import Runner
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.mpis import find_mpis
 

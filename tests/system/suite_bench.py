@@ -10,8 +10,8 @@ from tests.conftest import clean_environment
 from tests.system.patience import PATIENT
 from tests.system.testlists import Listed
 
-from mpiric.host.execution import Runner
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
+from mpiric.host.processes.execution import Runner
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import MpiLibrary

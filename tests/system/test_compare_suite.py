@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.mpis import find_mpis
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from tests.system.cray_launchers import aprun_places, install, pals_places, read
 from tests.system.elsewhere import MACHINES, REQUESTS
 from tests.system.test_place_verify import SPIN
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_topology
 from mpiric.model.placement import PlacementRequest
 from mpiric.placement import emit, plan

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 
 pytestmark = pytest.mark.requires("gcc")
 

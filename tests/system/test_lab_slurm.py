@@ -130,7 +130,7 @@ def test_ranks_of_a_machine_file_keep_their_hosts_under_srun(ranks, lab, hosts, 
 
 
 def test_mpiric_finds_the_allocation_it_is_in(lab, host):
-    ask = "from mpiric.schedulers import find_allocation; from mpiric.host.local import LocalHost; "
+    ask = "from mpiric.schedulers import find_allocation; from mpiric.host.facts.local import LocalHost; "
     ask += "found = find_allocation(LocalHost()); "
     ask += "print(found.scheduler, *(f'{host.name}:{host.slots}' for host in found.hosts))"
     words = ["salloc", "--quiet", "--nodes=3", "--ntasks=5", sys.executable, "-c", ask]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import parse_command, render, spell
 from mpiric.machine import read_machine
 from mpiric.model.job import Job

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
-from mpiric.host.native import library_under_name, native_part
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis import find_mpis
 from mpiric.workflows.mpi import check

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import load_topology
 
 DATA = Path(__file__).parents[1] / "data"

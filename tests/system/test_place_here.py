@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.placement import PlacementRequest
 from mpiric.placement import emit, plan

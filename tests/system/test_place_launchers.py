@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.system.elsewhere import MACHINES, REQUESTS
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_topology
 from mpiric.model.machine import Topology
 from mpiric.model.placement import Emission, PlacementRequest, Plan

@@ -11,7 +11,7 @@ from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 from tests.system.elsewhere import MACHINES, REQUESTS
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_topology
 from mpiric.model.placement import PlacementRequest
 from mpiric.placement import emit, plan

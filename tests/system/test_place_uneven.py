@@ -12,7 +12,7 @@ from tests.lab.programs import mpi_environment
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_topology
 from mpiric.placement import emit_all
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.elf import read_embedded_texts
+from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.model.candidates import are_chosen_at_start, candidates_of, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import Line, Policy, Span

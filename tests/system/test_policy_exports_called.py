@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.system.patience import PATIENT
 
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.mpis import export

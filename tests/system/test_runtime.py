@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.record import RankState, Record
 from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record

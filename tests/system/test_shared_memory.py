@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.mpis import find_mpis
 
 PROGRAM = Path(__file__).parents[2] / "build/native/tests/shared_memory_mpich"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpiric import launchers
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.knobs import all_knobs
 from mpiric.machine import read_machine
 from mpiric.model.candidates import CANDIDATES

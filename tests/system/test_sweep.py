@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from tests.system.patience import PATIENT
 
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 from mpiric.workflows.sweep_plan import COLLECTIVES, _under_name
 
 pytestmark = pytest.mark.requires("any-mpi")

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.recipe import Recipe

@@ -13,8 +13,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from mpiric.host.local import LocalHost
-from mpiric.host.record import Recording, RecordingHost
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.facts.recording import Recording, RecordingHost
 from mpiric.machine import read_machine
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher
 

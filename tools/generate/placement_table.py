@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tools.generate._target import ROOT, deliver
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.placement import Bandwidth, PlacementRequest
 from mpiric.model.pu_set import pu_list
 from mpiric.workflows.place import Placed, place

@@ -35,7 +35,7 @@ def settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 def mpi_labels(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The MPI libraries that are here."""
-    from mpiric.host.local import LocalHost
+    from mpiric.host.facts.local import LocalHost
     from mpiric.mpis import find_mpis
 
     labels = sorted({library.label for library in find_mpis(LocalHost())})

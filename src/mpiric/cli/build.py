@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from mpiric.cli._json import print_json
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.workflows.build import Advice, Attempt, Request, try_all
 

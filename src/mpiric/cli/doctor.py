@@ -10,8 +10,8 @@ import click
 from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.cli.profile import letter_console
-from mpiric.host.foreground import Output
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.processes.foreground import Output
 from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily

@@ -9,7 +9,7 @@ import click
 
 from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode
 from mpiric.report.fabric_json import fabric_json

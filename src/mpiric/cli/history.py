@@ -14,7 +14,7 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._progress import Progress
 from mpiric.cli._terminal import stdout_console
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.regression import Regression

@@ -9,7 +9,7 @@ import click
 from mpiric.build.wishes import split_targets
 from mpiric.cli._json import print_json
 from mpiric.cli._terminal import passing_words
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.workflows.inspect import Report, inspect
 from mpiric.workflows.inspect import same_everywhere as common_variant

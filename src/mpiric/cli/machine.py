@@ -10,7 +10,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._machine_text import survey_text
 from mpiric.cli._terminal import stdout_console
 from mpiric.cli._topology_picture import topology_picture
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.workflows.machine import survey, topology
 
 

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis

@@ -10,7 +10,7 @@ import click
 from mpiric.cli._completing import files, one_of
 from mpiric.cli._json import print_json
 from mpiric.cli._placement_json import job_json, placed_json
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.host_list import hosts_of

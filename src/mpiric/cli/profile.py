@@ -13,8 +13,8 @@ from mpiric.cli._completing import files
 from mpiric.cli._json import print_json
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
-from mpiric.host.foreground import Output
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.processes.foreground import Output
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile

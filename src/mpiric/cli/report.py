@@ -7,7 +7,7 @@ import click
 from mpiric import __version__
 from mpiric.cli._json import print_json
 from mpiric.cli._terminal import stdout_console
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
 from mpiric.report.policy_html import policy_html

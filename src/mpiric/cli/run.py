@@ -9,7 +9,7 @@ import click
 
 from mpiric.cli._completing import files, list_of, mpi_labels, settings
 from mpiric.cli._json import print_json
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies import parse_share

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mpiric.cli._json import as_json, print_json
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.schedulers._layout import Wish

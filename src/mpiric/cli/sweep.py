@@ -19,7 +19,7 @@ from mpiric.cli._submitting import (
     submit_options,
 )
 from mpiric.cli._terminal import stdout_console
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy

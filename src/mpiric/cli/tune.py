@@ -19,7 +19,7 @@ from mpiric.cli._submitting import (
     spread_of,
     submit_options,
 )
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.situation import Allowed

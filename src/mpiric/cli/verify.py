@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mpiric.cli._json import print_json
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
 from mpiric.workflows.verify import Cell, Request, verify

@@ -2,9 +2,9 @@
 
 import re
 
+from mpiric.host.facts.globbing import matching
+from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Host
-from mpiric.host.linker import linker_cache
-from mpiric.host.paths import matching
 
 _ALLOCATORS = (
     ("jemalloc", r"libjemalloc\.so\.\d+"),

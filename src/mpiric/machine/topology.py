@@ -4,9 +4,9 @@ from dataclasses import replace
 from math import prod
 from re import findall, sub
 
+from mpiric.host.facts.globbing import matching
 from mpiric.host.host import Host
-from mpiric.host.paths import matching
-from mpiric.host.prefixes import homes
+from mpiric.host.installation.prefixes import homes
 from mpiric.machine.topology_sysfs import read_sysfs_topology
 from mpiric.machine.topology_xml import MOST_PUS, check_topology, read_topology
 from mpiric.model.errors import MpiricError, NotFoundError

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 
+from mpiric.host.facts.globbing import matching
+from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Host
-from mpiric.host.linker import linker_cache
-from mpiric.host.paths import matching
-from mpiric.host.prefixes import homes
+from mpiric.host.installation.prefixes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._ask import ask_version
 from mpiric.mpis._implementation import Implementation, Installation, family_of_soname, implementations

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import basename, dirname
 
+from mpiric.host.facts.globbing import matching
+from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Host
-from mpiric.host.linker import linker_cache
-from mpiric.host.paths import matching
-from mpiric.host.prefixes import homes
+from mpiric.host.installation.prefixes import homes
 from mpiric.mpis._implementation import implementations
 from mpiric.mpis._modules import module_prefixes
 

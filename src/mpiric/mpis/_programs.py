@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from posixpath import basename, dirname
 
+from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Elf, Host
-from mpiric.host.linker import linker_cache
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis._implementation import family_of_soname
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mpiric import knobs, launchers
 from mpiric.fabric.probe import damaged, read_probe
-from mpiric.host.execution import Execution, Runner
 from mpiric.host.host import Host
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
+from mpiric.host.processes.execution import Execution, Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import Way

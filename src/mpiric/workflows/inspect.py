@@ -10,7 +10,7 @@ from mpiric.build.cluster import machines_of
 from mpiric.build.compilers import families
 from mpiric.build.inspection import Inspection, extract, features_here, inspect_file, rounding_differs
 from mpiric.build.targets import canonical, generic_features
-from mpiric.host.elf import read_elf
+from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError

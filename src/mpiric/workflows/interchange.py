@@ -6,7 +6,7 @@ from posixpath import dirname
 
 from mpiric import mpis
 from mpiric.host.host import Host
-from mpiric.host.links import linked_directory
+from mpiric.host.installation.links import linked_directory
 from mpiric.model.mpi_library import MpiLibrary
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mpiric.host.host import Host
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Machine
 from mpiric.model.placement import Bandwidth

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpiric.host.host import Host
-from mpiric.host.native import library_under_name, native_part
-from mpiric.host.prefixes import homes, install_package, installed_prefixes
+from mpiric.host.installation.native import library_under_name, native_part
+from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from mpiric import launchers, mpis
-from mpiric.host.foreground import Output, Ran, run_in_foreground
 from mpiric.host.host import Host
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
+from mpiric.host.processes.foreground import Output, Ran, run_in_foreground
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError, after_run
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch

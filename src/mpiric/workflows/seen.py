@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.host.host import Host
-from mpiric.host.keeper import MARK
-from mpiric.host.processes import TICKS_PER_S, program_of
-from mpiric.host.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
+from mpiric.host.processes.keeper import MARK
+from mpiric.host.processes.proc import TICKS_PER_S, program_of
 from mpiric.machine.cpu_sets import parse_list
 from mpiric.model.count import count_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.model.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
 
 _SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from posixpath import dirname
 
 from mpiric.host.host import Host
-from mpiric.host.native import library_under_name, native_part
+from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mpiric.host.host import Host
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 from mpiric.model.candidates import candidates_of, version_numbers
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.mpi_library import MpiLibrary

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mpiric import launchers, mpis
 from mpiric.host.host import TIMED_OUT, Host
-from mpiric.host.native import native_part
+from mpiric.host.installation.native import native_part
 from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.job import Job

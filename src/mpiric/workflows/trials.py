@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
-from mpiric.host.execution import Execution, Runner
-from mpiric.host.isolation import TrialDirectory, WorkingCopies
+from mpiric.host.isolation.working_copies import TrialDirectory, WorkingCopies
+from mpiric.host.processes.execution import Execution, Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError

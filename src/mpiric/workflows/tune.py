@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from pathlib import Path
 
-from mpiric.host.execution import Runner
 from mpiric.host.host import Host
-from mpiric.host.isolation import CopyPolicy, WorkingCopies
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.processes.execution import Runner
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Allowed, Tuner

@@ -13,9 +13,9 @@ from mpiric.abi.serving import Server, Serving, can_serve, mpi_sonames
 from mpiric.build.facts import table
 from mpiric.build.inspection import inspect_file
 from mpiric.build.targets import BASELINE
-from mpiric.host.elf import read_elf
+from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
-from mpiric.host.native import library_under_name
+from mpiric.host.installation.native import library_under_name
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError, ProgramFailedError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric.host.execution import Runner
 from mpiric.host.host import Host
+from mpiric.host.processes.execution import Runner
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.finding import Finding
 from mpiric.model.launch import Launch

@@ -10,8 +10,8 @@ from mpiric.cli._machine_text import survey_text
 from mpiric.cli._terminal import size
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.cli.machine import command
-from mpiric.host.record import Recording
-from mpiric.host.replay import ReplayHost
+from mpiric.host.facts.recording import Recording
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.machine import read_topology
 from mpiric.workflows.machine import survey
 

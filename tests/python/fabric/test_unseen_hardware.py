@@ -11,8 +11,8 @@ import pytest
 from mpiric.fabric.networks import best_network, kinds, misdriven
 from mpiric.fabric.seen import carriers, contradiction
 from mpiric.fabric.words import listen
-from mpiric.host.record import Recording
-from mpiric.host.replay import ReplayHost
+from mpiric.host.facts.recording import Recording
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.machine.network import read_nics
 from mpiric.model.fabric import Moved, PairClass, Path
 

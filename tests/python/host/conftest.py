@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import mpiric
-from mpiric.host.execution import Execution, Runner
-from mpiric.host.processes import carrying
+from mpiric.host.processes.execution import Execution, Runner
+from mpiric.host.processes.proc import carrying
 from mpiric.model.launch import Launch
 
 TAG = "MPIRIC_TEST_TAG"

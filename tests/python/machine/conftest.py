@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.record import Recording
-from mpiric.host.replay import ReplayHost
+from mpiric.host.facts.recording import Recording
+from mpiric.host.facts.replay import ReplayHost
 
 DATA = Path(__file__).parents[2] / "data" / "machines"
 Build = Callable[..., ReplayHost]

@@ -3,7 +3,7 @@ import sys
 import archspec.cpu
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine.cpu import parse_cpuinfo, read_cpu
 
 ZEN2 = """processor : 0

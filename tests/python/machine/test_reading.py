@@ -1,6 +1,6 @@
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine import load_topology, notice, read_machine
 from mpiric.model.errors import MpiricError, NotFoundError
 

@@ -1,5 +1,5 @@
+from mpiric.host.facts.recording import command_key
 from mpiric.host.host import Completed, Space
-from mpiric.host.record import command_key
 from mpiric.machine.compilers import read_compilers, version_in
 from mpiric.machine.file_systems import read_file_systems
 from mpiric.machine.libraries import read_allocators, read_blas_libraries

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.machine.topology import topology_of
 from mpiric.machine.topology_sysfs import read_sysfs_topology
 

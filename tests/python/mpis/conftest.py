@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.replay import ReplayHost
+from mpiric.host.facts.replay import ReplayHost
 
 DATA = Path(__file__).parents[2] / "data" / "machines"
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from mpiric.host.facts.recording import Recording, command_key
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Completed, Elf
-from mpiric.host.record import Recording, command_key
-from mpiric.host.replay import ReplayHost
 from mpiric.mpis._ask import ASK_VERSION
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from mpiric.host.facts.recording import Recording
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Elf
-from mpiric.host.record import Recording
-from mpiric.host.replay import ReplayHost
 from mpiric.mpis import mpi_calls, mpi_names, nailed_to
 
 APP, SOLVER, MPI = "/home/u/app", "/opt/lib/libsolver.so.1", "/usr/lib/libmpi.so.40.30.4"

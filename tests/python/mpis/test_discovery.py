@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.host.replay import ReplayHost
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_needed_by, mpi_of_launcher, mpi_of_library
 

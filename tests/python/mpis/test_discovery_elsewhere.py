@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from mpiric.host.facts.recording import command_key
 from mpiric.host.host import Completed, Elf
-from mpiric.host.record import command_key
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher
 from mpiric.mpis._modules import prefixes_in

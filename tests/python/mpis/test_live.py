@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher, symbols
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass, Point, Probe
 from mpiric.workflows.fabric_history import against_fabric, fabric_baseline

@@ -3,9 +3,9 @@ from typing import ClassVar
 import pytest
 from tests.python.schedulers.recorded import AWAY, SlurmHost
 
+from mpiric.host.facts.recording import Recording
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Completed
-from mpiric.host.record import Recording
-from mpiric.host.replay import ReplayHost
 from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.schedulers import _slurm_jobs as jobs
 from mpiric.workflows.ground import Firm, LostAllocationError, SlurmGround, ground_of

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Completed
-from mpiric.host.local import LocalHost
 from mpiric.launchers import parse_command, render, spell
 from mpiric.model.machine import Nic
 from mpiric.workflows.host_names import host_names

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.facts.recording import Recording
+from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Elf
-from mpiric.host.record import Recording
-from mpiric.host.replay import ReplayHost
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.workflows.interchange import ready_to_serve
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import parse_command
 from mpiric.workflows.nodes import node_count, with_host_files
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.knobs import all_knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError

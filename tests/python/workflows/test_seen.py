@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.workflows.ps import look
 from mpiric.workflows.seen import memory_pages, see_jobs, see_process
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured, Shape
 from mpiric.tuning.lock import Lock

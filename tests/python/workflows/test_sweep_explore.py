@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Point, Subject

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mpiric import launchers
-from mpiric.host.local import LocalHost
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Job, Segment
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape

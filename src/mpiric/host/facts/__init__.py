@@ -1,0 +1,1 @@
+"""Facts of a machine: asked of the running system, recorded, and replayed."""

@@ -1,0 +1,155 @@
+"""The machine mpiric runs on."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from mpiric.host.facts.answers import answer_key, keep, recall
+from mpiric.host.facts.elf import read_elf, read_exported_symbols, read_imported_symbols
+from mpiric.host.facts.hwloc import export_xml
+from mpiric.host.host import TIMED_OUT, Completed, Elf, Space
+
+
+class LocalHost:
+    """Answers from the running system; what may not be read counts as absent."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment of this process."""
+        return os.environ
+
+    @property
+    def python(self) -> str:
+        """The running interpreter."""
+        return sys.executable
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """Run a short command without input, in a session of its own so that a time-out ends all of it."""
+        merged: dict[str, str | None] = {**os.environ, **(environment or {})}
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={name: value for name, value in merged.items() if value is not None},
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Completed(127, "", str(error))
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            return Completed(TIMED_OUT, _end(process), f"no answer within {timeout_s:g} s")
+        except BaseException:
+            _end(process)
+            raise
+        return Completed(process.returncode, stdout, stderr)
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        about: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """The answer kept for these files, else that of `run`; only answers of success are kept."""
+        key = answer_key(argv, environment or {}, about, os.environ)
+        kept = recall(key, os.environ) if key else None
+        if kept is not None:
+            return kept
+        answer = self.run(argv, environment=environment, timeout_s=timeout_s)
+        if key and answer.status == 0:
+            keep(key, answer, os.environ)
+        return answer
+
+    def read_text(self, path: str) -> str | None:
+        """Contents of a text file, None when it cannot be read."""
+        try:
+            return Path(path).read_text(errors="replace")
+        except (OSError, ValueError):
+            return None
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted; empty when it cannot be read."""
+        try:
+            return tuple(sorted(os.listdir(path)))  # noqa: PTH208 names are wanted, not paths
+        except OSError:
+            return ()
+
+    def is_file(self, path: str) -> bool:
+        """Whether a regular file, or a link to one, is there."""
+        return os.path.isfile(path)  # noqa: PTH113 never raises, whatever the path
+
+    def is_executable(self, path: str) -> bool:
+        """Whether it is a file this user may execute."""
+        return self.is_file(path) and os.access(path, os.X_OK)
+
+    def real_path(self, path: str) -> str:
+        """The path with every link resolved."""
+        return os.path.realpath(path)
+
+    def which(self, name: str) -> str | None:
+        """Where a command is found on PATH, as an absolute path."""
+        found = shutil.which(name)
+        return os.path.abspath(found) if found else None  # noqa: PTH100 links stay as they are
+
+    def space(self, path: str) -> Space | None:
+        """Room in the file system under a path."""
+        try:
+            facts = os.statvfs(path)
+        except OSError:
+            return None
+        return Space(facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize)
+
+    def addresses(self) -> Mapping[str, tuple[str, ...]]:
+        """IPv4 and IPv6 addresses of each network interface."""
+        families = (socket.AF_INET, socket.AF_INET6)
+        try:
+            interfaces = psutil.net_if_addrs()
+        except OSError:
+            return {}
+        return {
+            name: tuple(entry.address for entry in entries if entry.family in families)
+            for name, entries in interfaces.items()
+        }
+
+    def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
+        """Hwloc's XML of this machine or of another one's description."""
+        return export_xml(source, libraries)
+
+    def elf(self, path: str) -> Elf | None:
+        """Dynamic section of an ELF file."""
+        return read_elf(path)
+
+    def exported_symbols(self, path: str) -> frozenset[str]:
+        """Names a shared object defines for others to use."""
+        return read_exported_symbols(path)
+
+    def imported_symbols(self, path: str) -> frozenset[str]:
+        """Names an executable or shared object takes from others."""
+        return read_imported_symbols(path)
+
+
+def _end(process: "subprocess.Popen[str]") -> str:
+    """What it had printed by then."""
+    try:
+        os.killpg(process.pid, 9)
+    except ProcessLookupError:
+        process.kill()
+    return process.communicate()[0]

@@ -1,0 +1,127 @@
+"""A machine recorded once, or made up, that answers without being there."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from mpiric.host.facts.recording import Recording, command_key
+from mpiric.host.host import Completed, Elf, Space
+
+
+class ReplayHost:
+    """Gives the answers of a recording; whatever it does not know is absent.
+
+    A made-up recording may hold only files, links and commands: directories, existence and
+    PATH look-ups follow from them.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self._children = _children_of(recording)
+
+    @staticmethod
+    def load(path: str | Path) -> "ReplayHost":
+        """From a JSON file."""
+        return ReplayHost(Recording.read(Path(path)))
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables that were looked up when it was recorded."""
+        return self.recording.environ
+
+    @property
+    def python(self) -> str:
+        """The interpreter of the recorded machine."""
+        return self.recording.python
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,  # noqa: ARG002 a recorded answer is there at once
+    ) -> Completed:
+        """The recorded answer; one recorded without variables serves for any."""
+        commands = self.recording.commands
+        exact, plain = command_key(argv, environment), command_key(argv, None)
+        return commands.get(exact) or commands.get(plain) or Completed(127, "", f"{argv[0]}: not recorded")
+
+    def ask(
+        self,
+        argv: Sequence[str],
+        about: Sequence[str],  # noqa: ARG002 recorded files do not change
+        *,
+        environment: Mapping[str, str | None] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Completed:
+        """The recorded answer."""
+        return self.run(argv, environment=environment, timeout_s=timeout_s)
+
+    def read_text(self, path: str) -> str | None:
+        """The recorded text."""
+        return self.recording.files.get(path)
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """The recorded names, or those that the recorded files imply."""
+        known = self.recording.directories.get(path)
+        return known if known is not None else tuple(sorted(self._children.get(path.rstrip("/"), ())))
+
+    def is_file(self, path: str) -> bool:
+        """Whether the recording knows it as a file."""
+        known = self.recording
+        return path in known.is_file or path in known.files or path in known.elfs or self._target(path)
+
+    def is_executable(self, path: str) -> bool:
+        """Whether it was executable, or a file in a ``bin`` directory."""
+        return self.recording.is_executable.get(path, False) or (
+            PurePosixPath(path).parent.name in {"bin", "sbin"} and self.is_file(path)
+        )
+
+    def real_path(self, path: str) -> str:
+        """The recorded end of the links."""
+        return self.recording.links.get(path, path)
+
+    def which(self, name: str) -> str | None:
+        """Where it was, or the first directory of the recorded PATH that holds it."""
+        if name in self.recording.which:
+            return self.recording.which[name]
+        candidates = (
+            [name] if "/" in name else [f"{d}/{name}" for d in self.environ.get("PATH", "").split(":")]
+        )
+        return next((path for path in candidates if self.is_executable(path)), None)
+
+    def space(self, path: str) -> Space | None:
+        """The recorded space."""
+        return self.recording.spaces.get(path)
+
+    def addresses(self) -> Mapping[str, tuple[str, ...]]:
+        """The recorded addresses."""
+        return self.recording.addresses
+
+    def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:  # noqa: ARG002
+        """The recorded XML of this source."""
+        return self.recording.topologies.get(source)
+
+    def elf(self, path: str) -> Elf | None:
+        """The recorded dynamic section."""
+        return self.recording.elfs.get(path) or self.recording.elfs.get(self.real_path(path))
+
+    def exported_symbols(self, path: str) -> frozenset[str]:
+        """The recorded names."""
+        return frozenset(self.recording.symbols.get(path, ()))
+
+    def imported_symbols(self, path: str) -> frozenset[str]:
+        """The recorded names."""
+        return frozenset(self.recording.imports.get(path, ()))
+
+    def _target(self, path: str) -> bool:
+        target = self.recording.links.get(path)
+        return target is not None and target != path and self.is_file(target)
+
+
+def _children_of(recording: Recording) -> dict[str, set[str]]:
+    children: dict[str, set[str]] = {}
+    for text in {*recording.files, *recording.links, *recording.is_file, *recording.elfs}:
+        path = PurePosixPath(text)
+        for child, parent in zip([path, *path.parents], path.parents, strict=False):
+            children.setdefault(str(parent).rstrip("/"), set()).add(child.name)
+    return children

@@ -1,0 +1,125 @@
+"""Prefixes of MPIs brought from PyPI: where they are, and how one comes there, whole or not at all."""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
+from mpiric.model.mpi_package import MpiPackage
+
+MARK = ".mpiric.json"  # written last: a prefix without it is nobody's
+_SYSTEM_LIBRARIES = (
+    "usr/lib/*-linux-gnu",
+    "lib/*-linux-gnu",
+    "usr/lib64",
+    "lib64",
+    "usr/lib",
+    "usr/local/lib",
+)
+
+
+def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Directories of prefixes, the first being the one that `mpiric mpi install` writes to.
+
+    MPIRIC_MPI_HOME alone when it is set. Else the user's data directory, then the Python environment
+    mpiric runs in: what `make setup` brings lives and dies with the `.venv` of its checkout.
+    """
+    chosen = environ.get("MPIRIC_MPI_HOME", "")
+    if chosen:
+        return (Path(chosen).expanduser().absolute(),)
+    data = environ.get("XDG_DATA_HOME", "") or str(
+        Path(environ.get("HOME", "") or "~").expanduser() / ".local/share"
+    )
+    return (Path(data) / "mpiric/mpi", Path(sys.prefix) / "share/mpiric/mpi")
+
+
+def installed_prefixes(environ: Mapping[str, str]) -> dict[str, Path]:
+    """Label → prefix of every MPI brought from PyPI; for a label in two homes the first home's."""
+    found: dict[str, Path] = {}
+    for home in homes(environ):
+        for mark in sorted(home.glob(f"[!.]*/{MARK}")):
+            found.setdefault(mark.parent.name, mark.parent)
+    return found
+
+
+def install_package(package: MpiPackage, home: Path) -> Path:
+    """Bring a package into ``home/<label>`` unless it is there; returns the prefix.
+
+    Steps: take the label's lock → clear what a killed install left → fetch and unpack beside →
+    rename. Whoever looks sees the whole prefix or none.
+    """
+    prefix = home / package.label
+    if (prefix / MARK).is_file():
+        return prefix
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with _lock(home / f".{package.label}.lock"):
+            if not (prefix / MARK).is_file():
+                _build_beside(package, prefix)
+    except OSError as error:
+        raise no_room_or(error, prefix) from error
+    return prefix
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        # Some network file systems have no locks; then both install, and the rename decides.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _build_beside(package: MpiPackage, prefix: Path) -> None:
+    for left_over in prefix.parent.glob(f".{package.label}.*.partial"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{package.label}.", suffix=".partial", dir=prefix.parent))
+    try:
+        staged = beside / "prefix"
+        wheels = fetch_wheels([part.requirement for part in package.parts], beside / "wheels")
+        for part, wheel in zip(package.parts, wheels, strict=True):
+            unpack_wheel(wheel, staged, part.moves)
+        _finish(package, staged, [wheel.name for wheel in wheels])
+        _rename_over(staged, prefix)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _finish(package: MpiPackage, staged: Path, wheels: list[str]) -> None:
+    for script in sorted((staged / "bin").iterdir()):
+        _substitute(script, package.substitutions)
+    for link, target in package.fallbacks.items():
+        if not _system_has(Path(link).name):
+            (staged / link).symlink_to(target)
+    said = {"implementation": package.implementation, "version": package.version, "wheels": wheels}
+    (staged / MARK).write_text(json.dumps(said) + "\n")
+
+
+def _substitute(script: Path, substitutions: Mapping[str, str]) -> None:
+    content = script.read_bytes()
+    if not substitutions or not content.startswith(b"#!"):
+        return
+    for old, new in substitutions.items():
+        content = content.replace(old.encode(), new.encode())
+    script.write_bytes(content)
+
+
+def _system_has(library: str) -> bool:
+    return any(any(Path("/").glob(f"{place}/{library}")) for place in _SYSTEM_LIBRARIES)
+
+
+def _rename_over(staged: Path, prefix: Path) -> None:
+    if prefix.exists() and not (prefix / MARK).is_file():
+        shutil.rmtree(prefix)  # a directory of our name that no install finished
+    try:
+        os.rename(staged, prefix)  # noqa: PTH104  Path.rename would hide which of the two failed
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise  # somebody without a lock was faster, and theirs is as good

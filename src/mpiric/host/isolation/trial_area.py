@@ -1,0 +1,135 @@
+"""Where trial directories live, who owns them, and removing what a killed mpiric left.
+
+An area is a hidden directory on the file system of the user's working directory, so that copies can
+share data and every node sees them as it sees the original.
+"""
+
+import os
+import shutil
+import socket
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mpiric.host.processes.proc import read_stat
+from mpiric.model.errors import NoRoomError
+
+PREFIX = ".mpiric-trials-"
+_OWNER = "owner"
+_MIRRORED_LEVELS = 2
+_MIRRORED_NAMES = 2000  # a link costs some 5 µs here and a round trip on a network file system
+
+
+def make_area(source: Path, store: Path) -> Path:
+    """A new area: in the store when that is on the same file system, else beside or in ``source``.
+
+    When neither can be written it is in the store all the same. Raises NoRoomError when that fails too.
+    """
+    store.mkdir(parents=True, exist_ok=True)
+    device = source.stat().st_dev
+    nearby = [place for place in (store, source.parent, source) if place.stat().st_dev == device]
+    places = [*nearby, *([store] if store not in nearby else [])]
+    for place in places:
+        sweep(place)
+    complaint = ""
+    for place in places:
+        area = _try_area(place)
+        if isinstance(area, Path):
+            return area
+        complaint = f"{place}: {area.strerror}"
+    raise NoRoomError(
+        f"no place for trial directories: {complaint}",
+        hint="name a writable directory with --store, or run in the directory itself with --in-place",
+    )
+
+
+def _try_area(place: Path) -> Path | OSError:
+    try:
+        area = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        (area / _OWNER).write_text(_identity(os.getpid()))
+    except OSError as error:
+        return error
+    return area
+
+
+def sweep(place: Path) -> None:
+    """Remove the areas in ``place`` whose mpiric is dead; those of other hosts are left alone."""
+    for area in place.glob(f"{PREFIX}*"):
+        try:
+            owner = (area / _OWNER).read_text()
+        except OSError:
+            continue
+        words = owner.split()
+        if (
+            len(words) == 4
+            and words[0] == _host()
+            and words[2].isdigit()
+            and owner != _identity(int(words[2]))
+        ):
+            remove_tree(area)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a tree, also where the program took away its own write permission."""
+    _remove(path)
+    if path.exists():  # something was still being written while it was removed
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(path, onexc=_open_up_and_retry)
+    else:
+        shutil.rmtree(path, onerror=_open_up_and_retry)
+
+
+def _open_up_and_retry(function: Callable[..., Any], path: str, _: object) -> None:
+    try:
+        for each in (Path(path).parent, Path(path)):
+            if not each.is_symlink() and each.is_dir():
+                each.chmod(stat.S_IRWXU)
+        if function in (os.open, os.scandir, os.lstat):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            function(path)
+    except OSError:
+        return
+
+
+def mirror_surroundings(area: Path, source: Path) -> tuple[Path, str]:
+    """The path for the copy of ``source`` inside the area, and a note when its surroundings are too many.
+
+    ``../mesh/big.dat`` in a program's input must be found from the copy too: the directories above
+    are rebuilt with links to what stands beside the original.
+    """
+    place, note = area / "tree", ""
+    place.mkdir()
+    chain = [source, *list(source.parents)[:_MIRRORED_LEVELS]]
+    for level in range(len(chain) - 1, 0, -1):
+        place = place / (chain[level].name or "root")
+        place.mkdir()
+        try:
+            names = sorted(os.listdir(chain[level]))  # noqa: PTH208
+        except OSError:
+            continue
+        if len(names) > _MIRRORED_NAMES:
+            note = f"{chain[level]} holds {len(names)} names: paths through it by '..' do not work in trials"
+            continue
+        for name in names:
+            if name != chain[level - 1].name and not name.startswith(PREFIX):
+                (place / name).symlink_to(chain[level] / name)
+    return place / source.name, note
+
+
+def _identity(pid: int) -> str:
+    """Host, boot, pid and start time: names one process for ever."""
+    process = read_stat(pid)
+    started = process.start_ticks if process is not None else -1
+    return f"{_host()} {Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {pid} {started}"
+
+
+def _host() -> str:
+    return socket.gethostname() or "-"

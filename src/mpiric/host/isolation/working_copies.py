@@ -1,0 +1,221 @@
+"""Trial isolation: each trial runs in its own copy of the working directory.
+
+A template is taken once at the start, so that a file edited meanwhile does not change the comparison;
+each trial is cloned from it, always at the same path, so that paths printed by the program agree.
+Only one trial directory exists at a time: two runs at once would disturb each other's time anyway.
+"""
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from mpiric.host.isolation.changes import Manifest, changed_files, manifest_of
+from mpiric.host.isolation.copying import Entry, can_reflink, close_directory, copy_entry, walk
+from mpiric.host.isolation.trial_area import PREFIX, make_area, mirror_surroundings, remove_tree
+from mpiric.model.errors import MpiricError, NoRoomError
+
+_SPARE_BYTES = 64 << 20  # room that must be left for what the program writes
+
+
+@dataclass(frozen=True)
+class CopyPolicy:
+    """What may be copied, and how."""
+
+    in_place: bool = False
+    files_limit: int = 100_000
+    bytes_limit: int = 2 << 30  # of data that is really copied, not shared
+    link_from_bytes: int = 64 << 20  # larger files are hard links to the template's, checked afterwards
+
+
+@dataclass(frozen=True)
+class TrialDirectory:
+    """Where one trial runs."""
+
+    path: Path
+    before: Manifest
+    template: Path | None  # None in place: there is nothing to compare contents with
+
+    def changed_files(self) -> dict[str, str]:
+        """Path → what is there now, for all that the trial made, changed or removed; see `changes`."""
+        return changed_files(self.path, self.before, self.template, _is_area)
+
+
+class WorkingCopies:
+    """The trial directories of one tune; a context manager that removes them all at the end.
+
+    ``notes`` collects what the user must be told. Raises MpiricError when the directory is too large
+    to copy, NoRoomError when the disk is.
+    """
+
+    def __init__(self, source: Path, store: Path, policy: CopyPolicy | None = None) -> None:
+        self._source = source.resolve()
+        self._store = store.resolve()
+        self._policy = policy or CopyPolicy()
+        self._area: Path | None = None
+        self._path = self._source
+        self._entries: list[Entry] = []
+        self._linked: dict[str, tuple[int, int, int]] = {}
+        self._unlinkable: set[str] = set()
+        self._shares = False  # whether copies share their data with the original
+        self.notes: list[str] = []
+
+    def __enter__(self) -> "WorkingCopies":
+        if self._policy.in_place:
+            return self
+        try:
+            self._take_template()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise _no_room(error) from error
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove everything."""
+        self._written_links()
+        area, self._area = self._area, None
+        if area is not None:
+            remove_tree(area)
+
+    def fresh(self) -> TrialDirectory:
+        """A directory as the original was at the start. The one handed out before is removed."""
+        if self._policy.in_place or self._area is None:
+            return TrialDirectory(self._source, manifest_of(walk(str(self._source), self._skip)), None)
+        try:
+            for path in self._written_links():
+                self._restore(next(entry for entry in self._entries if entry.path == path))
+            if self._path.exists():
+                remove_tree(self._path)
+            self._clone()
+        except OSError as error:
+            raise _no_room(error) from error
+        return TrialDirectory(self._path, manifest_of(self._entries), self._template)
+
+    @property
+    def _template(self) -> Path:
+        assert self._area is not None
+        return self._area / "template"
+
+    def _skip(self, path: str) -> bool:
+        return path == str(self._store) or _is_area(path)
+
+    def _take_template(self) -> None:
+        entries = self._survey()
+        self._area = make_area(self._source, self._store)
+        self._path, note = mirror_surroundings(self._area, self._source)
+        self.notes += [note] if note else []
+        files = [entry for entry in entries if entry.is_file and entry.status.st_size]
+        self._shares = bool(files) and can_reflink(f"{self._source}/{files[0].path}", str(self._area))
+        if not self._shares:
+            self._check_size(files)
+        self._template.mkdir()
+        unread = [one.path for one in entries if not copy_entry(one, str(self._source), str(self._template))]
+        if unread:
+            self.notes.append(f"cannot be read and is missing in trials: {', '.join(unread[:3])}")
+        missing = set(unread)
+        self._entries = [self._as_copied(entry) for entry in entries if entry.path not in missing]
+
+    def _as_copied(self, entry: Entry) -> Entry:
+        """Links may have been made to say something else."""
+        if not entry.is_link:
+            return entry
+        return Entry(entry.path, (self._template / entry.path).lstat())
+
+    def _survey(self) -> list[Entry]:
+        entries: list[Entry] = []
+        for entry in walk(str(self._source), self._skip):
+            entries.append(entry)
+            if len(entries) > self._policy.files_limit:
+                where, count = Counter(each.path.split("/")[0] for each in entries).most_common(1)[0]
+                raise MpiricError(
+                    f"{self._source} holds more than {self._policy.files_limit:,} files "
+                    f"(at least {count:,} in {where}): too many to copy for each trial",
+                    hint="run from a directory with only what the program needs, or use --in-place",
+                )
+        return entries
+
+    def _check_size(self, files: list[Entry]) -> None:
+        total = sum(entry.status.st_blocks * 512 for entry in files)
+        largest = sorted(files, key=lambda entry: -entry.status.st_blocks)[:3]
+        names = ", ".join(f"{each.path} {_mib(each.status.st_blocks * 512)}" for each in largest)
+        if total > self._policy.bytes_limit:
+            raise MpiricError(
+                f"{self._source} holds {_mib(total)}, more than the {_mib(self._policy.bytes_limit)} "
+                f"that are copied for trials (largest: {names})",
+                hint="link large inputs from elsewhere (ln -s), or use --in-place",
+            )
+        each_trial = sum(one.status.st_blocks * 512 for one in files if not self._may_link(one))
+        assert self._area is not None
+        room = os.statvfs(self._area)
+        if room.f_bavail * room.f_frsize < total + each_trial + _SPARE_BYTES:
+            raise NoRoomError(
+                f"{self._area.parent} has {_mib(room.f_bavail * room.f_frsize)} free, copies of "
+                f"{self._source} need {_mib(total + each_trial + _SPARE_BYTES)} (largest: {names})",
+                hint="make room, name another place with --store, or use --in-place",
+            )
+
+    def _may_link(self, entry: Entry) -> bool:
+        large = entry.is_file and entry.status.st_size > self._policy.link_from_bytes
+        return large and not self._shares and entry.path not in self._unlinkable
+
+    def _clone(self) -> None:
+        template, target = str(self._template), str(self._path)
+        self._path.mkdir()
+        for entry in self._entries:
+            link = self._may_link(entry)
+            copy_entry(entry, template, target, link=link)
+            if link:
+                self._linked[entry.path] = _state(f"{template}/{entry.path}")
+        for entry in reversed(self._entries):
+            if entry.is_dir:
+                close_directory(entry, target)
+        close_directory(Entry("", self._source.stat()), target)
+
+    def _written_links(self) -> list[str]:
+        """Of the large files, which are the template's own: those that a program has written into."""
+        linked, self._linked = self._linked, {}
+        if self._area is None:
+            return []
+        written = [path for path, state in linked.items() if _state(f"{self._template}/{path}") != state]
+        self._unlinkable.update(written)
+        self.notes += [f"the program writes into {path}: it is copied for each trial" for path in written]
+        return written
+
+    def _restore(self, entry: Entry) -> None:
+        now = (self._source / entry.path).stat()
+        before = entry.status
+        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            raise MpiricError(
+                f"{self._source / entry.path} has changed since the start: trials are no longer comparable",
+                hint="start again when nothing else writes there",
+            )
+        (self._template / entry.path).unlink()
+        copy_entry(entry, str(self._source), str(self._template))
+
+
+def _is_area(path: str) -> bool:
+    return path.rsplit("/", 1)[-1].startswith(PREFIX)
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    status = os.lstat(path)
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _mib(count_bytes: int) -> str:
+    return f"{count_bytes / (1 << 20):,.0f} MiB"
+
+
+def _no_room(error: OSError) -> NoRoomError:
+    return NoRoomError(
+        f"the working directory cannot be copied: {error.filename or 'the system'}: {error.strerror}",
+        hint="make room, name another place with --store, or use --in-place",
+    )

@@ -1,0 +1,288 @@
+"""Running a Launch and measuring it: the side of mpiric, which talks to the keeper."""
+
+import itertools
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mpiric.host.processes.interrupts import Interrupts
+from mpiric.host.processes.keeper import MARK
+from mpiric.host.processes.keeper_messages import Inbox, send
+from mpiric.host.processes.leftovers import Leftovers
+from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
+from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.model.launch import Launch
+from mpiric.model.situation import RankSeen
+from mpiric.model.trial import Outcome
+
+OUTPUT_LIMIT_BYTES = 256 << 20  # no person reads more, and a trial may not fill the disk
+GRACE_S = 5.0  # Open MPI and PRRTE give their own ranks 1 to 2 s between SIGTERM and SIGKILL
+_FULL_BYTES = 64 << 10  # less than this free: whatever was written last did not fit
+
+_LAUNCH_NUMBERS = itertools.count(1)  # of this process, whatever runner starts them
+
+OnSample = Callable[[tuple[RankSeen, ...]], None]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What all processes of a launch used together, by getrusage; times in seconds."""
+
+    user_s: float = 0.0
+    system_s: float = 0.0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One launch that has ended, with nothing of it left running on this node."""
+
+    outcome: Outcome  # OK, FAILED, TIMED_OUT, INTERRUPTED, or REFUSED when it could not be started
+    wall_s: float  # from just before fork to the end of the launcher
+    exit_status: int  # negative: ended by that signal
+    reason: str = ""  # one sentence unless the outcome is OK
+    usage: Usage = Usage()
+    rss_peak_bytes: int = 0  # of the largest single process
+    ranks: tuple[RankSeen, ...] = ()  # when observed: one for each rank, in rank order
+    strays: tuple[str, ...] = ()  # names of processes that outlived the launcher and were ended
+    stuck: tuple[str, ...] = ()  # names of processes that not even SIGKILL could end
+
+
+class Runner:
+    """Executes launches one after the other; a context manager that owns one keeper process.
+
+    The keeper starts with the first launch. Several runners may work at once, each with its own.
+    """
+
+    def __init__(self, *, grace_s: float = GRACE_S, output_limit_bytes: int = OUTPUT_LIMIT_BYTES) -> None:
+        self._grace_s = grace_s
+        self._output_limit_bytes = output_limit_bytes
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._inbox: Inbox | None = None
+
+    def __enter__(self) -> "Runner":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the keeper go."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None and keeper.stdin and keeper.stdout and keeper.stderr:
+            keeper.stdin.close()
+            keeper.wait()
+            keeper.stdout.close()
+            keeper.stderr.close()
+
+    def execute(
+        self,
+        launch: Launch,
+        environment: Mapping[str, str],
+        directory: str | os.PathLike[str],
+        stdout_path: str | os.PathLike[str],
+        stderr_path: str | os.PathLike[str],
+        limit_s: float | None,
+        *,
+        observe: bool = False,
+        on_sample: OnSample | None = None,
+    ) -> Execution:
+        """Run ``launch`` in ``directory`` on top of ``environment`` and wait until nothing of it is left.
+
+        ``observe`` looks at the ranks from outside while they run; ``on_sample`` does too, and is told
+        each time. Ctrl-C ends the launch and comes back as ``INTERRUPTED``; a second one kills it.
+        Raises NoRoomError when the disk of the output or of ``directory`` is full.
+        """
+        mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
+        request: dict[str, Any] = {
+            "argv": list(launch.argv),
+            "environment": _environment(launch, environment, str(directory), mark),
+            "directory": str(directory),
+            "stdin": launch.stdin,
+            "stdout": str(stdout_path),
+            "stderr": str(stderr_path),
+            "limit_s": limit_s,
+            "grace_s": self._grace_s,
+            "output_limit_bytes": self._output_limit_bytes,
+            "observe": observe or on_sample is not None,
+            "tell": on_sample is not None,
+        }
+        begun = time.monotonic()
+        leftovers = Leftovers(request["environment"])
+        try:
+            answer = self._ask(request, on_sample)
+        except _KeeperLostError as lost:
+            leftovers.remove(end_marked(MARK, mark, self._grace_s))
+            self._forget()
+            return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)
+        if "refused" in answer and "ended" not in answer:
+            return _refused(answer)
+        execution = self._judge(answer, limit_s)
+        if execution.outcome is not Outcome.INTERRUPTED:
+            _check_room(
+                execution, (str(directory), str(Path(stdout_path).parent), str(Path(stderr_path).parent))
+            )
+        return execution
+
+    def _ask(self, request: dict[str, Any], on_sample: OnSample | None) -> dict[str, Any]:
+        keeper, inbox = self._start()
+        assert keeper.stdin is not None
+        with Interrupts() as interrupts:
+            try:
+                send(keeper.stdin.fileno(), request)
+                while (message := self._next(inbox, interrupts)) is None or "seen" in message:
+                    if message is not None and on_sample is not None:
+                        on_sample(_ranks(message["seen"]))
+                    elif message is None:
+                        send(keeper.stdin.fileno(), {"stop": self._grace_s if interrupts.count == 1 else 0.0})
+            except (BrokenPipeError, EOFError):
+                raise _KeeperLostError(_last_words(keeper)) from None
+            except BaseException:  # of the caller's `on_sample`: a launch must not run on unwatched
+                self._forget()
+                raise
+            if interrupts.count:
+                message["ended"] = "interrupted"
+        return message
+
+    @staticmethod
+    def _next(inbox: Inbox, interrupts: Interrupts) -> dict[str, Any] | None:
+        """The keeper's next message; None for a Ctrl-C. Raises EOFError when the keeper is gone."""
+        while (message := inbox.take()) is None:
+            ready, _, _ = select.select([inbox.descriptor, interrupts.descriptor], [], [])
+            if interrupts.descriptor in ready:
+                interrupts.hear()
+                return None
+            inbox.read()
+            if inbox.closed:
+                raise EOFError
+        return message
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], Inbox]:
+        """The keeper, started when there is none: isolated from the user's PYTHON* and LD_PRELOAD."""
+        if self._keeper is not None and self._keeper.poll() is not None:
+            self._forget()
+        if self._keeper is None or self._inbox is None:
+            end_abandoned(MARK)
+            root = str(Path(__file__).parents[3])
+            path = "import sys; sys.path.insert(0, sys.argv[1]); "
+            code = f"{path}from mpiric.host.processes.keeper import main; main()"
+            kept = ("PATH", "LD_LIBRARY_PATH", "LANG", "HOME")
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", code, root, KEEPER_WORD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={name: os.environ[name] for name in kept if name in os.environ},
+                start_new_session=True,  # Ctrl-C at the terminal reaches mpiric only
+            )
+            assert self._keeper.stdout is not None
+            self._inbox = Inbox(self._keeper.stdout.fileno())
+        return self._keeper, self._inbox
+
+    def _forget(self) -> None:
+        """The keeper is gone: the next launch gets a new one."""
+        self.close()
+        self._inbox = None
+
+    def _judge(self, answer: Mapping[str, Any], limit_s: float | None) -> Execution:
+        if "refused" in answer:
+            return Execution(Outcome.INTERRUPTED, 0.0, 127, "interrupted")
+        status = answer["status"] if answer["status"] is not None else -9
+        outcome, reason = Outcome.OK, ""
+        if answer["ended"] == "timed out":
+            outcome, reason = Outcome.TIMED_OUT, f"did not end within {limit_s:g} s"
+        elif answer["ended"] == "interrupted":
+            outcome, reason = Outcome.INTERRUPTED, "interrupted"
+        elif answer["ended"] == "output":
+            limit_mib = self._output_limit_bytes >> 20
+            outcome, reason = Outcome.FAILED, f"printed more than {limit_mib} MiB, and was ended"
+        elif status != 0:
+            outcome, reason = Outcome.FAILED, _status_sentence(status)
+        return Execution(
+            outcome,
+            answer["wall_s"],
+            status,
+            reason,
+            Usage(**{name: answer[name] for name in Usage.__dataclass_fields__}),
+            answer["rss_peak_bytes"],
+            _ranks(answer["ranks"]),
+            tuple(answer["strays"]),
+            tuple(answer["stuck"]),
+        )
+
+
+class _KeeperLostError(Exception):
+    def __init__(self, last_words: str) -> None:
+        self.sentence = "the process that ran it was killed" + (f": {last_words}" if last_words else "")
+        super().__init__(self.sentence)
+
+
+def _last_words(keeper: subprocess.Popen[bytes]) -> str:
+    keeper.wait()
+    assert keeper.stderr is not None
+    os.set_blocking(keeper.stderr.fileno(), False)
+    text = (keeper.stderr.read() or b"").decode(errors="replace").strip()
+    return text.splitlines()[-1] if text else ""
+
+
+def _environment(launch: Launch, environment: Mapping[str, str], directory: str, mark: str) -> dict[str, str]:
+    """The whole environment of the launch. PWD follows the directory, as a shell would have it."""
+    whole = {name: value for name, value in environment.items() if name not in launch.unset}
+    whole.update(launch.environment)
+    if "PWD" in whole:
+        whole["PWD"] = directory
+    whole[MARK] = mark
+    return whole
+
+
+def _ranks(rows: list[dict[str, Any]]) -> tuple[RankSeen, ...]:
+    return tuple(RankSeen(**row) for row in rows)
+
+
+def _status_sentence(status: int) -> str:
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        return f"ended by signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"ended by signal {-status}"
+
+
+def _refused(answer: Mapping[str, Any]) -> Execution:
+    if answer["what"] == "output":
+        raise NoRoomError(
+            f"the output of a run cannot be written: {answer['refused']}",
+            hint="make room there, or name another place with --store",
+        )
+    if answer["what"] == "directory":
+        raise MpiricError(f"the working directory is gone: {answer['refused']}", exit_code=ExitCode.NOT_FOUND)
+    return Execution(Outcome.REFUSED, 0.0, 127, f"could not be started: {answer['refused']}")
+
+
+def _check_room(execution: Execution, directories: tuple[str, ...]) -> None:
+    """A full disk makes a program fail, or its output short: neither is the configuration's doing."""
+    for directory in directories:
+        try:
+            room = os.statvfs(directory)
+        except OSError:
+            continue
+        free = room.f_bfree if os.getuid() == 0 else room.f_bavail
+        if free * room.f_frsize < _FULL_BYTES or (room.f_files and not room.f_ffree):
+            raise NoRoomError(
+                f"the file system of {directory} is full"
+                + (f"; the run {execution.reason}" if execution.reason else ""),
+                hint="make room there, or name another place with --store",
+            )

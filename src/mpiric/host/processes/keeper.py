@@ -1,0 +1,181 @@
+"""The keeper: a small process that starts launches for mpiric, measures them and leaves nothing behind.
+
+It outlives mpiric by as long as the cleaning takes: when mpiric goes away, in whatever manner, the
+pipe from it closes and the keeper ends everything the launch started. When the keeper itself is
+killed, the kernel ends the launch (PDEATHSIG) and mpiric the rest. One launch at a time.
+"""
+
+import os
+import select
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from mpiric.host.processes.keeper_launch import Files, NotStartedError, adopt_orphans, start
+from mpiric.host.processes.keeper_messages import Inbox, send
+from mpiric.host.processes.keeper_tree import Bell, Tree
+from mpiric.host.processes.leftovers import Leftovers
+
+if TYPE_CHECKING:
+    from mpiric.host.processes.keeper_messages import Message
+    from mpiric.host.processes.sampling import Sampler
+
+MARK = "MPIRIC_LAUNCH"  # in the environment of every process of a launch, so that strays can be found
+_TICK_S = 0.25  # how often the size of the output is looked at: two fstat calls
+_PATIENCE_S = 0.5  # for helpers of the launcher that end a little after it
+
+
+class Keeper:
+    """Serves requests from one pipe, answers on another."""
+
+    def __init__(self, requests: int, answers: int) -> None:
+        self.inbox = Inbox(requests)
+        self.answers = answers
+        self.bell = Bell()
+        self.told_to_go = False
+
+    def serve(self) -> None:
+        """Until mpiric goes away."""
+        while not self.told_to_go and (request := self.inbox.wait()) is not None:
+            if "argv" in request:
+                self.answer(self._run(request))
+
+    def answer(self, message: "Message") -> None:
+        """Send a message; a mpiric that is no longer there ends our service."""
+        try:
+            send(self.answers, message)
+        except BrokenPipeError:
+            self.told_to_go = True
+
+    def _run(self, request: "Message") -> "Message":
+        try:
+            files = Files(request["stdin"], request["stdout"], request["stderr"])
+        except NotStartedError as error:
+            return {"refused": str(error), "what": error.what, "errno": error.errno}
+        try:
+            watch = Watch(self, request, files, Leftovers(request["environment"]))
+            pid, started_ns = start(request["argv"], request["environment"], request["directory"], files)
+        except NotStartedError as error:
+            return {"refused": str(error), "what": error.what, "errno": error.errno}
+        else:
+            return watch.to_the_end(Tree(pid), started_ns)
+        finally:
+            files.close()
+
+
+class Watch:
+    """One launch from its start to the moment nothing of it is left."""
+
+    def __init__(self, keeper: Keeper, request: "Message", files: Files, leftovers: Leftovers) -> None:
+        self.keeper = keeper
+        self.files = files
+        self.leftovers = leftovers
+        self.mark = (MARK, request["environment"].get(MARK, ""))
+        self.grace_s: float = request["grace_s"]
+        self.output_limit_bytes: int = request["output_limit_bytes"]
+        self.ended = ""  # why we ended it: "", "timed out", "interrupted", "output"
+        self.request = request
+        self.sampler: Sampler | None = None
+        if request["observe"]:
+            from mpiric.host.processes import sampling  # only when asked: its imports cost as much as a fork
+
+            self.sampler = sampling.Sampler(os.getpid(), request["environment"], self.mark)
+
+    def to_the_end(self, tree: Tree, started_ns: int) -> "Message":
+        """Wait for the launch, watching time and output; clean up; what happened, as a message."""
+        self.tree = tree
+        self.started_ns = started_ns
+        limit_s = self.request["limit_s"]
+        self.deadline_ns = started_ns + int(limit_s * 1e9) if limit_s is not None else None
+        self.next_sample_ns = started_ns + int(self.sampler.first_s * 1e9) if self.sampler else None
+        ended_ns = self._wait()
+        strays: list[str] = []
+        if not self.ended:
+            strays = self.tree.settle(self.keeper.bell, _PATIENCE_S)
+        stuck = tree.end(self.keeper.bell, self._grace, self.mark) if self.ended or strays else []
+        if self.ended or self.tree.status != 0:
+            self.leftovers.remove(self.tree.pids)
+        return {
+            "wall_s": (ended_ns - self.started_ns) / 1e9,
+            "status": os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None,
+            "ended": self.ended,
+            "strays": strays,
+            "stuck": stuck,
+            "output_bytes": self.files.written_bytes(),
+            "user_s": tree.user_s,
+            "system_s": tree.system_s,
+            "minor_faults": tree.minor_faults,
+            "major_faults": tree.major_faults,
+            "voluntary_switches": tree.voluntary_switches,
+            "involuntary_switches": tree.involuntary_switches,
+            "rss_peak_bytes": tree.rss_peak_bytes,
+            "ranks": self.sampler.report(tree) if self.sampler else [],
+        }
+
+    def _wait(self) -> int:
+        """CLOCK_MONOTONIC in ns at which the launch ended, or at which it was decided to end it."""
+        keeper, poller = self.keeper, select.poll()
+        poller.register(keeper.bell.descriptor, select.POLLIN)
+        poller.register(keeper.inbox.descriptor, select.POLLIN)
+        tick_ns = self.started_ns + int(_TICK_S * 1e9)
+        while True:
+            wake_ns = min(at for at in (tick_ns, self.deadline_ns, self.next_sample_ns) if at is not None)
+            ready = poller.poll(max(0.0, (wake_ns - time.monotonic_ns()) / 1e6))
+            now_ns = time.monotonic_ns()  # before anything else: it may be the end of the measurement
+            self.tree.reap()
+            if self.tree.status is not None:
+                return now_ns
+            heard = keeper.bell.hear()
+            if heard & {signal.SIGTERM, signal.SIGHUP}:
+                keeper.told_to_go = True
+            if any(descriptor == keeper.inbox.descriptor for descriptor, _ in ready):
+                self._listen()
+            if keeper.told_to_go or keeper.inbox.closed:
+                self.ended = "interrupted"
+            elif self.deadline_ns is not None and now_ns >= self.deadline_ns:
+                self.ended = "timed out"
+            elif now_ns >= tick_ns:
+                tick_ns = now_ns + int(_TICK_S * 1e9)
+                if self.files.written_bytes() > self.output_limit_bytes:
+                    self.ended = "output"
+            if self.ended:
+                return now_ns
+            self._sample(now_ns)
+
+    def _grace(self) -> float:
+        """How long processes are asked before they are killed; an impatient user makes it shorter."""
+        inbox = self.keeper.inbox
+        if not inbox.closed and select.select([inbox.descriptor], [], [], 0)[0]:
+            self._listen()
+        return self.grace_s
+
+    def _listen(self) -> None:
+        self.keeper.inbox.read()
+        while (message := self.keeper.inbox.take()) is not None:
+            if "stop" in message:
+                self.ended = "interrupted"
+                self.grace_s = min(self.grace_s, message["stop"])
+
+    def _sample(self, now_ns: int) -> None:
+        if self.sampler is None or self.next_sample_ns is None or now_ns < self.next_sample_ns:
+            return
+        pause_s = self.sampler.sample((now_ns - self.started_ns) / 1e9)
+        if self.request["tell"]:
+            self.keeper.answer({"seen": self.sampler.seen()})
+        self.next_sample_ns = time.monotonic_ns() + int(pause_s * 1e9)
+
+
+def main() -> None:
+    """Requests on descriptor 0, answers on 1."""
+    requests, answers = os.dup(0), os.dup(1)  # not inheritable, unlike 0 and 1
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    adopt_orphans()
+    Keeper(requests, answers).serve()
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mpiric.host.facts.local import LocalHost
+
+
+def test_a_missing_program_has_status_127():
+    assert LocalHost().run(["no-such-program-anywhere"]).status == 127
+
+
+def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path):
+    mark = tmp_path / "child"
+    script = f"sleep 60 & echo $! > {mark}; wait"
+    started = time.monotonic()
+    answer = LocalHost().run(["sh", "-c", script], timeout_s=2)
+    assert answer.status == 124
+    assert time.monotonic() - started < 30
+    assert _ends(int(mark.read_text()), within_s=20)
+
+
+def _ends(pid: int, within_s: float) -> bool:
+    """Whether it is gone, or only waits for init to collect it: a signal takes its time on a busy machine."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_program_gets_no_input():
+    assert LocalHost().run(["cat"]).stdout == ""
+
+
+def test_variables_are_added_to_the_environment(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("KEPT", "a")
+    answer = LocalHost().run(["sh", "-c", "echo $KEPT$ADDED"], environment={"ADDED": "b"})
+    assert answer.stdout == "ab\n"
+
+
+def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path):
+    (tmp_path / "f").write_bytes(b"a\xff\x00b")
+    assert "a" in (LocalHost().read_text(str(tmp_path / "f")) or "")
+
+
+def test_a_directory_is_no_text_file(tmp_path: Path):
+    assert LocalHost().read_text(str(tmp_path)) is None
+
+
+def test_a_path_with_a_zero_byte_is_absent():
+    host = LocalHost()
+    assert host.read_text("/a\0b") is None
+    assert not host.is_file("/a\0b")
+
+
+def test_a_script_has_no_dynamic_section(tmp_path: Path):
+    (tmp_path / "run.sh").write_text("#!/bin/sh\n")
+    assert LocalHost().elf(str(tmp_path / "run.sh")) is None
+
+
+def test_a_truncated_executable_has_no_dynamic_section(tmp_path: Path):
+    (tmp_path / "cut").write_bytes(Path("/bin/ls").read_bytes()[:200])
+    assert LocalHost().elf(str(tmp_path / "cut")) is None
+
+
+def test_an_executable_tells_what_it_needs():
+    elf = LocalHost().elf("/bin/ls")
+    assert elf is not None
+    assert "libc.so.6" in elf.needed
+    assert elf.interpreter.startswith("/lib")
+
+
+@pytest.mark.requires("libhwloc.so.15")
+def test_hwloc_describes_this_machine_and_another():
+    host = LocalHost()
+    assert "<topology" in (host.topology_xml() or "")
+    synthetic = host.topology_xml("core:2 pu:1") or ""
+    assert synthetic.count('type="Core"') == 2
+    assert (host.topology_xml(synthetic) or "").count('type="Core"') == 2
+
+
+@pytest.mark.requires("libhwloc.so.15")
+def test_hwloc_rejects_nonsense():
+    assert LocalHost().topology_xml("quux:3") is None
+    assert LocalHost().topology_xml("<quux/>") is None

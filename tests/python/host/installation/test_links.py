@@ -1,0 +1,55 @@
+"""Directories in which a library answers to another name."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.installation.links import linked_directory
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> str:
+    (tmp_path / "libmpich.so.12").write_text("library")
+    return str(tmp_path / "libmpich.so.12")
+
+
+def made(tmp_path: Path, target: str) -> Path:
+    links = {"libmpi.so.12": target}
+    return Path(linked_directory("mpich-4.0.2", links, {"XDG_DATA_HOME": str(tmp_path / "data")}))
+
+
+def test_the_library_is_found_under_the_other_name(tmp_path, target):
+    assert (made(tmp_path, target) / "libmpi.so.12").read_text() == "library"
+
+
+def test_the_directory_is_the_same_the_next_time(tmp_path, target):
+    assert made(tmp_path, target) == made(tmp_path, target)
+
+
+def test_a_library_of_the_same_label_elsewhere_gets_a_directory_of_its_own(tmp_path, target):
+    assert made(tmp_path, target) != made(tmp_path, "/opt/mpich/lib/libmpich.so.12")
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: (path.unlink(), path.write_text("rubbish"))])
+def test_a_damaged_link_is_repaired(tmp_path, target, damage):
+    damage(made(tmp_path, target) / "libmpi.so.12")
+    assert str((made(tmp_path, target) / "libmpi.so.12").readlink()) == target
+
+
+def test_nothing_but_the_links_is_in_it(tmp_path, target):
+    assert [path.name for path in made(tmp_path, target).iterdir()] == ["libmpi.so.12"]
+
+
+def test_a_home_that_cannot_be_written_gives_way_to_the_temporary_directory(tmp_path, target, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    directory = linked_directory("mpich-4.0.2", {"libmpi.so.12": target}, {"HOME": "/proc/no-home"})
+    assert Path(directory).is_relative_to(tmp_path)
+    assert str((Path(directory) / "libmpi.so.12").readlink()) == target
+
+
+def test_a_temporary_directory_that_others_may_write_is_not_trusted(tmp_path, target, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / f"mpiric-{os.getuid()}").mkdir()
+    (tmp_path / f"mpiric-{os.getuid()}").chmod(0o777)
+    assert linked_directory("mpich-4.0.2", {"libmpi.so.12": target}, {"HOME": "/proc/no-home"}) == ""

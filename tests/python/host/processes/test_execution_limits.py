@@ -1,0 +1,62 @@
+"""A full disk, limits of the system, and a user who is not root."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpiric.model.errors import NoRoomError
+from mpiric.model.launch import Launch
+
+as_root = pytest.mark.requires("root", "mount")
+
+
+@pytest.fixture
+def small(tmp_path: Path):
+    """A file system of 1 MiB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@as_root
+def test_output_that_does_not_fit_the_disk_is_an_error_with_a_hint(bench, small):
+    launch = Launch(("sh", "-c", "yes | head -c 4000000"), "")
+    with pytest.raises(NoRoomError, match="is full") as raised:
+        bench.runner.execute(launch, bench.environment, bench.path, small / "out", small / "err", 60)
+    assert raised.value.hint
+
+
+@as_root
+def test_a_disk_filled_by_the_program_itself_is_an_error(bench, small):
+    with pytest.raises(NoRoomError, match="is full"):
+        bench.run("sh", "-c", "head -c 4000000 /dev/zero > data", directory=small)
+
+
+@as_root
+def test_a_disk_that_is_full_from_the_start_is_an_error(bench, small):
+    subprocess.run(["dd", "if=/dev/zero", f"of={small}/ballast"], check=False, capture_output=True)
+    with pytest.raises(NoRoomError, match="is full"):
+        bench.run("echo", "x", directory=small)
+
+
+def test_a_file_size_limit_is_named_as_the_signal_it_sends(bench):
+    execution = bench.run("sh", "-c", "ulimit -f 1; exec head -c 4000000 /dev/zero")
+    assert execution.reason == "ended by signal SIGXFSZ"
+
+
+def test_an_ordinary_user_sees_ranks_and_leaves_nothing(bench, as_nobody):
+    script = """
+        import os, tempfile
+        from mpiric.host.processes.execution import Runner
+        from mpiric.model.launch import Launch
+        with Runner(grace_s=1.0) as runner, tempfile.TemporaryDirectory() as path:
+            launch = Launch(("sh", "-c", "(setsid sleep 600 &); sleep 0.5; :"), "")
+            run = runner.execute(launch, dict(os.environ), path, path + "/o", path + "/e", 60, observe=True)
+            print(run.outcome.value, run.ranks[0].program.rsplit("/", 1)[-1], *run.strays)
+    """
+    done = as_nobody(script, MPIRIC_TEST_TAG=bench.tag)
+    assert done.stdout.split() == ["ok", "sleep", "sleep"], done.stderr
+    assert bench.alive() == []

@@ -1,0 +1,113 @@
+"""What is removed outside a launch's directory, and above all what is not."""
+
+import mmap
+import os
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from mpiric.host.processes.leftovers import Leftovers
+
+SHARED = Path("/dev/shm")
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that is no more."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def segment():
+    """Names for shared memory, removed at the end."""
+    made = []
+
+    def name() -> Path:
+        made.append(SHARED / f"vader_segment.mpiric-test.{uuid.uuid4().hex}")
+        return made[-1]
+
+    yield name
+    for path in made:
+        path.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def base(tmp_path: Path):
+    """A TMPDIR, and the removal of what the processes ``pids`` left in it."""
+
+    def clean(*pids: int) -> list[str]:
+        Leftovers({"TMPDIR": str(tmp_path)}).remove(set(pids))
+        return sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+
+    return tmp_path, clean
+
+
+def test_a_segment_that_appeared_and_that_nobody_uses_is_removed(segment):
+    leftovers, path = Leftovers({}), segment()
+    path.write_bytes(b"x")
+    leftovers.remove(set())
+    assert not path.exists()
+
+
+def test_a_segment_that_was_there_before_stays(segment):
+    path = segment()
+    path.write_bytes(b"x")
+    Leftovers({}).remove(set())
+    assert path.exists()
+
+
+def test_a_segment_that_a_living_process_maps_stays(segment):
+    leftovers, path = Leftovers({}), segment()
+    path.write_bytes(b"x" * 4096)
+    with path.open("r+b") as file:
+        mapping = mmap.mmap(file.fileno(), 4096)
+    leftovers.remove(set())
+    assert path.exists()
+    mapping.close()
+
+
+def test_a_segment_that_a_living_process_has_open_stays(segment):
+    leftovers, path = Leftovers({}), segment()
+    with path.open("wb"):
+        leftovers.remove(set())
+        assert path.exists()
+
+
+@pytest.mark.parametrize("name", ["prtrn.{pid}", "prte.host.{pid}.{uid}", "pmix_dstor_ds12_{pid}"])
+def test_the_session_directory_of_a_dead_process_is_removed(base, dead, name):
+    path, clean = base
+    (path / name.format(pid=dead, uid=os.getuid()) / "1").mkdir(parents=True)
+    assert clean(dead) == []
+
+
+def test_open_mpi_4_keeps_what_other_launches_share(base, dead):
+    path, clean = base
+    session = path / f"ompi.host.{os.getuid()}"
+    (session / f"pid.{dead}").mkdir(parents=True)
+    (session / "pid.1").mkdir()
+    assert clean(dead) == [session.name, f"{session.name}/pid.1"]
+
+
+def test_the_session_directory_of_a_living_process_stays(base):
+    path, clean = base
+    (path / f"prtrn.{os.getpid()}").mkdir()
+    assert clean(os.getpid()) == [f"prtrn.{os.getpid()}"]
+
+
+def test_what_is_no_session_directory_stays_whatever_its_number(base, dead):
+    path, clean = base
+    (path / f"results.{dead}").mkdir()
+    assert clean(dead) == [f"results.{dead}"]
+
+
+def test_a_link_in_place_of_a_session_directory_is_not_followed(base, dead, tmp_path_factory):
+    path, clean = base
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "precious").touch()
+    (path / f"prtrn.{dead}").symlink_to(elsewhere)
+    clean(dead)
+    assert (elsewhere / "precious").exists()

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
 from mpiric.model.placement import Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
 from mpiric.placement.gpus import read_gpus
-from mpiric.placement.grounds import Cores, Grounds, Level
 from mpiric.placement.policies import Wanted, policy_named
 from mpiric.placement.policies.near_gpu import gpu_of
 from mpiric.placement.price import price_of_more_nodes
@@ -34,14 +34,14 @@ def plan(
     gpus = gpus or read_gpus(topology)
     name = request.policy or _choose_policy(request, gpus)
     policy = policy_named(name)
-    grounds, selected = select(topology, allowed, request)
+    available, selected = select(topology, allowed, request)
     saturation, why = _saturation(topology, request, name)
-    sizing = size(grounds, request, saturation, shares_out=policy.shares_out)
+    sizing = size(available, request, saturation, shares_out=policy.shares_out)
     wanted = Wanted(sizing.per_node, sizing.threads, saturation, gpus)
-    places = policy.seat(sizing.grounds, wanted)
+    places = policy.seat(sizing.available, wanted)
     if places is None and not request.policy:
         name = "spread"
-        places = policy_named(name).seat(sizing.grounds, wanted)
+        places = policy_named(name).seat(sizing.available, wanted)
     if places is None:
         raise MpiricError(
             f"{sizing.per_node} ranks of {sizing.threads} threads do not fit where policy {name} wants them",
@@ -51,7 +51,7 @@ def plan(
     if name == "near-gpu":
         seats = tuple(replace(s, gpu=gpu_of(i, len(seats), len(gpus))) for i, s in enumerate(seats))
     made = Plan(request, topology, name, sizing.nodes, seats, allowed, (), saturation, gpus)
-    notes = (*selected, *sizing.notes, *why, *_notes(made, quota), *price_of_more_nodes(made, grounds))
+    notes = (*selected, *sizing.notes, *why, *_notes(made, quota), *price_of_more_nodes(made, available))
     return replace(made, notes=notes)
 
 
@@ -71,7 +71,7 @@ def _saturation(
             f"measured: {measured.cores} cores of a NUMA node, {_every(measured.spacing)}, "
             f"draw {measured.mb_s:.0f} MB/s, its whole bandwidth",
         )
-    largest = max(len(d.cores) for d in Grounds(topology, topology.cores).domains(Level.NUMA))
+    largest = max(len(d.cores) for d in CoreSet(topology, topology.cores).domains(Level.NUMA))
     return rule_of_thumb(largest), (
         "every second core is a rule of thumb, not a measurement of this machine: mpiric place --measure",
     )

@@ -1,13 +1,13 @@
 """What it costs to spread a bandwidth-bound job over more nodes than its ranks need cores for."""
 
+from mpiric.model.core_set import CoreSet
 from mpiric.model.placement import Bandwidth, Plan
-from mpiric.placement.grounds import Grounds
 
 
-def price_of_more_nodes(plan: Plan, grounds: Grounds) -> tuple[str, ...]:
+def price_of_more_nodes(plan: Plan, available: CoreSet) -> tuple[str, ...]:
     """Core-hours and bandwidth per rank against the same job on full nodes; empty when it is that job."""
     width = plan.threads
-    fewest = -(-plan.request.ranks * width // len(grounds.cores))
+    fewest = -(-plan.request.ranks * width // len(available.cores))
     if plan.policy != "bandwidth" or plan.nodes <= fewest:
         return ()
     cores = len(plan.topology.cores)

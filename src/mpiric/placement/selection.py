@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
+from mpiric.model.core_set import CoreSet
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Topology
 from mpiric.model.placement import HardwareThreads, PlacementRequest
-from mpiric.placement.grounds import Grounds
 
 
 def select(
     topology: Topology, allowed: tuple[int, ...], request: PlacementRequest
-) -> tuple[Grounds, tuple[str, ...]]:
-    """The grounds, and what there is to say about them. Raises MpiricError when nothing is left."""
+) -> tuple[CoreSet, tuple[str, ...]]:
+    """The cores that may be used, and notes on those left out. Raises MpiricError when none is left."""
     usable = set(allowed)
     reachable = (replace(core, pus=tuple(pu for pu in core.pus if pu in usable)) for core in topology.cores)
     cores = [core for core in reachable if core.pus]
@@ -21,7 +21,7 @@ def select(
         raise MpiricError(
             "no core is left to place ranks on", hint="a smaller --leave-cores, or another --core-kind"
         )
-    return Grounds(topology, tuple(cores)), (*left, *kinds)
+    return CoreSet(topology, tuple(cores)), (*left, *kinds)
 
 
 def _without_system_cores(cores: list[Core], number: int) -> tuple[list[Core], tuple[str, ...]]:

@@ -2,32 +2,32 @@
 
 from dataclasses import dataclass, replace
 
+from mpiric.model.core_set import CoreSet
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
-from mpiric.placement.grounds import Grounds
 from mpiric.placement.policies.bandwidth import saturating
 from mpiric.placement.seen import counted
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """``grounds`` holds one entry for each thread there is room for: a core, or one hardware thread of it."""
+    """``available`` has an entry for each thread that fits: a core, or a hardware thread of one."""
 
     nodes: int
     per_node: int
     threads: int
     mode: HardwareThreads
-    grounds: Grounds
+    available: CoreSet
     notes: tuple[str, ...] = ()
 
 
 def size(
-    grounds: Grounds, request: PlacementRequest, saturation: Saturation | None, *, shares_out: bool
+    available: CoreSet, request: PlacementRequest, saturation: Saturation | None, *, shares_out: bool
 ) -> Sizing:
     """Nodes are added only when no number was asked for. Raises MpiricError when it does not fit."""
     _check(request, saturation)
     mode = request.hardware_threads
-    room = each_hardware_thread(grounds) if mode is HardwareThreads.ALL else grounds
+    room = each_hardware_thread(available) if mode is HardwareThreads.ALL else available
     threads = request.threads or (_shared_out(room, request) if shares_out else 1)
     useful = len(saturating(room, saturation).cores) if saturation else len(room.cores)
     if not request.nodes:
@@ -41,21 +41,21 @@ def size(
     if needed <= len(room.cores):
         note = f"{needed} cores of a node are used where {useful} saturate its memory"
         return Sizing(request.nodes, per_node, threads, mode, room, (note,) if needed > useful else ())
-    every = each_hardware_thread(grounds)
+    every = each_hardware_thread(available)
     if mode is HardwareThreads.CORE and needed <= len(every.cores):
         note = f"{needed} threads on {len(room.cores)} cores: each has one hardware thread"
         return Sizing(request.nodes, per_node, threads, HardwareThreads.ALL, every, (note,))
     raise MpiricError(
         f"{counted(per_node, 'rank')} of {counted(threads, 'thread')} do not fit on a node with "
-        f"{counted(len(grounds.cores), 'usable core')}",
+        f"{counted(len(available.cores), 'usable core')}",
         hint=f"--nodes {-(-request.ranks * threads // len(room.cores))}, or fewer threads",
     )
 
 
-def each_hardware_thread(grounds: Grounds) -> Grounds:
+def each_hardware_thread(available: CoreSet) -> CoreSet:
     """An entry for each hardware thread, those of a core side by side."""
     return replace(
-        grounds, cores=tuple(replace(core, pus=(pu,)) for core in grounds.cores for pu in core.pus)
+        available, cores=tuple(replace(core, pus=(pu,)) for core in available.cores for pu in core.pus)
     )
 
 
@@ -78,12 +78,12 @@ def _check(request: PlacementRequest, saturation: Saturation | None) -> None:
         )
 
 
-def _shared_out(room: Grounds, request: PlacementRequest) -> int:
+def _shared_out(room: CoreSet, request: PlacementRequest) -> int:
     per_node = -(-request.ranks // (request.nodes or 1))
     return max(1, len(room.cores) // per_node)
 
 
-def _too_wide(threads: int, room: Grounds) -> MpiricError:
+def _too_wide(threads: int, room: CoreSet) -> MpiricError:
     return MpiricError(
         f"a rank of {threads} threads does not fit on a node with room for {len(room.cores)}",
         hint="fewer --threads, or --hardware-threads all",

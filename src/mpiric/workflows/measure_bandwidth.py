@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.model.core_set import CoreSet, Level
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Core, Machine
 from mpiric.model.placement import Bandwidth
-from mpiric.placement.grounds import Grounds, Level
 from mpiric.placement.saturation import saturation_of, sweep
 
 Say = Callable[[str], None]
@@ -38,7 +38,7 @@ def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth
     """
     usable = set(machine.usable_pus)
     cores = tuple(core for core in machine.topology.cores if usable.intersection(core.pus))
-    domains = [domain.cores for domain in Grounds(machine.topology, cores).domains(Level.NUMA)]
+    domains = [domain.cores for domain in CoreSet(machine.topology, cores).domains(Level.NUMA)]
     largest = max(domains, key=len)
     subsets = [
         _Subset(largest[::spacing][:number], spacing, "numa") for number, spacing in sweep(len(largest))

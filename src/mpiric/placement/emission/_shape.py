@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mpiric.model.core_set import CoreSet, Level
 from mpiric.model.placement import Plan
-from mpiric.placement.grounds import Grounds, Level, packed
 
 LEVELS = (None, Level.SOCKET, Level.NUMA, Level.CACHE)
 
@@ -32,14 +32,14 @@ def fillings(plan: Plan, levels: Iterable[Level | None] = LEVELS) -> tuple[Fille
     width = len(plan.seats[0].cores)
     if plan.threads != width:
         return ()
-    whole = Grounds(topology, topology.cores)
+    whole = CoreSet(topology, topology.cores)
     found = []
     for level in levels:
         domains = whole.domains(level) if level else (whole,)
         each, rest = divmod(plan.ranks_per_node, len(domains))
         if rest or any(each * width > len(domain.cores) for domain in domains):
             continue
-        expected = [cores for domain in domains for cores in packed(domain, each, width)]
+        expected = [cores for domain in domains for cores in domain.packed(each, width)]
         if expected == [seat.cores for seat in plan.seats]:
             found.append(Filled(level, each, width, min(len(domain.cores) for domain in domains)))
     return tuple(found)

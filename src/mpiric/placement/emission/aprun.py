@@ -6,10 +6,10 @@ Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); n
 
 from collections.abc import Sequence
 
+from mpiric.model.core_set import Level
 from mpiric.model.placement import Emission, HugePages, Plan
 from mpiric.placement.emission._shape import fillings
 from mpiric.placement.emission._uneven import PROGRAM, REPEATED, shared_variables
-from mpiric.placement.grounds import Level
 from mpiric.placement.openmp import openmp_variables
 
 _HUGE = {HugePages.UNSAID: "", HugePages.PREFERRED: "h", HugePages.REQUIRED: "hs"}

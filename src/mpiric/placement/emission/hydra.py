@@ -7,10 +7,10 @@
 
 from collections.abc import Sequence
 
+from mpiric.model.core_set import Level
 from mpiric.model.placement import Emission, Plan
 from mpiric.placement.emission._shape import Filled, fillings
 from mpiric.placement.emission._uneven import bound_inside, hosts_with_ranks, ranks_in_all
-from mpiric.placement.grounds import Level
 from mpiric.placement.openmp import openmp_variables
 
 _OBJECTS = {Level.SOCKET: "socket", Level.NUMA: "numa"}

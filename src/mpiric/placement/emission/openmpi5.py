@@ -6,11 +6,11 @@
 
 from collections.abc import Sequence
 
+from mpiric.model.core_set import Level
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.pu_set import pu_list
 from mpiric.placement.emission._openmpi import forwarded, rankfile, uneven, words_for_hosts
 from mpiric.placement.emission._shape import fillings, logical_pus, whole_cores
-from mpiric.placement.grounds import Level
 
 _OBJECTS = {None: "node", Level.SOCKET: "package", Level.NUMA: "numa", Level.CACHE: "l3cache"}
 _FILE = "openmpi5.rankfile"

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mpiric.model.core_set import Cores, CoreSet
 from mpiric.model.placement import Gpu, Saturation
-from mpiric.placement.grounds import Cores, Grounds
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """``count`` ranks of ``width`` cores each are to be seated; they fit on the grounds."""
+    """``count`` ranks of ``width`` cores each are to be seated; they fit on the available cores."""
 
     count: int
     width: int
@@ -25,5 +25,5 @@ class Policy:
     """
 
     sentence: str
-    seat: Callable[[Grounds, Wanted], tuple[Cores, ...] | None]
+    seat: Callable[[CoreSet, Wanted], tuple[Cores, ...] | None]
     shares_out: bool = False

@@ -5,25 +5,25 @@ one, draw more than all 16 do (STREAM, see tests/data/bandwidth). Needs a measur
 rule of thumb: `mpiric place --measure`.
 """
 
+from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.model.placement import Saturation
-from mpiric.placement.grounds import Cores, Grounds, Level
 from mpiric.placement.policies._policy import Policy, Wanted
 from mpiric.placement.policies.spread import seat_apart
 
 
-def saturating(grounds: Grounds, saturation: Saturation | None) -> Grounds:
-    """The grounds restricted to the cores that count."""
+def saturating(available: CoreSet, saturation: Saturation | None) -> CoreSet:
+    """The cores of each NUMA node that it takes to draw its whole bandwidth."""
     kept: list[Cores] = []
-    for domain in grounds.domains(Level.NUMA):
+    for domain in available.domains(Level.NUMA):
         number, spacing = (saturation.cores, saturation.spacing) if saturation else (len(domain.cores), 2)
         kept.append(domain.cores[::spacing][:number])
-    return grounds.only(core for cores in kept for core in cores)
+    return available.only(core for cores in kept for core in cores)
 
 
-def _seat(grounds: Grounds, wanted: Wanted) -> tuple[Cores, ...]:
-    few = saturating(grounds, wanted.saturation)
+def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
+    few = saturating(available, wanted.saturation)
     fits = wanted.count * wanted.width <= len(few.cores)
-    return seat_apart(few if fits else grounds, wanted.count, wanted.width)
+    return seat_apart(few if fits else available, wanted.count, wanted.width)
 
 
 POLICY = Policy("only the cores that it takes to draw the whole memory bandwidth of each NUMA node", _seat)

@@ -3,7 +3,7 @@
 Copies between host and device then cross no socket link. Ranks of one GPU sit together.
 """
 
-from mpiric.placement.grounds import Cores, Grounds
+from mpiric.model.core_set import Cores, CoreSet
 from mpiric.placement.policies._policy import Policy, Wanted
 from mpiric.placement.policies.spread import seat_apart
 
@@ -13,7 +13,7 @@ def gpu_of(local_rank: int, count: int, gpus: int) -> int:
     return local_rank * gpus // count if count > gpus else local_rank
 
 
-def _seat(grounds: Grounds, wanted: Wanted) -> tuple[Cores, ...] | None:
+def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...] | None:
     """Ranks whose GPUs sit at the same place are spread together over it, so that they share it out."""
     places: dict[tuple[int, ...], list[int]] = {}
     for rank in range(wanted.count):
@@ -21,7 +21,7 @@ def _seat(grounds: Grounds, wanted: Wanted) -> tuple[Cores, ...] | None:
         places.setdefault(gpu.pus if gpu else (), []).append(rank)
     seats: dict[int, Cores] = {}
     for pus, ranks in places.items():
-        near = grounds.only(core for core in grounds.cores if set(core.pus) & set(pus))
+        near = available.only(core for core in available.cores if set(core.pus) & set(pus))
         if len(near.cores) < len(ranks) * wanted.width:
             return None
         seats.update(zip(ranks, seat_apart(near, len(ranks), wanted.width), strict=True))

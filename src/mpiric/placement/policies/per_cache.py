@@ -3,10 +3,11 @@
 Wins because each rank has as much of a cache as any other, and its threads talk through it.
 """
 
-from mpiric.placement.grounds import Level, by_domain, packed
+from mpiric.model.core_set import CoreSet, Level
+from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import Policy
 
 POLICY = Policy(
     "equal numbers of ranks in every shared cache, side by side inside it",
-    lambda grounds, wanted: by_domain(grounds, Level.CACHE, wanted.count, wanted.width, packed),
+    lambda available, wanted: by_domain(available, Level.CACHE, wanted.count, wanted.width, CoreSet.packed),
 )

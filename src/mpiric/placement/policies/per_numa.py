@@ -3,10 +3,11 @@
 Wins because ranks that share memory stay together and each NUMA node's memory is used.
 """
 
-from mpiric.placement.grounds import Level, by_domain, packed
+from mpiric.model.core_set import CoreSet, Level
+from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import Policy
 
 POLICY = Policy(
     "equal numbers of ranks in every NUMA node, side by side inside it",
-    lambda grounds, wanted: by_domain(grounds, Level.NUMA, wanted.count, wanted.width, packed),
+    lambda available, wanted: by_domain(available, Level.NUMA, wanted.count, wanted.width, CoreSet.packed),
 )

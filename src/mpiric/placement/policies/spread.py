@@ -4,20 +4,21 @@ Each rank stays inside the narrowest domain that holds all its threads. Gives ev
 of caches and memory channels; on a full node it is the same as compact.
 """
 
-from mpiric.placement.grounds import Cores, Grounds, Level, shares, spaced
+from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.placement.arrangement import shares, spaced
 from mpiric.placement.policies._policy import Policy
 
 
 def seat_apart(
-    grounds: Grounds, count: int, width: int, levels: tuple[Level, ...] = tuple(Level)
+    available: CoreSet, count: int, width: int, levels: tuple[Level, ...] = tuple(Level)
 ) -> tuple[Cores, ...]:
     """Split by the first level, then each part by the next; below the last one even spacing."""
     if not levels:
-        return spaced(grounds, count, width)
-    domains = grounds.domains(levels[0])
+        return spaced(available, count, width)
+    domains = available.domains(levels[0])
     given = shares(count, domains, width)
     if given is None:  # a rank is wider than the domain
-        return spaced(grounds, count, width)
+        return spaced(available, count, width)
     return tuple(
         seat
         for domain, number in zip(domains, given, strict=True)
@@ -28,5 +29,5 @@ def seat_apart(
 
 POLICY = Policy(
     "ranks evenly over sockets, NUMA nodes and caches, as far apart as the node allows",
-    lambda grounds, wanted: seat_apart(grounds, wanted.count, wanted.width),
+    lambda available, wanted: seat_apart(available, wanted.count, wanted.width),
 )

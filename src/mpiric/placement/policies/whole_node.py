@@ -4,16 +4,17 @@ The hybrid splits: 8 ranks on a node of 128 cores get 16 threads each. Without a
 worked out from the number of ranks.
 """
 
-from mpiric.placement.grounds import Cores, Grounds, Level, by_domain, packed
+from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import Policy, Wanted
 
 
-def _seat(grounds: Grounds, wanted: Wanted) -> tuple[Cores, ...]:
+def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
     for level in (Level.CACHE, Level.NUMA, Level.SOCKET):
-        seats = by_domain(grounds, level, wanted.count, wanted.width, packed)
+        seats = by_domain(available, level, wanted.count, wanted.width, CoreSet.packed)
         if seats is not None:
             return seats
-    return packed(grounds, wanted.count, wanted.width)
+    return available.packed(wanted.count, wanted.width)
 
 
 POLICY = Policy("all cores shared out in equal parts among the ranks of a node", _seat, shares_out=True)

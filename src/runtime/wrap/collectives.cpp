@@ -1,8 +1,8 @@
 #include "wrap/collectives.hpp"
 
+#include "select/tuner.hpp"
 #include "world/substitute.hpp"
 #include "wrap/call.hpp"
-#include "wrap/tuner.hpp"
 
 #include <type_traits>
 
@@ -18,9 +18,9 @@ using world::handles;
 enum class Name : uint8_t { plain, profiling };
 
 /// Root of a rooted call when it can be one.
-bool is_root(const Space& space, int root) noexcept { return root >= 0 && root < space.size; }
+bool is_root(const select::Space& space, int root) noexcept { return root >= 0 && root < space.size; }
 
-template <class Count> uint64_t sum_of(const Count counts[], const Space& space) noexcept {
+template <class Count> uint64_t sum_of(const Count counts[], const select::Space& space) noexcept {
     uint64_t sum = 0;
     for (int at = 0; counts && at < space.size; ++at)
         sum += counts[at] > 0 ? uint64_t(counts[at]) : 0;
@@ -48,14 +48,15 @@ MPI_Request* request_of(MPI_Request* request) noexcept { return request; }
 MPI_Request* request_of(MPI_Info, MPI_Request* request) noexcept { return request; }
 
 /// The entry of a call; null when it is the library's and nothing else is to be done.
-template <Collective collective> Entry* entry_of(Space& space, MPI_Comm comm, uint64_t bytes) {
+template <Collective collective>
+select::Entry* entry_of(select::Space& space, MPI_Comm comm, uint64_t bytes) {
     const uint32_t size_class = tune::class_of(bytes);
     if constexpr (form_of(collective) == Form::blocking) {
         if (space.agrees_next)
-            agree_on_started(space, comm);
+            select::agree_on_started(space, comm);
         return &space.knowledge->entries[uint32_t(collective)][size_class];
     } else {
-        return entry_of_started(space, collective, size_class);
+        return select::entry_of_started(space, collective, size_class);
     }
 }
 
@@ -66,7 +67,7 @@ template <Collective collective, class Measure>
     if (thread.answering)
         return true;
     if constexpr (form_of(collective) == Form::blocking) {
-        const RememberedSpace& known = remembered_space(comm);
+        const select::RememberedSpace& known = select::remembered_space(comm);
         if (known.comm != comm || known.generation != world::generation.load(std::memory_order_acquire))
             return false;
         if (!known.space)
@@ -75,9 +76,9 @@ template <Collective collective, class Measure>
         const uint64_t all = moved.unsized ? 0 : moved.elements * world::remembered_size(moved.type);
         if ((!moved.unsized && all == 0) || known.space->agrees_next)
             return false;
-        Entry& entry =
+        select::Entry& entry =
             known.space->knowledge->entries[uint32_t(collective)][tune::class_of(all / moved.shares)];
-        if (entry.choice != Entry::library)
+        if (entry.choice != select::Entry::library)
             return false;
         ++entry.calls;
         return true;
@@ -106,7 +107,7 @@ template <Function function, Name name, Collective collective, class Pointer, cl
     const auto next = [](const void* arguments, bool to_library, MPI_Comm on) {
         return go_on<function, name, Pointer>(static_cast<const Both*>(arguments)->onward, to_library, on);
     };
-    Space* space = space_of(comm);
+    select::Space* space = select::space_of(comm);
     if (!space)
         return next(&both, false, comm);
     const Amount moved = measure(*space);
@@ -114,18 +115,19 @@ template <Function function, Name name, Collective collective, class Pointer, cl
     const bool left = !moved.unsized && (all == 0 || (reduces(collective) && moved.op == handles.op_null));
     if (left || !is_root(*space, root))
         return next(&both, false, comm);
-    Entry* entry = entry_of<collective>(*space, comm, bytes);
+    select::Entry* entry = entry_of<collective>(*space, comm, bytes);
     if (!entry)
         return next(&both, false, comm);
     ++entry->calls;
-    if (entry->choice == Entry::library)
+    if (entry->choice == select::Entry::library)
         return next(&both, false, comm);
     const auto fills = [](const void* arguments, coll::Call& call) {
         static_cast<const Both*>(arguments)->fill(call);
     };
-    Ask ask{collective, comm,    bytes, all,   moved.elements, moved.type, moved.op,
-            root,       request, true,  &both, next,           fills};
-    return form_of(collective) == Form::blocking ? answer(*space, *entry, ask) : start(*space, *entry, ask);
+    select::Ask ask{collective, comm,    bytes, all,   moved.elements, moved.type, moved.op,
+                    root,       request, true,  &both, next,           fills};
+    return form_of(collective) == Form::blocking ? select::answer(*space, *entry, ask)
+                                                 : select::start(*space, *entry, ask);
 }
 
 /// The body of all: a look at the table, and on to the library or to the tuner. `rest` are the arguments
@@ -148,7 +150,7 @@ template <Function function, Name name, Collective collective, class Count, clas
     static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [=](const Space&) { return amount(type, count, op); },
+            comm, 0, [=](const select::Space&) { return amount(type, count, op); },
             [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
             [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
@@ -163,7 +165,7 @@ struct RootedReduction {
     static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
                    MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [=](const Space&) { return amount(type, count, op); },
+            comm, root, [=](const select::Space&) { return amount(type, count, op); },
             [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
             [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
@@ -179,7 +181,9 @@ struct ScatteredReduction {
                    MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0,
-            [=](const Space& space) { return Amount{sum_of(counts, space), type, uint32_t(space.size), op}; },
+            [=](const select::Space& space) {
+                return Amount{sum_of(counts, space), type, uint32_t(space.size), op};
+            },
             [=](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
             [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
@@ -192,7 +196,7 @@ struct ScatteredReduction {
 template <Function function, Name name, Collective collective, class Count, class... Rest> struct Broadcast {
     static int run(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [=](const Space&) { return amount(type, count); },
+            comm, root, [=](const select::Space&) { return amount(type, count); },
             [=](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
             [=](coll::Call& call) {
                 call.receive = buffer, call.receive_count = count, call.receive_type = type;
@@ -204,7 +208,7 @@ template <Function function, Name name, Collective collective, class Count, clas
 template <Function function, Name name, Collective collective, class... Rest> struct Synchronisation {
     static int run(MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [](const Space&) { return unsized; },
+            comm, 0, [](const select::Space&) { return unsized; },
             [=](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Call&) {}, rest...);
     }
 };
@@ -214,7 +218,7 @@ template <Function function, Name name, Collective collective, class Count, clas
     static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                    Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [=](const Space&) { return amount(receive_type, receive_count); },
+            comm, 0, [=](const select::Space&) { return amount(receive_type, receive_count); },
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, receive_count, receive_type, on, rest...);
             },
@@ -234,7 +238,7 @@ template <Function function, Name name, Collective collective, class Count, clas
         constexpr bool gathers = in_form(collective, Form::blocking) == Collective::gather;
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root,
-            [=](const Space& space) {
+            [=](const select::Space& space) {
                 const bool receives = (space.rank == root) == gathers;
                 return receives ? amount(receive_type, receive_count) : amount(send_type, send_count);
             },
@@ -257,7 +261,9 @@ struct UnevenGathering {
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0,
-            [=](const Space& space) { return Amount{sum_of(counts, space), type, uint32_t(space.size)}; },
+            [=](const select::Space& space) {
+                return Amount{sum_of(counts, space), type, uint32_t(space.size)};
+            },
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, counts, places, type, on, rest...);
             },
@@ -276,7 +282,7 @@ struct UnevenExchange {
                    MPI_Datatype send_type, void* receive, const Count counts[], const Place places[],
                    MPI_Datatype type, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [](const Space&) { return unsized; },
+            comm, 0, [](const select::Space&) { return unsized; },
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_counts, send_places, send_type, receive, counts, places, type, on,
                             rest...);
@@ -297,7 +303,7 @@ struct UnevenRootedGathering {
                    const Count counts[], const Place places[], MPI_Datatype type, int root, MPI_Comm comm,
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [](const Space&) { return unsized; },
+            comm, root, [](const select::Space&) { return unsized; },
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, counts, places, type, root, on, rest...);
             },
@@ -316,7 +322,7 @@ struct UnevenScattering {
                    void* receive, Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [](const Space&) { return unsized; },
+            comm, root, [](const select::Space&) { return unsized; },
             [=](auto* next, MPI_Comm on) {
                 return next(send, counts, places, send_type, receive, receive_count, receive_type, root, on,
                             rest...);

@@ -1,10 +1,10 @@
 // Functions that give a handle back. The library may hand the same value out again at once, to another thread
 // even, so what is known of it is forgotten before the call, at any depth, recorded or not.
+#include "select/tuner.hpp"
 #include "wrap/intercept.hpp"
 #include "wrap/open_files.hpp"
 #include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
-#include "wrap/tuner.hpp"
 
 namespace mpiric::wrap {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 void forget_handle(MPI_Comm* comm) noexcept {
     if (!comm)
         return;
-    forget_space(*comm);
+    select::forget_space(*comm);
     if (runtime.begun)
         world::forget(*comm);
 }
@@ -27,7 +27,7 @@ void forget_type(MPI_Datatype*) noexcept { world::forget_remembered(); }
 void forget_started(MPI_Request* request) noexcept {
     if (!request)
         return;
-    timed_forgotten(*request);
+    select::timed_forgotten(*request);
     if (runtime.begun) {
         forget_request(*request);
         receive_forgotten(*request);

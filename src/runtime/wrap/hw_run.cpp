@@ -1,7 +1,7 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
+#include "select/tuner.hpp"
 #include "wrap/intercept.hpp"
 #include "wrap/readable.hpp"
-#include "wrap/tuner.hpp"
 
 #include <atomic>
 #include <cstdarg>
@@ -40,7 +40,7 @@ void begin_with_world() noexcept {
     world::library.Query_thread(&level);
     if (world::library.Comm_group(world::handles.comm_world, &group) == MPI_SUCCESS)
         begin(group, level, false);
-    begin_tuning(runtime.options, level, was_spawned());
+    select::begin_tuning(runtime.options, level, was_spawned());
 }
 
 /// Closes the record and lets the call through; afterwards no name leads here any more.
@@ -53,7 +53,7 @@ template <Function function, class Pointer, class Do>
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
-        end_tuning();
+        select::end_tuning();
         end();
     }
     return call_next(next);

@@ -1,13 +1,13 @@
 // The body of every wrapper: enter → call → leave.
 #pragma once
 
+#include "select/timed.hpp"
 #include "world/substitute.hpp"
 #include "wrap/call.hpp"
 #include "wrap/functions.hpp"
 #include "wrap/runtime.hpp"
 #include "wrap/slots.hpp"
 #include "wrap/thread.hpp"
-#include "wrap/timed.hpp"
 
 #include <ticks.hpp>
 #include <type_traits>
@@ -123,8 +123,8 @@ inline void posts(int source, int tag, MPI_Comm comm) noexcept {
 
 /// Before persistent requests are started, at any depth, recorded or not.
 inline void starting(int count, const MPI_Request requests[]) noexcept {
-    for (int at = 0; requests_timed() && at < count; ++at)
-        timed_started(requests[at]);
+    for (int at = 0; select::requests_timed() && at < count; ++at)
+        select::timed_started(requests[at]);
 }
 
 /// The entrance of the PMPI_ name: a tool above us, or a Fortran layer that calls PMPI_ for the program.

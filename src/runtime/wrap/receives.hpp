@@ -3,10 +3,10 @@
 #pragma once
 
 #include "profile/format.hpp"
+#include "select/timed.hpp"
 #include "world/datatypes.hpp"
 #include "wrap/handle_bag.hpp"
 #include "wrap/runtime.hpp"
-#include "wrap/timed.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -69,7 +69,7 @@ template <int Few> class Completion {
   public:
     /// `statuses`: how many the call fills in.
     Completion(int requests, const MPI_Request handles[], int statuses, MPI_Status* given) noexcept
-        : watched_(requests > 0 && (receives_under_way() || requests_timed())), requests_(requests),
+        : watched_(requests > 0 && (receives_under_way() || select::requests_timed())), requests_(requests),
           handles_now_(handles), given_(given), before_(watched_ ? requests : 0),
           own_(watched_ && ignored() ? statuses : 0) {
         watched_ = watched_ && before_.data() && own_.data();
@@ -86,7 +86,7 @@ template <int Few> class Completion {
         if (!watched_ || position < 0 || position >= requests_)
             return;
         receive_completed(before_.data()[position], statuses()[status]);
-        timed_completed(before_.data()[position]);
+        select::timed_completed(before_.data()[position]);
     }
     void all_done() noexcept {
         for (int at = 0; watched_ && at < requests_; ++at)
@@ -97,7 +97,7 @@ template <int Few> class Completion {
         for (int at = 0; watched_ && at < requests_; ++at)
             if (handles_now_[at] != before_.data()[at]) {
                 receive_forgotten(before_.data()[at]);
-                timed_completed(before_.data()[at]);
+                select::timed_completed(before_.data()[at]);
             }
     }
 
@@ -117,7 +117,7 @@ template <int Few> class Completion {
 class CompletionOfOne {
   public:
     CompletionOfOne(const MPI_Request* request, MPI_Status* given, MPI_Status& own) noexcept
-        : watched_(request && (receives_under_way() || requests_timed())),
+        : watched_(request && (receives_under_way() || select::requests_timed())),
           status_(watched_ && given == MPI_STATUS_IGNORE ? &own : given), request_(request),
           before_(watched_ ? *request : MPI_Request{}) {}
 
@@ -127,14 +127,14 @@ class CompletionOfOne {
         if (!watched_)
             return;
         receive_completed(before_, *status_);
-        if (requests_timed()) [[unlikely]]
-            timed_completed(before_);
+        if (select::requests_timed()) [[unlikely]]
+            select::timed_completed(before_);
     }
     void failed() const noexcept {
         if (!watched_ || *request_ == before_)
             return;
         receive_forgotten(before_);
-        timed_completed(before_);
+        select::timed_completed(before_);
     }
 
   private:

@@ -2,12 +2,12 @@
 
 #include "base/say.hpp"
 #include "profile/lost_pages.hpp"
+#include "select/library_choice.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"
 #include "world/substitute.hpp"
 #include "wrap/functions.hpp"
-#include "wrap/selected.hpp"
 #include "wrap/slots.hpp"
 
 #include <cstring>
@@ -116,7 +116,7 @@ void end() noexcept {
         runtime.recorder.finish(profile::State::finalized);
         system::tell_end(tell);
         if (world_rank == 0 && !runtime.of_sessions)
-            tell_selected(tell);
+            select::tell_selected(tell);
     }
     step_aside();
     if (merges()) {

@@ -1,8 +1,8 @@
-#include "wrap/tuner.hpp"
+#include "select/tuner.hpp"
 
 #include "base/say.hpp"
 #include "coll/team.hpp"
-#include "wrap/tuning.hpp"
+#include "select/tuning.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <utility>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 
 thread_local constinit RememberedSpace remembered_spaces[remembered_spaces_count]{};
 
@@ -396,4 +396,4 @@ void forget_space(MPI_Comm comm) noexcept {
         all.known.erase(space->knowledge->identity);
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

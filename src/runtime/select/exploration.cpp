@@ -1,11 +1,11 @@
 // What is learnt, or known from a policy, about the calls of one collective and size class.
 #include "coll/datatype.hpp"
-#include "wrap/answering.hpp"
+#include "select/dispatching.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 namespace {
 
 /// Whether the rules let this key be learnt at all.
@@ -239,4 +239,4 @@ void end_block(Entry& entry, Lesson& lesson, const tune::Agreed& took, bool comp
         conclude(entry, lesson, choice == 0 ? Entry::library : int32_t(lesson.candidates[choice]));
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 
 struct Lesson;
 
@@ -25,4 +25,4 @@ void timed_completed(MPI_Request request) noexcept;
 /// A persistent request is given back. When it was never used, the block that it belongs to has no end.
 void timed_forgotten(MPI_Request request) noexcept;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

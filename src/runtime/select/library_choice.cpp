@@ -1,4 +1,4 @@
-#include "wrap/selected.hpp"
+#include "select/library_choice.hpp"
 
 #include "base/say.hpp"
 #include "tune/candidate.hpp"
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 namespace {
 
 /// Before this version MPI_T_init_thread of Open MPI opens every component there is: 0.2 s, and code that the
@@ -73,4 +73,4 @@ void tell_selected(system::Tell tell) noexcept try {
     say_once("what the library says that it uses is not recorded", "memory is short");
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

@@ -1,13 +1,13 @@
 // What was learnt, as the learned policy has it (spec/formats/policy.md).
+#include "select/tuning.hpp"
 #include "system/text.hpp"
-#include "wrap/tuning.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 namespace {
 
 std::string formatted(const char* form, auto... values) {
@@ -115,4 +115,4 @@ std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& all,
     return text;
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

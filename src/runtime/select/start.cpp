@@ -4,12 +4,12 @@
 // Starting one may wait for nobody, so nothing is made and nothing agreed on there: calls are counted, and
 // their times from start to completion summed up. The ranks agree in the next blocking collective of the
 // program on the same communicator; until then further calls are the library's.
-#include "wrap/answering.hpp"
-#include "wrap/timed.hpp"
+#include "select/dispatching.hpp"
+#include "select/timed.hpp"
 
 #include <new>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 namespace {
 
 /// Agreements for which some rank has calls under way, in a row: then the program does not wait for them, and
@@ -48,7 +48,7 @@ Entry* entry_of_started(Space& space, Collective collective, uint32_t size_class
 
 int start(Space& space, Entry& entry, Ask& ask) noexcept {
     Tuning& all = tuning();
-    const Answering answering(thread);
+    const Answering answering(wrap::thread);
     Started& started = *space.started;
     ++started.calls;
     ask.commutes = commutes(ask);
@@ -70,7 +70,7 @@ int start(Space& space, Entry& entry, Ask& ask) noexcept {
 }
 
 void agree_on_started(Space& space, MPI_Comm comm) noexcept {
-    const Answering answering(thread);
+    const Answering answering(wrap::thread);
     std::vector<std::pair<Entry*, Lesson*>> full;
     full.swap(space.started->full);
     space.agrees_next = false;
@@ -97,4 +97,4 @@ void agree_on_started(Space& space, MPI_Comm comm) noexcept {
     }
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

@@ -1,10 +1,10 @@
 // What answering a call and starting one have in common.
 #pragma once
 
-#include "wrap/tuner.hpp"
-#include "wrap/tuning.hpp"
+#include "select/tuner.hpp"
+#include "select/tuning.hpp"
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 
 /// Calls on a communicator before one of ours is made beside it, or anything is learnt on it alone:
 /// short-lived ones pay nothing.
@@ -13,13 +13,13 @@ inline constexpr uint64_t settled_in = 12;
 /// While it lasts, what this thread calls goes straight to the library.
 class Answering {
   public:
-    explicit Answering(Thread& self) noexcept : self_(self) { self_.answering = true; }
+    explicit Answering(wrap::Thread& self) noexcept : self_(self) { self_.answering = true; }
     ~Answering() { self_.answering = false; }
     Answering(const Answering&) = delete;
     Answering& operator=(const Answering&) = delete;
 
   private:
-    Thread& self_;
+    wrap::Thread& self_;
 };
 
 uint64_t now_ns() noexcept;
@@ -56,4 +56,4 @@ void end_block(Entry& entry, Lesson& lesson, const tune::Agreed& took, bool comp
 /// The stretches of a lesson that were being learnt have their final choice.
 void conclude(Entry& entry, Lesson& lesson, int32_t choice);
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

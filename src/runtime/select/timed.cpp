@@ -1,11 +1,11 @@
-#include "wrap/timed.hpp"
+#include "select/timed.hpp"
 
+#include "select/dispatching.hpp"
 #include "world/datatypes.hpp"
-#include "wrap/answering.hpp"
 #include "wrap/handle_bag.hpp"
 #include "wrap/slots.hpp"
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 
 constinit std::atomic<uint32_t> timed_requests{0};
 
@@ -17,12 +17,12 @@ struct Timed {
 };
 
 // One thread at a time is in MPI: with more, nothing is learnt about the library's algorithms.
-constinit HandleBag<Timed> in_use, unused;
+constinit wrap::HandleBag<Timed> in_use, unused;
 
 }  // namespace
 
 void time_request(MPI_Request request, Lesson& lesson, uint64_t begin_ns, bool persistent) noexcept {
-    watch_completions();
+    wrap::watch_completions();
     ++lesson.under_way;  // and stays so when memory is short: then the block never ends
     if ((persistent ? unused : in_use).put(world::number(request), {&lesson, begin_ns}))
         ++timed_requests;
@@ -50,4 +50,4 @@ void timed_completed(MPI_Request request) noexcept {
     --timed.lesson->under_way;
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

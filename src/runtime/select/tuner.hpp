@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 
 /// One call of the program, with its arguments behind it.
 struct Ask {
@@ -197,4 +197,4 @@ std::string where_and_when();
 std::string learned_keys(const std::vector<std::shared_ptr<Knowledge>>& known,
                          const tune::Catalogue& catalogue);
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

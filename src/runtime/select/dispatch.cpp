@@ -3,13 +3,13 @@
 #include "coll/datatype.hpp"
 #include "coll/reduction.hpp"
 #include "coll/team.hpp"
+#include "select/dispatching.hpp"
 #include "system/seat.hpp"
-#include "wrap/answering.hpp"
 
 #include <algorithm>
 #include <ctime>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 namespace {
 
 using tune::Kind;
@@ -202,7 +202,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
 
 int answer(Space& space, Entry& entry, Ask& ask) noexcept {
     Tuning& all = tuning();
-    const Answering answering(thread);
+    const Answering answering(wrap::thread);
     ++space.knowledge->calls;
     ask.commutes = commutes(ask);
     if (all.rules.mode == Collectives::restless)
@@ -229,4 +229,4 @@ int answer(Space& space, Entry& entry, Ask& ask) noexcept {
     return learn(space, entry, *lesson, ask);
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

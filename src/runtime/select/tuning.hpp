@@ -1,12 +1,12 @@
 // What the tuner of this process holds, for the files that make it up.
 #pragma once
 
-#include "wrap/tuner.hpp"
+#include "select/tuner.hpp"
 
 #include <mutex>
 #include <optional>
 
-namespace mpiric::wrap {
+namespace mpiric::select {
 
 /// What rank 0 of the world decides for all.
 struct Rules {
@@ -53,4 +53,4 @@ constexpr uint32_t lesson_key(Collective collective, uint32_t size_class) noexce
     return uint32_t(collective) * tune::class_count + size_class;
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::select

@@ -11,14 +11,14 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
+from mpiric.model.narrator import Silence
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Phase, Trial
+from mpiric.tuning.objective import Objective
 from mpiric.tuning.store import Store
-from mpiric.workflows.narrator import Silence
-from mpiric.workflows.objective import Objective
-from mpiric.workflows.observe import Observed, observe
-from mpiric.workflows.trials import Judge, Trials
-from mpiric.workflows.understand import understand
+from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.trials.observe import Observed, observe
+from mpiric.workflows.trials.trials import Judge, Trials
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from mpiric.tuning.betting import centre
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search import search
 from mpiric.tuning.space import Space
-from mpiric.workflows.choose import space_of
-from mpiric.workflows.spelling import can_be_written
+from mpiric.workflows.launch.spelling import can_be_written
+from mpiric.workflows.tune.choose import space_of
 
 _GOAL = 0.02
 _TENTH = 0.1

@@ -10,7 +10,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.placement import PlacementRequest
 from mpiric.placement import emit, plan
-from mpiric.workflows.place import place
+from mpiric.workflows.placement.place import place
 
 SHOW = """#!/bin/sh
 for rank in "$OMPI_COMM_WORLD_RANK" "$PMI_RANK"; do [ -n "$rank" ] && break; done

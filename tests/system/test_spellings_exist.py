@@ -16,7 +16,7 @@ from mpiric.model.candidates import CANDIDATES
 from mpiric.model.configuration import Configuration
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
-from mpiric.workflows.spelling import render, spell
+from mpiric.workflows.launch.spelling import render, spell
 
 HERE = Path(__file__).parent
 FAMILIES = ("collectives", "io", "oversubscription", "protocol", "transport")

@@ -8,7 +8,7 @@ import pytest
 from tests.system.patience import PATIENT
 
 from mpiric.host.installation.native import native_part
-from mpiric.workflows.sweep_plan import COLLECTIVES, _under_name
+from mpiric.workflows.sweep.plan import COLLECTIVES, _under_name
 
 pytestmark = pytest.mark.requires("any-mpi")
 

@@ -19,8 +19,8 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.recipe import Recipe
 from mpiric.mpis import find_mpis
 from mpiric.tuning.recipe import write_recipe
-from mpiric.workflows.fingerprints import fingerprint
-from mpiric.workflows.understand import understand
+from mpiric.workflows.launch.fingerprints import fingerprint
+from mpiric.workflows.launch.parse_job import understand
 
 SOURCE = Path(__file__).parent / "programs/ending.c"
 MPIRIC = str(Path(sys.executable).parent / "mpiric")

@@ -9,7 +9,7 @@ from tools.generate._target import ROOT, deliver
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.placement import Bandwidth, PlacementRequest
 from mpiric.model.pu_set import pu_list
-from mpiric.workflows.place import Placed, place
+from mpiric.workflows.placement.place import Placed, place
 
 TARGET = ROOT / "docs" / "reference" / "placement-table.md"
 MACHINES = ROOT / "tests" / "data" / "machines"

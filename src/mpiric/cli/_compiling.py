@@ -9,7 +9,7 @@ def run(verb: str, words: tuple[str, ...]) -> int:
     """Build, print, and give the compiler's exit status."""
     from mpiric.build.plan import take_wanted
     from mpiric.host.toolchain import this_toolchain
-    from mpiric.workflows.cc import build, once
+    from mpiric.workflows.build.cc import build, once
 
     wanted = take_wanted(os.environ)
     toolchain = this_toolchain()

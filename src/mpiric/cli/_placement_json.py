@@ -5,7 +5,7 @@ from typing import Any
 
 from mpiric.model.finding import Finding
 from mpiric.model.placement import Bandwidth, Plan, ProcessSeen
-from mpiric.workflows.place import Placed
+from mpiric.workflows.placement.place import Placed
 
 
 def placed_json(placed: Placed, measured: Sequence[Bandwidth] = ()) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from mpiric.model.trial import Outcome, Trial
 
 
 class Progress:
-    """A Narrator (see workflows/narrator.py) for people."""
+    """A Narrator (see model/narrator.py) for people."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)

@@ -15,7 +15,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.submit import SubmitRequest, Telling, submit
+from mpiric.workflows.submit.submit import SubmitRequest, Telling, submit
 
 _OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line", "launch_line", "round_number"}
 _MOST_JOBS = 4000

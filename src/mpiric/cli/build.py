@@ -8,7 +8,7 @@ import click
 from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.build import Advice, Attempt, Request, try_all
+from mpiric.workflows.build.build import Advice, Attempt, Request, try_all
 
 
 @click.command(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mpiric.workflows.inspect import extract_to
+from mpiric.workflows.build.inspect import extract_to
 
 
 @click.command(epilog="\b\nExamples:\n  mpiric extract ./lmp --target haswell -o lmp.haswell")

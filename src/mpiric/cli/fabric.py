@@ -14,8 +14,8 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode
 from mpiric.report.fabric_json import fabric_json
 from mpiric.report.fabric_text import fabric_text
-from mpiric.workflows.fabric import FabricRequest, examine
-from mpiric.workflows.fabric_submit import examine_cluster
+from mpiric.workflows.fabric.fabric import FabricRequest, examine
+from mpiric.workflows.fabric.node_types import examine_cluster
 
 
 @click.command(

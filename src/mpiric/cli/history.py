@@ -18,7 +18,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.regression import Regression
-from mpiric.workflows.fabric_history import against_fabric
+from mpiric.workflows.fabric.history import against_fabric
 from mpiric.workflows.history import AgainstRequest, Comparison, Past, against, past
 
 _EPILOG = """\b

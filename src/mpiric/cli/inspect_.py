@@ -11,8 +11,8 @@ from mpiric.cli._json import print_json
 from mpiric.cli._terminal import passing_words
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.inspect import Report, inspect
-from mpiric.workflows.inspect import same_everywhere as common_variant
+from mpiric.workflows.build.inspect import Report, inspect
+from mpiric.workflows.build.inspect import same_everywhere as common_variant
 
 
 @click.command(

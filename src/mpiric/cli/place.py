@@ -20,8 +20,8 @@ from mpiric.placement.rankfile import Numbers
 from mpiric.report.placement_svg import placement_svg
 from mpiric.report.placement_text import launchers_text, placement_text, runtimes_text
 from mpiric.report.placement_verdict import verdict_text
-from mpiric.workflows.place import Placed, host_files, place, place_by_measurement, place_rankfile
-from mpiric.workflows.verify_placement import verify
+from mpiric.workflows.placement.place import Placed, host_files, place, place_by_measurement, place_rankfile
+from mpiric.workflows.placement.verify import verify
 
 _EPILOG = """\b
 Examples:

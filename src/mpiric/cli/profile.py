@@ -20,8 +20,8 @@ from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.workflows.profile import Profiled, ProfileRequest, new_directory, prepare, profile
-from mpiric.workflows.report import write_report
+from mpiric.workflows.profile.profile import Profiled, ProfileRequest, new_directory, prepare, profile
+from mpiric.workflows.profile.report import write_report
 
 _EPILOG = """\b
 Examples:

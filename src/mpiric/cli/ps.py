@@ -8,7 +8,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._placement_json import job_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.report.placement_verdict import verdict_text
-from mpiric.workflows.ps import look
+from mpiric.workflows.placement.ps import look
 
 
 @click.command(

@@ -16,7 +16,15 @@ from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned
 from mpiric.workflows.policies import export_policy, is_flat_policy, is_learned_policy
-from mpiric.workflows.report import PAGE, export_csv, load, load_two, write, write_comparison, write_report
+from mpiric.workflows.profile.report import (
+    PAGE,
+    export_csv,
+    load,
+    load_two,
+    write,
+    write_comparison,
+    write_report,
+)
 
 _EPILOG = """\b
 Examples:

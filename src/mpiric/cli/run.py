@@ -13,7 +13,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies import parse_share
-from mpiric.workflows.run import Prepared, RunRequest, prepare
+from mpiric.workflows.run.run import Prepared, RunRequest, prepare
 
 _EPILOG = """\b
 Examples:

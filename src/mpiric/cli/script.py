@@ -14,7 +14,7 @@ from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.schedulers._layout import Wish
 from mpiric.schedulers._slurm_script import Wording
-from mpiric.workflows.script import Script, ScriptRequest, script
+from mpiric.workflows.run.script import Script, ScriptRequest, script
 
 _EPILOG = """\b
 Examples:

@@ -24,12 +24,12 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.workflows.policies import SITE
-from mpiric.workflows.rounds import GOES_ON, element_of, round_of
-from mpiric.workflows.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
-from mpiric.workflows.sweep_estimate import FAST, SLOW, cost_by_guess, guessed_s
-from mpiric.workflows.sweep_explore import Say
-from mpiric.workflows.sweep_plan import COLLECTIVES, GROUPS, USUAL, Prepared, SweepRequest, prepare
-from mpiric.workflows.sweep_rounds import work
+from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
+from mpiric.workflows.sweep.array import work
+from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
+from mpiric.workflows.sweep.explore import Say
+from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, Prepared, SweepRequest, prepare
+from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
 
 _EPILOG = """\b
 Examples:

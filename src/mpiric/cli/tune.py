@@ -26,13 +26,13 @@ from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
+from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof import Rule
-from mpiric.workflows.objective import parse_objective
-from mpiric.workflows.report import advised_knobs
-from mpiric.workflows.rounds import GOES_ON, element_of, round_of
-from mpiric.workflows.submitted_tune import tune_to_submit
-from mpiric.workflows.tune import TuneRequest, plan, tune
-from mpiric.workflows.tune_rounds import work
+from mpiric.workflows.profile.report import advised_knobs
+from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
+from mpiric.workflows.tune.array import work
+from mpiric.workflows.tune.submitted import tune_to_submit
+from mpiric.workflows.tune.tune import TuneRequest, plan, tune
 
 _EPILOG = """\b
 Examples:

@@ -12,7 +12,7 @@ from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
-from mpiric.workflows.verify import Cell, Request, verify
+from mpiric.workflows.build.verify import Cell, Request, verify
 
 _WIDTH = 120  # of a table that goes to a file
 

@@ -1,1 +1,1 @@
-"""One file per verb: the recipe that joins the rooms."""
+"""A package per verb: the recipe that joins the rooms, and what only this verb needs."""

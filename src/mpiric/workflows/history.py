@@ -11,20 +11,20 @@ from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.events import read_log
+from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
 from mpiric.tuning.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.store import EVENTS, Store, TuneSummary
-from mpiric.workflows.fingerprints import job_identity, program_name
-from mpiric.workflows.host_names import with_host_names
-from mpiric.workflows.narrator import Narrator
-from mpiric.workflows.objective import parse_objective
-from mpiric.workflows.observe import observe
-from mpiric.workflows.recipe_choice import check_value
-from mpiric.workflows.trials import Judge, Trials
-from mpiric.workflows.understand import understand
+from mpiric.workflows.launch.fingerprints import job_identity, program_name
+from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.run.recipe_choice import check_value
+from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.trials import Judge, Trials
 
 _MOST_RUNS = 30  # of either day: more say little more
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from mpiric.cli import _submitting, profile, sweep, tune
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.submit import Ended
+from mpiric.workflows.submit.submit import Ended
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
 from mpiric.tuning.policy import read_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
+from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies import (
     check_mpi,
     check_writable,
@@ -25,7 +26,6 @@ from mpiric.workflows.policies import (
     site_policy,
     with_policy,
 )
-from mpiric.workflows.spelling import render
 
 from ..knobs.situations import MPIS, situation
 

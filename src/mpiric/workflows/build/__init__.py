@@ -1,0 +1,1 @@
+"""`mpiric build`, `cc`, `inspect` and `verify`: executables made and examined."""

@@ -1,0 +1,1 @@
+"""`mpiric fabric`: the transports of a command, measured."""

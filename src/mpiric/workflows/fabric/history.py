@@ -1,0 +1,67 @@
+"""The library's own transports measured again, and compared with a kept answer of `mpiric fabric`."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from mpiric.fabric.verdict import typical_us
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.fabric import PairClass, Probe
+from mpiric.model.situation import Allowed
+from mpiric.tuning.regression import Regression, compare_days, runs_needed
+from mpiric.workflows.fabric.probe import bench
+from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.trials.observe import expected_situation
+
+
+def fabric_baseline(probes: Sequence[Probe]) -> dict[PairClass, tuple[float, ...]]:
+    """Class of pairs → one number a run: the geometric mean of its times over message sizes, µs."""
+    classes = [c for c in PairClass if probes and c in probes[0].points]
+    return {c: tuple(typical_us(probe, c) for probe in probes if c in probe.points) for c in classes}
+
+
+def against_fabric(
+    path: Path,
+    argv: Sequence[str],
+    working_directory: str,
+    host: Host,
+    say: Callable[[str], None],
+    confidence: float,
+    minimum_effect: float,
+) -> Mapping[PairClass, Regression]:
+    """Class of pairs → then and now. Raises MpiricError for a file that holds no baseline."""
+    then = _read(path)
+    runs = max(filter(None, (runs_needed(len(values), confidence) for values in then.values())), default=None)
+    if runs is None:
+        raise MpiricError(
+            f"{path} has too few runs to compare with at this confidence",
+            hint="keep one with more: mpiric fabric --keep 6 --json -- CMD > FILE",
+        )
+    understood = understand(argv, host, working_directory, dict(host.environ))
+    situation = expected_situation(understood, host, Allowed())
+    probes: list[Probe] = []
+    with bench(host) as it:
+        for number in range(runs):
+            say(f"measuring again, {number + 1} of {runs}")
+            way, _ = it.probe(Configuration(), situation)
+            if way.refused:
+                raise MpiricError(f"messages cannot be measured: {way.refused}")
+            probes += way.probes
+    now = fabric_baseline(probes)
+    return {c: compare_days(then[c], now[c], confidence, minimum_effect) for c in then if c in now}
+
+
+def _read(path: Path) -> dict[PairClass, tuple[float, ...]]:
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))["baseline_us"]
+        found = {PairClass(name): tuple(float(value) for value in values) for name, values in kept.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MpiricError(
+            f"{path} is no baseline of `mpiric fabric`: {error}",
+            hint="keep one: mpiric fabric --keep 6 --json -- CMD > FILE",
+        ) from None
+    if not found or any(value <= 0 for values in found.values() for value in values):
+        raise MpiricError(f"{path} holds no times", hint="keep one: mpiric fabric --keep 6 --json -- CMD")
+    return found

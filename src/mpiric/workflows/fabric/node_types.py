@@ -1,0 +1,112 @@
+"""`mpiric fabric` on each type of node of a Slurm cluster, as jobs of its own."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.schedulers import _slurm_jobs as slurm
+from mpiric.tuning.store import default_store
+from mpiric.workflows.fabric.fabric import FabricRequest
+
+_NODES = 2  # all that a pair needs
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """Nodes with the same features, and what was measured on two of them."""
+
+    features: str
+    nodes: int
+    job: str
+    kept: Path  # the answer of `mpiric fabric --json`: a baseline for `mpiric history --against`
+    answer: Mapping[str, Any]
+    problem: str = ""
+
+
+def examine_cluster(
+    request: FabricRequest,
+    host: Host,
+    say: Callable[[str], None],
+    partition: str = "",
+    ranks_per_node: int = 1,
+    patience: slurm.Patience | None = None,
+) -> tuple[NodeType, ...]:
+    """Submit a job for each type, follow them, read what they measured. Ctrl-C cancels them all."""
+    place = default_store() / f"fabric-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
+    types = slurm.read_features(host, partition)
+    if not types:
+        raise MpiricError("Slurm names no nodes", hint="see sinfo; --partition names another partition")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        submitted = {
+            _submit(request, host, place, features, count, partition, ranks_per_node): (features, count)
+            for features, count in types.items()
+        }
+    except OSError as error:
+        raise NoRoomError(f"cannot write {place}: {error.strerror}", hint="set XDG_STATE_HOME") from error
+    problems: dict[str, str] = {}
+    try:
+        for seen in slurm.follow(host, list(submitted), patience):
+            say(f"{submitted[seen.job][0] or 'nodes without features'}: job {seen.job} is {seen.stage.value}")
+            if seen.is_over and not seen.succeeded:
+                problems[seen.job] = f"the job ended as {seen.word or seen.stage.value} {seen.reason}".strip()
+    except BaseException:
+        slurm.cancel(host, list(submitted))
+        raise
+    return tuple(
+        _result(place, features, count, job, problems.get(job, ""))
+        for job, (features, count) in submitted.items()
+    )
+
+
+def _name(features: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in features) or "any"
+
+
+def _submit(
+    request: FabricRequest, host: Host, place: Path, features: str, count: int, partition: str, per_node: int
+) -> str:
+    name = _name(features)
+    rounds = ["--rounds", str(request.rounds), "--keep", str(max(request.keep, 6))]
+    line = [
+        host.python,
+        "-m",
+        "mpiric",
+        "fabric",
+        "--json",
+        *rounds,
+        "--limit",
+        f"{request.limit_s:g}s",
+        "--",
+    ]
+    script = place / f"{name}.sh"
+    script.write_text(
+        "#!/bin/sh\n"
+        f"cd {shlex.quote(request.working_directory)} || exit 1\n"
+        f"exec {shlex.join([*line, *request.argv])} > {shlex.quote(str(place / name))}.json\n",
+        encoding="utf-8",
+    )
+    options = [f"--nodes={min(_NODES, count)}", f"--ntasks-per-node={per_node}", "--exclusive"]
+    options += [f"--job-name=mpiric-fabric-{name}", f"--output={place / name}.log"]
+    options += [f"--constraint={'&'.join(features.split(','))}"] if features else []
+    options += [f"--partition={partition}"] if partition else []
+    return slurm.submit(host, str(script), options)
+
+
+def _result(place: Path, features: str, count: int, job: str, problem: str) -> NodeType:
+    kept = place / f"{_name(features)}.json"
+    answer: Mapping[str, Any] = {}
+    if not problem:
+        try:
+            answer = json.loads(kept.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            problem = f"it left no answer ({error}); see {kept.with_suffix('.log')}"
+    else:
+        problem = f"{problem}; see {kept.with_suffix('.log')}"
+    return NodeType(features, count, job, kept, answer, problem)

@@ -1,0 +1,59 @@
+"""Every transport × network that a library could use for a job, as knob values."""
+
+from collections.abc import Iterator
+
+from mpiric import knobs
+from mpiric.model.configuration import Configuration
+from mpiric.model.fabric import Words
+from mpiric.model.situation import Situation
+from mpiric.workflows.launch.spelling import can_be_written, render
+
+_IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx": "ucx", "mtl ofi": "ofi"}
+
+
+def network_ways(situation: Situation, words: Words) -> tuple[Configuration, ...]:
+    """For messages between nodes: library × provider × interface, each that can be written, each once."""
+    if situation.nodes < 2:
+        return ()
+    found: dict[str, Configuration] = {}
+    for values in _network_values(situation, words):
+        configuration = Configuration.of(values)
+        if can_be_written(configuration, situation):
+            line = render(configuration, situation).shell_line()
+            found.setdefault(line, configuration)
+    own = render(Configuration(), situation).shell_line()
+    return tuple(configuration for line, configuration in found.items() if line != own)
+
+
+def node_ways(situation: Situation) -> tuple[Configuration, ...]:
+    """For messages on a node: one knob each."""
+    names = ["node-transport", "single-copy"]
+    names += ["network-library"] if situation.nodes == 1 else []
+    found = (Configuration(((name, value),)) for name in names for value in _values(name, situation))
+    return tuple(configuration for configuration in found if can_be_written(configuration, situation))
+
+
+def _network_values(situation: Situation, words: Words) -> Iterator[dict[str, str]]:
+    interfaces = _values("network-interface", situation)
+    used = next((library for name, library in _IN_USE.items() if name in words.layer), "")
+    libraries = [library for library in _values("network-library", situation) if library != used]
+    for library in ("", *libraries):
+        base = {"network-library": library} if library else {}
+        for provider in ("", *_providers(situation, library or used, words)):
+            values = {**base, **({"ofi-provider": provider} if provider else {})}
+            if values and not interfaces:
+                yield values
+            yield from ({**values, "network-interface": interface} for interface in interfaces)
+    yield from ({"host-names": network} for network in _values("host-names", situation))
+
+
+def _providers(situation: Situation, library: str, words: Words) -> tuple[str, ...]:
+    if library != "ofi" and situation.mpi.implementation != "intelmpi":
+        return ()
+    used = words.provider.split(";")[0]
+    return tuple(name for name in _values("ofi-provider", situation) if name != used)
+
+
+def _values(name: str, situation: Situation) -> tuple[str, ...]:
+    knob = knobs.all_knobs()[name]
+    return knob.values(situation) if knobs.judge(knob, situation).applies else ()

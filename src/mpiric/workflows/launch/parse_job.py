@@ -1,0 +1,139 @@
+"""The user's command and this machine → Job, Machine and the MPI library that the launcher belongs to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mpiric import launchers, mpis
+from mpiric.host.host import Host
+from mpiric.machine import read_machine
+from mpiric.model.errors import NotFoundError
+from mpiric.model.job import Job
+from mpiric.model.machine import Machine
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.situation import Observation
+from mpiric.workflows.launch.interchange import ready_to_serve
+from mpiric.workflows.launch.nodes import node_count, with_host_files
+from mpiric.workflows.launch.singletons import singletons, start_alone
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What is known before anything was run; ``mpi`` is None when only a run can show it."""
+
+    job: Job
+    machine: Machine
+    mpi: MpiLibrary | None
+    others: tuple[MpiLibrary, ...]
+    nodes: int = 1
+
+
+def understand(
+    argv: Sequence[str], host: Host, working_directory: str, environment: Mapping[str, str], stdin: str = ""
+) -> Understood:
+    """Read the command line. Raises MpiricError for one that cannot work, before anything is run."""
+
+    def dialect_of(word: str) -> str | None:
+        library = mpis.mpi_of_launcher(host, word)
+        if library is not None:
+            return library.dialect
+        # A scheduler's launcher with the name of the libraries' own: PALS's mpiexec.
+        path = word if "/" in word else host.which(word) or ""
+        known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
+        return known[0] if known else None
+
+    def is_program(word: str) -> bool:
+        path = word if word.startswith("/") else f"{working_directory}/{word}"
+        return host.is_executable(path) if "/" in word else host.which(word) is not None
+
+    job = launchers.parse_command(
+        argv, dialect_of, working_directory, environment, stdin=stdin, is_program=is_program
+    )
+    job = with_host_files(job, host)
+    if job.launcher_words and host.which(job.launcher_words[0]) is None:
+        raise NotFoundError(
+            f"the launcher {job.launcher_words[0]!r} is not there",
+            hint="name it with its path, or see `mpiric mpi list` for the MPI libraries found",
+        )
+    if not (job.launcher_words or job.prefix or job.container or is_program(job.program[0])):
+        raise NotFoundError(
+            f"{job.program[0]!r} is no program that can be run here",
+            hint="write your own launch line after '--', such as: -- mpirun -n 4 ./app",
+        )
+    libraries = mpis.find_mpis(host)
+    mpi = mpis.mpi_of_launcher(host, job.launcher_words[0]) if job.launcher_words else None
+    program_abi = _abi_of_program(job, host)
+    if mpi is not None and program_abi is not None and program_abi not in mpi.abi_families:
+        raise singletons(job, mpi, program_abi, libraries)
+    others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
+    machine = read_machine(host, working_directory)
+    return Understood(job, machine, mpi, others, node_count(job, host))
+
+
+def resolve_mpi(understood: Understood, observation: Observation, host: Host) -> MpiLibrary:
+    """The library the ranks really loaded; raises MismatchError when it is not the launcher's."""
+    # What is mapped has the full version in its name (libmpi.so.40.30.4): the file itself says its soname.
+    loaded = {
+        path
+        for rank in observation.ranks
+        for path in rank.libraries
+        if path.rsplit("/", 1)[-1].startswith("libmpi")
+    }
+    seen = next(
+        (library for library in (mpis.mpi_of_library(host, p) for p in sorted(loaded)) if library), None
+    )
+    mpi = understood.mpi
+    if mpi is None:
+        if seen is None:
+            raise NotFoundError(
+                "no rank of the program was seen to load an MPI library",
+                hint="give the launch line itself after --, for example: mpiric tune -- mpirun -n 2 ./app",
+            )
+        return seen
+    if seen is None or host.real_path(seen.library) == host.real_path(mpi.library):
+        return mpi
+    job, everyone = understood.job, (seen, *understood.others)
+    if not set(seen.abi_families) & set(mpi.abi_families):
+        raise singletons(job, mpi, seen.abi_families[0], everyone, f"{seen.label} ({seen.library})")
+    # The program's own rpath or LD_LIBRARY_PATH brought another member of the family.
+    if start_alone(job, seen, host):
+        raise singletons(job, mpi, seen.abi_families[0], everyone, f"{seen.label} ({seen.library})")
+    return replace(seen, launcher=mpi.launcher, dialect=mpi.dialect)
+
+
+def serving(understood: Understood, mpi: MpiLibrary, observation: Observation, host: Host) -> Understood:
+    """The same with every library of the program's family made ready to serve it, the launcher's own too."""
+    everyone = (*((understood.mpi,) if understood.mpi else ()), *understood.others)
+    return replace(understood, others=ready_to_serve(everyone, observation.mpi_names, mpi, host))
+
+
+def mpi_of_program(understood: Understood, host: Host) -> MpiLibrary:
+    """The library the executable is linked to, for launchers that serve every MPI (srun)."""
+    path = program_path(understood.job, host)
+    needed = mpis.mpi_needed_by(host, path) if path else ""
+    mpi = mpis.mpi_of_library(host, needed) if needed else None
+    if mpi is None:
+        raise NotFoundError(
+            f"which MPI library {understood.job.program[0]} uses only shows when it runs",
+            hint="a recipe of `mpiric tune` for this command knows it",
+        )
+    return mpi
+
+
+def libraries_of_program(understood: Understood, host: Host) -> tuple[str, ...]:
+    """Shared objects the executable is linked to, by itself and through others."""
+    path = program_path(understood.job, host)
+    return mpis.libraries_needed_by(host, path) if path else ()
+
+
+def program_path(job: Job, host: Host) -> str:
+    """Where the program's file is; "" inside a container or when it is not found."""
+    if job.container is not None:
+        return ""
+    word = job.program[0]
+    found = word if "/" in word else host.which(word) or ""
+    return found if found.startswith("/") or not found else f"{job.working_directory}/{found}"
+
+
+def _abi_of_program(job: Job, host: Host) -> AbiFamily | None:
+    path = program_path(job, host)
+    return mpis.abi_of_program(host, path) if path else None

@@ -1,0 +1,1 @@
+"""`mpiric place` and `mpiric ps`: where ranks and threads go, and where they are."""

@@ -1,0 +1,59 @@
+"""What the placement room says of a run that is over, from its record."""
+
+from collections.abc import Iterator
+
+from mpiric.model.finding import Finding
+from mpiric.model.machine import Machine
+from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.record import RankRecord, Record
+from mpiric.placement.verification import judge
+from mpiric.profile.ranks import fact
+from mpiric.profile.threads import threads_of
+from mpiric.workflows.placement.verify import node_of
+
+_FULL = 0.9  # of the memory there is
+
+
+def judge_record(record: Record, machine: Machine) -> Iterator[Finding]:
+    """What is wrong with where the ranks of this node sat, and with the room they had.
+
+    Ranks of other nodes are left out: their machine is not known here.
+    """
+    here = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
+    if here:
+        yield from judge(node_of(machine), [_process(rank) for rank in here])
+        yield from _of_memory(here, machine)
+
+
+def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
+    memory = machine.memory
+    room = min(memory.limit_bytes or memory.total_bytes, memory.total_bytes)
+    taken = sum(fact(rank, "memory.peak_kib") << 10 for rank in ranks)
+    if room and taken > _FULL * room:
+        yield Finding(
+            "memory-nearly-full",
+            "The ranks nearly fill the memory: a little more and they are killed or swapped out.",
+            f"peaks of {len(ranks)} ranks add up to {taken / 2**30:.1f} of {room / 2**30:.1f} GiB",
+            "start fewer ranks a node, or raise the limit (docker --memory, sbatch --mem)",
+        )
+
+
+def _process(rank: RankRecord) -> ProcessSeen:
+    allowed = _cpus(rank.facts.get("affinity", ""))
+    threads = tuple(
+        ThreadSeen(each.number, each.name, _cpus(each.affinity) or allowed, each.cpu, each.cpu_s)
+        for each in threads_of(rank)
+    )
+    return ProcessSeen(
+        pid=fact(rank, "process"),
+        rank=rank.rank,
+        program=rank.facts.get("executable", ""),
+        threads=threads or (ThreadSeen(0, "", allowed, fact(rank, "cpu"), 0.0),),
+        cpus_allowed=allowed,
+        job="profiled",
+    )
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    return tuple(sorted(parse_pu_list(text)))

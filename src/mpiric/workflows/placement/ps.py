@@ -1,0 +1,49 @@
+"""The MPI jobs that run on this node already: which rank and thread sits where, and what is wrong with it."""
+
+from mpiric.host.host import Host
+from mpiric.machine import read_machine
+from mpiric.machine.running_ranks import see_jobs, see_process
+from mpiric.model.errors import NotFoundError
+from mpiric.model.placement import ProcessSeen
+from mpiric.placement.verification import judge
+from mpiric.workflows.placement.verify import Checked, node_of
+
+
+def look(host: Host, which: str, working_directory: str) -> Checked:
+    """All jobs, or the one that ``which`` names: a process of it, its launcher, or a job of the scheduler.
+
+    Other jobs on the same cores are told all the same. Raises NotFoundError when there is nothing to look at.
+    """
+    everyone = see_jobs(host)
+    machine = read_machine(host, working_directory)
+    chosen = tuple(process for process in everyone if not which or _is_of(process, which))
+    if which and not chosen and which.isdigit():
+        alone = see_process(host, int(which))
+        jobs = {process.job for process in everyone if _below(host, process.pid, int(which))}
+        chosen = tuple(process for process in everyone if process.job in jobs) or ((alone,) if alone else ())
+    else:
+        jobs = {process.job for process in chosen}
+        chosen = tuple(process for process in everyone if process.job in jobs)
+    if which and not chosen:
+        raise NotFoundError(
+            f"there is no process or job {which!r} on this node", hint="mpiric ps shows all jobs"
+        )
+    others = tuple(process for process in everyone if process not in chosen)
+    return Checked(chosen, judge(node_of(machine), (*chosen, *others), about={p.pid for p in chosen}))
+
+
+def _is_of(process: ProcessSeen, which: str) -> bool:
+    """By its pid, its launcher's, its step (``12.0``), or the scheduler's job (``12``, ``12.server``)."""
+    names = {process.job.split()[-1], process.scheduled}
+    return which in {str(process.pid), *names, *(name.split(".")[0] for name in names if name)}
+
+
+def _below(host: Host, pid: int, root: int) -> bool:
+    """Whether ``root`` is an ancestor."""
+    while pid > 1:
+        status = host.read_text(f"/proc/{pid}/status") or ""
+        parent = next((line.split()[1] for line in status.splitlines() if line.startswith("PPid:")), "0")
+        pid = int(parent)
+        if pid == root:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""`mpiric profile`, `report` and `doctor`: one run, recorded and explained."""

@@ -1,0 +1,144 @@
+"""Run a command once, for a while at most, and gather what every room has to say about it."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.machine import notice
+from mpiric.model.errors import MpiricError, after_run
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice
+from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.record import RankRecord
+from mpiric.model.situation import Allowed, RankSeen, Situation
+from mpiric.profile.ranks import fact
+from mpiric.workflows.launch.parse_job import libraries_of_program
+from mpiric.workflows.placement.judge_record import judge_record
+from mpiric.workflows.profile.profile import Profiled, ProfileRequest, profile
+from mpiric.workflows.trials.findings import findings_of
+from mpiric.workflows.trials.observe import expected_situation
+
+_SAID_BY_RECORD = {  # the same seen from the record, with numbers
+    "oversubscribed": "more-ranks-than-cpus",
+    "cgroup-too-small": "more-ranks-than-cpus",
+    "same-cores": "ranks-share-a-cpu",
+}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Findings by the room they come from: the run, where its ranks sat, the settings, the machine."""
+
+    profiled: Profiled
+    of_run: tuple[Advice, ...]
+    of_placement: tuple[Finding, ...]
+    of_settings: tuple[Finding, ...]
+    of_machine: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> dict[str, Finding | Advice]:
+        """All of them by id, the run's first; what two rooms say is told once."""
+        run = {advice.finding.id: advice for advice in self.of_run}
+        turned = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        found: dict[str, Finding | Advice] = {**run}
+        for finding in (*self.of_placement, *self.of_settings, *self.of_machine):
+            if finding.id not in turned and _SAID_BY_RECORD.get(finding.id) not in run:
+                found.setdefault(finding.id, finding)
+        return found
+
+    @property
+    def status(self) -> int:
+        """The program's own; 0 when it ran well until it was ended at the limit."""
+        return 0 if self.profiled.ran.was_ended else self.profiled.ran.status
+
+    def among(self, wanted: frozenset[str]) -> tuple[str, ...]:
+        """Ids of findings that are named, or whose room is: ``run``, ``placement``, ``settings``, ``any``."""
+        rooms = {
+            "run": {advice.finding.id for advice in self.of_run},
+            "placement": {finding.id for finding in self.of_placement},
+            "settings": {finding.id for finding in self.of_settings},
+            "machine": {finding.id for finding in self.of_machine},
+            "any": set(self.findings),
+        }
+        named = wanted.union(*(ids for room, ids in rooms.items() if room in wanted))
+        return tuple(name for name in self.findings if name in named)
+
+
+def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
+    """Run and gather. The record is kept only where the request names a directory.
+
+    Raises AfterRunError for what fails when the program has ended.
+    """
+    with _place(request) as directory:
+        done = profile(replace(request, directory=directory), host)
+    machine = done.prepared.understood.machine
+    with after_run(done.ran.status):
+        return Diagnosis(
+            profiled=done,
+            of_run=done.profile.advice if done.profile else (),
+            of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
+            of_settings=tuple(_of_settings(done, host)),
+            of_machine=notice(machine),
+        )
+
+
+@contextmanager
+def _place(request: ProfileRequest) -> Iterator[Path]:
+    """The directory that the request names, or one for the time of the run where all nodes see it.
+
+    Where that cannot be: one of this node.
+    """
+    if request.directory:
+        yield request.directory
+        return
+    for parent in (request.working_directory, None):
+        try:
+            scratch = tempfile.TemporaryDirectory(
+                prefix="mpiric-doctor-", dir=parent, ignore_cleanup_errors=True
+            )
+        except OSError:
+            continue
+        with scratch as place:
+            yield Path(place)
+        return
+    yield Path(request.working_directory)  # where it will turn out what is wrong with it
+
+
+def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
+    """What knobs say about the command, its environment and the ranks as they were seen."""
+    try:
+        situation = expected_situation(done.prepared.understood, host, Allowed())
+    except MpiricError:
+        return  # which library it is does not show from outside, so that nothing can be said of its settings
+    yield from findings_of(_seen(situation, done, host))
+
+
+def _seen(situation: Situation, done: Profiled, host: Host) -> Situation:
+    """The situation with the ranks that left a record."""
+    if done.record is None or not done.record.ranks:
+        return situation
+    libraries = libraries_of_program(done.prepared.understood, host)
+    ranks = tuple(_rank(rank, libraries) for rank in done.record.ranks)
+    wall_s = max(rank.wall_s for rank in done.record.ranks)
+    return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))
+
+
+def _rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:
+    return RankSeen(
+        rank=rank.rank,
+        program=rank.facts.get("executable", ""),
+        cpus_allowed=tuple(sorted(parse_pu_list(rank.facts.get("affinity", "")))),
+        threads=fact(rank, "threads"),
+        user_s=fact(rank, "time.user_us") / 1e6,
+        system_s=fact(rank, "time.system_us") / 1e6,
+        minor_faults=fact(rank, "faults.minor"),
+        major_faults=fact(rank, "faults.major"),
+        voluntary_switches=fact(rank, "switches.voluntary"),
+        involuntary_switches=fact(rank, "switches.involuntary"),
+        rss_peak_bytes=fact(rank, "memory.peak_kib") << 10,
+        huge_bytes=fact(rank, "memory.huge_kib") << 10,
+        libraries=libraries,
+    )

@@ -1,0 +1,1 @@
+"""`mpiric run` and `script`: a command with its recipe."""

@@ -1,0 +1,134 @@
+"""Which saved recipe fits a launch, and what has to be known of the launch to apply it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mpiric import knobs
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.model.situation import Allowed, Situation
+from mpiric.tuning.fingerprint import Severity, differences, fits
+from mpiric.tuning.policy import parse_flat
+from mpiric.tuning.recipe import find_recipes, read_recipe
+from mpiric.tuning.store import default_store
+from mpiric.workflows.launch.fingerprints import of_mpi, program_name
+from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.parse_job import Understood
+from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.policies import exporting, with_policy
+from mpiric.workflows.trials.observe import expected_situation
+
+_EVERYTHING = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)  # the recipe's maker allowed it
+
+
+def situation_for(recipe: Path | None, store: Path | None, understood: Understood, host: Host) -> Situation:
+    """What is known before the run, with what an applicable recipe knows.
+
+    A script under ``srun`` shows its MPI library only when it runs: it is that of its recipe.
+    Raises NotFoundError when there is none.
+    """
+    try:
+        return expected_situation(understood, host, _EVERYTHING)
+    except NotFoundError:
+        made = (
+            [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(understood.job), store)
+        )
+        made_for = [dict(each.fingerprint.mpi) for each in made]
+        library = next((each for each in understood.others if of_mpi(each) in made_for), None)
+        if library is None:
+            raise
+        return expected_situation(replace(understood, mpi=library), host, _EVERYTHING)
+
+
+def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
+    found, _ = find_recipes(
+        [store or default_store()],
+        check_value,
+        lambda recipe: 0.0 if recipe.fingerprint.program.get("name") == name else None,
+    )
+    return [recipe for _, recipe in found]
+
+
+def with_names(configuration: Configuration, situation: Situation, host: Host) -> Situation:
+    """With the names of the hosts on other networks, where they are to be written."""
+    return with_host_names(situation, host) if "host-names" in configuration.as_dict() else situation
+
+
+def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
+    """The policy that a recipe carries, where rank 0 can read it, or in the library's own form."""
+    if recipe is None or not recipe.policy:
+        return situation
+    policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
+    if recipe.configuration.as_dict().get("collectives") == "exported":
+        return replace(situation, tuner=exporting(situation.tuner, policy, store, host))
+    if not situation.tuner.library:
+        return situation
+    return replace(situation, tuner=with_policy(situation.tuner, policy, situation, store, host))
+
+
+def check_value(knob: str, value: str) -> str:
+    """Why a value of a recipe cannot be used, "" when it can."""
+    return next(iter(knobs.check_configuration({knob: value})), "")
+
+
+def named_recipe(path: Path, here: Fingerprint) -> tuple[Recipe, str, list[str]]:
+    """That of a file. Raises MismatchError when it must not be applied here."""
+    recipe = read_recipe(path, check_value)
+    found = differences(recipe.fingerprint, here)
+    refused = [str(each) for each in found if each.severity is Severity.REFUSE]
+    if refused:
+        raise MismatchError(
+            f"the recipe {path} is not for this: {'; '.join(refused)}",
+            hint="tune this command: mpiric tune -- CMD",
+        )
+    return recipe, str(path), [_applied(path, recipe), *_warnings(found)]
+
+
+def fitting_recipe(
+    place: Path | None, here: Fingerprint, situation: Situation, host: Host
+) -> tuple[Recipe | None, str, list[str]]:
+    """The best fitting recipe of the store whose settings can be written here."""
+    store = place or default_store()
+    found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, here))
+    why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
+    for path, recipe in found:
+        try:
+            named = with_names(recipe.configuration, situation, host)
+            render(recipe.configuration, with_policy_of(recipe, named, place, host))
+        except MpiricError as error:
+            why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
+            continue
+        warnings = _warnings(differences(recipe.fingerprint, here))
+        return recipe, str(path), [_applied(path, recipe), *warnings]
+    near = _nearest(store, here)
+    return None, "", [why, *([near] if near else [])]
+
+
+def _nearest(store: Path, here: Fingerprint) -> str:
+    """Why the recipe of the same program does not fit, if there is one."""
+    found, errors = find_recipes(
+        [store],
+        check_value,
+        lambda recipe: (
+            -float(len(differences(recipe.fingerprint, here)))
+            if recipe.fingerprint.program.get("name") == here.program.get("name")
+            else None
+        ),
+    )
+    if not found:
+        return errors[0].message if errors else ""
+    path, recipe = found[0]
+    refused = [str(d) for d in differences(recipe.fingerprint, here) if d.severity is Severity.REFUSE]
+    return f"the nearest, {path}, does not: {'; '.join(refused)}" if refused else ""
+
+
+def _applied(path: Path, recipe: Recipe) -> str:
+    proof = f", {recipe.evidence.ratio:.2f}× when tuned" if recipe.evidence else ""
+    return f"{recipe.configuration} ({path}{proof})"
+
+
+def _warnings(found: tuple[object, ...]) -> list[str]:
+    return [f"made elsewhere: {each}" for each in found]

@@ -1,0 +1,1 @@
+"""Verbs of mpiric as jobs of a scheduler."""

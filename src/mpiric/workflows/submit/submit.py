@@ -1,0 +1,305 @@
+"""Run a verb of mpiric as Slurm jobs, and follow them to their end through whatever happens to them.
+
+Ordinarily the job is a whole tune (or profile, or sweep): its trials are job steps of one allocation, so
+that what is compared ran on the same nodes, minutes apart. The verb keeps its own state in its directory; a
+job that ends before the verb has is submitted again and goes on from there. With a ``spread`` the runs are
+made by arrays of jobs, round after round (see `rounds`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mpiric import launchers
+from mpiric.host.host import Host
+from mpiric.model.allocation import BatchJob, Stage
+from mpiric.model.batch import Spread
+from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.schedulers import _slurm_jobs as jobs
+from mpiric.schedulers._site_defaults import read_site_defaults
+from mpiric.schedulers._slurm_submission import (
+    INPUT,
+    LOG,
+    OUTPUT,
+    SCRIPT,
+    STATUS,
+    Submission,
+    names_of,
+    resources_of,
+    round_script,
+    submission_script,
+)
+from mpiric.workflows.submit.array_rounds import JOBS, Round, known_jobs, latest, submit_round
+
+_FRUITLESS = 3  # jobs in a row that leave no new line in the store
+_LATE_S = 30.0  # for the status of a job that has ended to be seen on this host
+
+
+@dataclass(frozen=True)
+class SubmitRequest:
+    """What is to run, and in which directory its files are."""
+
+    directory: Path
+    words: tuple[str, ...]  # of mpiric, beginning with the verb
+    argv: tuple[str, ...]  # the user's launch line among them
+    working_directory: str
+    environment: Mapping[str, str]
+    stdin: str = ""
+    options: tuple[str, ...] = ()  # of sbatch
+    budget_s: float = 0.0
+    go_on: str = ""  # the command that follows it again
+    afresh: bool = False  # whether what has come to its end there, well or not, is done once more
+    spread: Spread | None = None  # over the jobs of arrays
+    plans_itself: bool = False  # no job looks at it first: the elements of one array know what to do
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How the user hears of it: sentences of ours, and lines that the job prints."""
+
+    say: Callable[[str], None]
+    relay: Callable[[str], None]
+    patience: jobs.Patience = field(default_factory=jobs.Patience)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The verb has come to its end: its exit status, and what it printed on stdout."""
+
+    status: int
+    output: str
+    jobs: tuple[str, ...]
+
+
+def submit(request: SubmitRequest, host: Host, telling: Telling) -> Ended:
+    """Submit it, unless a job of this directory is still there, and follow it.
+
+    Raises MpiricError when a job was cancelled, or when several in a row came to nothing.
+    """
+    submission = _write(request, host)
+    follower = _Follower(submission, request, host, telling)
+    if (status := follower.status()) is not None and (request.afresh or status != 0):
+        (request.directory / STATUS).unlink()
+    try:
+        return follower.to_the_end()
+    except KeyboardInterrupt:
+        known = " ".join(follower.jobs())
+        raise MpiricError(
+            f"no longer following job {known}, which goes on",
+            hint=f"follow it again: {request.go_on}; end it: scancel {known}",
+            exit_code=ExitCode.INTERRUPTED,
+        ) from None
+
+
+def is_submission(directory: Path) -> bool:
+    """Whether jobs were submitted for what is in this directory."""
+    return (directory / JOBS).is_file()
+
+
+def _write(request: SubmitRequest, host: Host) -> Submission:
+    site = read_site_defaults(request.environment, None, host.read_text).wording
+    named = names_of(request.options)
+    named_by_site = {"--account": site.account, "--partition": site.partition, "--time": site.time}
+    of_site = [*(f"{name}={value}" for name, value in named_by_site.items() if value), *site.directives]
+    of_site = [option for option in of_site if not names_of([option]) & named]
+    job = launchers.parse_command(request.argv, lambda _: "openmpi5", request.working_directory, {})
+    seconds = min(request.spread.each_s, request.budget_s) if request.spread else request.budget_s
+    minutes = int(seconds * 1.3 / 60) + 15
+    submission = Submission(
+        directory=request.directory,
+        words=(host.python, "-m", "mpiric", *request.words),
+        working_directory=request.working_directory,
+        options=resources_of(job, (*of_site, *request.options), minutes),
+    )
+    try:
+        kept = request.directory / INPUT
+        if request.stdin:
+            kept.write_bytes(Path(request.stdin).read_bytes())
+        submission = replace(submission, stdin=str(kept) if kept.exists() else "")
+        script = round_script(submission) if request.spread else submission_script(submission)
+        (request.directory / SCRIPT).write_text(script)
+        if request.spread and request.plans_itself and not latest(request.directory).number:
+            Round(request.directory, 1).plan([()] * request.spread.jobs)
+    except OSError as error:
+        raise NoRoomError(
+            f"{request.directory} cannot be written: {error.strerror}", hint="name another place with --store"
+        ) from error
+    return submission
+
+
+@dataclass
+class _Follower:
+    submission: Submission
+    request: SubmitRequest
+    host: Host
+    telling: Telling
+    read_bytes: int = 0  # of the log
+    over: set[str] = field(default_factory=set)  # jobs of which nothing more is to be heard
+    ended: dict[str, BatchJob] = field(default_factory=dict)  # those followed last
+
+    @property
+    def place(self) -> Path:
+        return self.request.directory
+
+    def to_the_end(self) -> Ended:
+        """Job after job, until the verb says its status."""
+        fruitless, seen = 0, None
+        self.read_bytes = self._log_size()
+        if self.status() is None:
+            self._pass_over_what_ended()
+            seen = self._followed()
+        while (status := self._awaited_status() if seen else self.status()) is None:
+            if seen is not None:
+                self._may_be_submitted_again(seen, fruitless)
+            before = self._measured()
+            self._submit()
+            seen = self._followed()
+            fruitless = 0 if self._measured() > before else fruitless + 1
+        return Ended(status, self._text(OUTPUT), self.jobs())
+
+    def _pass_over_what_ended(self) -> None:
+        """Jobs that were over before anybody came to follow them."""
+        if known := self.jobs():
+            seen = jobs.look(self.host, known, self.telling.patience)
+            self.over |= {job for job, each in seen.items() if each.is_over}
+
+    def _may_be_submitted_again(self, seen: BatchJob, fruitless: int) -> None:
+        if seen.word.startswith("CANCELLED"):
+            raise MpiricError(
+                f"job {seen.job} was cancelled; what it measured is kept",
+                hint=f"go on with: {self.request.go_on}",
+                exit_code=ExitCode.INTERRUPTED,
+            )
+        if fruitless > _FRUITLESS:
+            raise MpiricError(
+                f"{fruitless} jobs in a row ended without a result, the last with {_ending(seen)}",
+                hint=f"see {self.place / LOG}",
+            )
+        self.telling.say(f"job {seen.job} ended early ({_ending(seen)}): submitting it again")
+
+    def jobs(self) -> tuple[str, ...]:
+        """Ids of all that were submitted."""
+        return known_jobs(self.place)
+
+    def _submit(self) -> None:
+        if self.request.spread:
+            one = latest(self.place)
+            submit_round(one, self.request.spread, self.host, self.telling.say, self.telling.patience)
+            return
+        mark = f"{self.submission.name}-{len(self.jobs())}"
+        job = jobs.submit(self.host, str(self.place / SCRIPT), patience=self.telling.patience, mark=mark)
+        with (self.place / JOBS).open("a") as file:
+            file.write(f"{job}\n")
+        self.telling.say(f"submitted as job {job}; it goes on when this is ended")
+
+    def _followed(self) -> BatchJob | None:
+        """Until no job of it is left, those that jobs submit included; their log is passed on while they run.
+
+        The one whose end says most, None when there was none to follow.
+        """
+        told = ""
+        self.ended = {}
+        patience = replace(self.telling.patience, sleep=self._relaying)
+        while left := [job for job in self.jobs() if job not in self.over]:
+            seen: dict[str, BatchJob] = {}
+            for each in jobs.follow(self.host, left, patience):
+                self._relay()
+                seen[each.job] = each
+                words = _told(each) if len(left) == 1 else _told_together(left, seen)
+                if words != told and not (len(left) == 1 and each.is_over):
+                    self.telling.say(words)
+                    told = words
+            self.over |= set(left)
+            self.ended = seen
+        self._relay()
+        return max(self.ended.values(), key=_weight, default=None)
+
+    def _relaying(self, seconds: float) -> None:
+        clock, sleep = self.telling.patience.clock, self.telling.patience.sleep
+        until = clock() + seconds
+        while (left := until - clock()) > 0:
+            sleep(min(left, 1.0))
+            self._relay()
+
+    def _relay(self) -> None:
+        try:
+            with (self.place / LOG).open("rb") as file:
+                file.seek(self.read_bytes)
+                new = file.read()
+        except OSError:
+            return
+        whole = new[: new.rfind(b"\n") + 1]
+        self.read_bytes += len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            self.telling.relay(line)
+
+    def status(self) -> int | None:
+        """Exit status of the verb, None before it has come to its end."""
+        text = self._text(STATUS).strip()
+        return int(text) if text.isdigit() else None
+
+    def _awaited_status(self) -> int | None:
+        """What a job that has just ended has written may be seen here a little later (NFS)."""
+        for _ in _moments(_LATE_S, self.telling.patience):
+            status = self.status()
+            if status is not None or not self._ended_by_itself():
+                return status
+        return None
+
+    def _ended_by_itself(self) -> bool:
+        return any(each.word in ("COMPLETED", "FAILED") for each in self.ended.values())
+
+    def _measured(self) -> int:
+        return sum(path.stat().st_size for path in self.place.rglob("*.jsonl"))
+
+    def _log_size(self) -> int:
+        path = self.place / LOG
+        return path.stat().st_size if path.exists() else 0
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self.place / name).read_text(errors="replace")
+        except OSError:
+            return ""
+
+
+def _moments(seconds: float, patience: jobs.Patience) -> Iterator[None]:
+    until = patience.clock() + seconds
+    yield
+    while patience.clock() < until:
+        patience.sleep(0.5)
+        yield
+
+
+def _told(job: BatchJob) -> str:
+    if job.stage is Stage.RUNNING:
+        again = f", for the {job.restarts + 1}. time" if job.restarts else ""
+        return f"job {job.job} runs on {_names(job.hosts)}{again}"
+    why = f" ({job.reason})" if job.reason else ""
+    return f"job {job.job} is {job.stage.value}{why}"
+
+
+def _told_together(job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
+    """Of the elements of an array and the job after it."""
+    elements = [seen[job] for job in job_ids if "_" in job and job in seen]
+    if not elements:
+        return f"jobs {', '.join(job_ids)} are waited for"
+    over = sum(each.is_over for each in elements)
+    running = sum(each.stage is Stage.RUNNING for each in elements)
+    array = elements[0].job.partition("_")[0]
+    count = sum("_" in job for job in job_ids)
+    return f"array {array}: {over} of {count} jobs have ended, {running} run"
+
+
+def _weight(job: BatchJob) -> tuple[bool, bool, int]:
+    """Of several, that somebody cancelled one says most, then that one ended badly."""
+    number = int(job.job.partition("_")[0]) if job.job.partition("_")[0].isdigit() else 0
+    return job.word.startswith("CANCELLED"), not job.succeeded, number
+
+
+def _names(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} … {hosts[-1]} ({len(hosts)} hosts)"
+
+
+def _ending(job: BatchJob) -> str:
+    return "no trace of it in Slurm" if job.stage is Stage.FORGOTTEN else f"{job.word} {job.reason}".strip()

@@ -1,0 +1,1 @@
+"""`mpiric sweep`: a library's collectives measured over the whole machine."""

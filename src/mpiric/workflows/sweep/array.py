@@ -1,0 +1,88 @@
+"""A sweep by the jobs of one array: each measures some collectives on some communicators, from first to last.
+
+What is compared with each other is so measured in one job, on the same nodes. The element that is done last,
+or the job after the array, takes all measurements in and sweeps what is still missing, as one does after an
+interruption; mostly nothing is.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError
+from mpiric.tuning.lock import Lock
+from mpiric.workflows.submit.array_rounds import Round, drop_after, is_double, was_cancelled
+from mpiric.workflows.sweep.explore import measure
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import Prepared
+from mpiric.workflows.sweep.sweep import LOG, Swept, sweep
+
+
+def work(
+    prepared: Prepared, one: Round, element: int | None, host: Host, say: Callable[[str], None]
+) -> Swept | None:
+    """What a job of the array does; the result when the sweep has come to its end with it, None otherwise."""
+    if is_double(one, host):
+        return None
+    if element is None and was_cancelled(one, host):
+        one.tell(f"array {one.number} was cancelled")
+        return None
+    if element is not None and not one.is_finished(element):
+        try:
+            _measure(prepared, one, element, host, say)
+        except MpiricError as error:
+            one.tell(f"job {element} gave up: {error.message}")
+            return None
+    if element is not None and not one.is_complete:
+        return None
+    try:
+        lock = Lock.take(one.submission / "lock")
+    except MpiricError as error:
+        one.tell(error.message)
+        return None  # should that one die, the job after the array goes on
+    try:
+        taken = _take_in(prepared, one)
+        swept = sweep(replace(prepared, request=replace(prepared.request, resume=True)), host, one.tell)
+    finally:
+        lock.release()
+    if element is not None:
+        drop_after(one, host)
+    swept.points += taken
+    return swept
+
+
+def _measure(prepared: Prepared, one: Round, element: int, host: Host, say: Callable[[str], None]) -> None:
+    """Every so-manieth subject, into a log of its own."""
+    place = one.directory(element).absolute()
+    budget_s = prepared.request.budget_s
+    request = replace(
+        prepared.request, directory=place, budget_s=None if budget_s is None else budget_s / one.size
+    )
+    mine = list(prepared.sizes)[element :: one.size]
+    part = replace(prepared, request=request, sizes={subject: prepared.sizes[subject] for subject in mine})
+    log = Log(place / LOG, part, resume=True)
+    if part.sizes:
+        measure(part, host, log, say, say)
+    one.finish(element)
+
+
+def _take_in(prepared: Prepared, one: Round) -> int:
+    """Into the log of the sweep, what its jobs have measured; how many points."""
+    taken, main = 0, Log(one.submission / LOG, prepared, resume=True)
+    for element in range(one.size):
+        path = one.directory(element) / LOG
+        if not path.is_file():
+            continue
+        part = Log(path, prepared, resume=True)
+        for name, why in part.given_up.items():
+            if name not in main.given_up:
+                collective, _, candidate = name.partition(" ")
+                main.give_up(collective, candidate, why)
+        for point, times in part.measured.items():
+            if point not in main.measured:
+                main.add(point, times)
+                taken += 1
+        for point, times in part.fresh.items():
+            if point not in main.fresh:
+                main.add_fresh(point, times)
+    return taken

@@ -1,0 +1,158 @@
+"""Measure what is unsure, then what seems to win once more, until nothing is left or time is up."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from mpiric.host.host import Host
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.policy import LIBRARY, Measured
+from mpiric.tuning.policy.merge import averaged
+from mpiric.tuning.policy.sampling import Point, Subject, next_points, winners
+from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
+from mpiric.workflows.sweep.launch import Answer, ask, check_launching, launches, where
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import LaunchFailedError, Prepared
+
+_TURNS = 2  # of confirming each gain
+_EXPLORING = 0.6  # of a budget, the rest is for confirming
+_GRACE_S = 10.0  # for a launch that is under way when time is up
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Effort:
+    """What measuring took."""
+
+    points: int = 0
+    launches: int = 0
+
+
+def measure(prepared: Prepared, host: Host, log: Log, say: Say, tell: Say) -> Effort:
+    """Measure into ``log`` all that there is to measure or the budget allows; Ctrl-C ends it early.
+
+    ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
+    """
+    effort, budget_s = Effort(), prepared.request.budget_s
+    begun = time.monotonic()
+    try:
+        explore(prepared, host, log, say, effort, inf if budget_s is None else _EXPLORING * budget_s, tell)
+        left_s = inf if budget_s is None else budget_s - (time.monotonic() - begun)
+        confirm(prepared, host, log, say, effort, left_s)
+    except KeyboardInterrupt:
+        tell("interrupted: writing what was measured; go on with --resume")
+    return effort
+
+
+def explore(
+    prepared: Prepared,
+    host: Host,
+    log: Log,
+    say: Say,
+    effort: Effort,
+    limit_s: float = inf,
+    tell: Say | None = None,
+) -> None:
+    """Measure until nothing more is worth it or the time is up."""
+    end = time.monotonic() + limit_s
+
+    def keep(point: Point, times: Measured) -> None:
+        log.add(point, times)
+        effort.points += 1
+
+    while time.monotonic() < end:
+        wanted = next_points(prepared.sizes, _left(prepared, log), log.measured, prepared.stride)
+        if not wanted:
+            break
+        for points in launches(wanted, Costs(prepared, log.measured)):
+            costs = Costs(prepared, log.measured)
+            if tell and costs.are_known:
+                tell(cost_by_own_times(prepared, costs, log.measured))
+                tell = None
+            left_s = end - time.monotonic()
+            if left_s <= 0:
+                break
+            say(f"{len(log.measured)} of at most {prepared.points} points; {len(points)} in this launch")
+            _launch(prepared, host, log, effort, points, left_s, keep)
+
+
+def confirm(prepared: Prepared, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> None:
+    """Measure what seems to beat the library once more, in turns with the library, until the limit."""
+    end = time.monotonic() + limit_s
+    wanted = [point for point in winners(log.measured) if point not in log.fresh]
+    found: dict[Point, list[Measured]] = defaultdict(list)
+
+    def keep(point: Point, times: Measured) -> None:
+        found[point].append(times)
+        if len(found[point]) == _TURNS:
+            log.add_fresh(point, averaged(point.candidate, found.pop(point)))
+
+    for turn in range(_TURNS if wanted else 0):
+        pieces = list(launches(wanted, Costs(prepared, log.measured)))
+        for points in pieces if turn % 2 else reversed(pieces):
+            left_s = end - time.monotonic()
+            if left_s <= 0:
+                break
+            say(f"confirming gains, {len(wanted)} points, turn {turn + 1} of {_TURNS}")
+            _launch(prepared, host, log, effort, points, left_s, keep)
+    for point, several in found.items():
+        log.add_fresh(point, averaged(point.candidate, several))
+
+
+def _left(prepared: Prepared, log: Log) -> dict[Subject, list[str]]:
+    return {
+        subject: [name for name in names if f"{subject.collective} {name}" not in log.given_up]
+        for subject, names in prepared.candidates.items()
+    }
+
+
+def _launch(
+    prepared: Prepared,
+    host: Host,
+    log: Log,
+    effort: Effort,
+    points: Sequence[Point],
+    left_s: float,
+    keep: Callable[[Point, Measured], None],
+) -> None:
+    """Keep what comes of these points; who fails is given up. Raises MpiricError where the library does."""
+    asked = [point for point in points if not log.is_given_up(point)]
+    if not asked:
+        return
+    effort.launches += 1
+    patience_s = Costs(prepared, log.measured).patience_s(asked)
+    answer = ask(prepared, host, asked, min(patience_s, left_s + _GRACE_S))
+    for point, times in answer.found:
+        keep(point, times)
+    cut_short = isinstance(answer.failure, LaunchFailedError) and answer.failure.timed_out
+    if not (cut_short and left_s + _GRACE_S < patience_s):
+        for point, why in _failures(answer, asked):
+            _give_up(prepared, host, log, point, why, answer)
+
+
+def _failures(answer: Answer, points: Sequence[Point]) -> Iterator[tuple[Point, str]]:
+    """Points are measured one after another: the first that a failing launch says nothing of is to blame."""
+    yield from answer.wrong.items()
+    missing = [point for point in points if answer.is_missing(point)]
+    if answer.failure is None:
+        yield from ((point, f"gave no time {where(point)}") for point in missing)
+        return
+    said = getattr(answer.failure, "said", "") or answer.failure.message
+    if missing:
+        yield missing[0], f"failed {where(missing[0])}: {said}"
+        return
+    yield from ((point, f"failed at the end: {said}") for point in points)
+
+
+def _give_up(prepared: Prepared, host: Host, log: Log, point: Point, why: str, answer: Answer) -> None:
+    """A candidate that cannot run; the library's own must."""
+    if log.is_given_up(point):
+        return
+    if point.candidate == LIBRARY:
+        raise answer.failure or ProgramFailedError(f"{point.subject.collective} of the library itself {why}")
+    if answer.failure is not None:
+        check_launching(prepared, host)
+    log.give_up(point.subject.collective, point.candidate, why)

@@ -1,0 +1,135 @@
+"""One launch of a sweep: which candidates it has, how it is set up, and what it says of them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from mpiric.host.host import Host
+from mpiric.host.installation.native import native_part
+from mpiric.model.candidates import candidates_of, version_numbers
+from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
+from mpiric.model.spelling import Spelling
+from mpiric.tuning.policy.sampling import Point
+from mpiric.workflows.policies import lay_out, strictly, tuner_for
+from mpiric.workflows.sweep.estimate import Costs
+from mpiric.workflows.sweep.plan import NONBLOCKING, PROBE, LaunchFailedError, Prepared, run_launch
+
+_LONGEST_S = 60.0  # of a launch, unless one point takes longer: what hangs is noticed soon, little is lost
+
+
+@dataclass
+class Answer:
+    """What a launch said: times, and of whom something is wrong."""
+
+    found: list[tuple[Point, Measured]] = field(default_factory=list)
+    wrong: dict[Point, str] = field(default_factory=dict)
+    failure: ProgramFailedError | None = None
+
+    def is_missing(self, point: Point) -> bool:
+        """Whether it says nothing of a point."""
+        return point not in self.wrong and all(point != there for there, _ in self.found)
+
+
+def launches(points: Iterable[Point], costs: Costs) -> Iterator[list[Point]]:
+    """The library's own choices by themselves; then one candidate of every collective at a time.
+
+    What forces an algorithm of one collective may change what the library does in others: some algorithms of
+    a blocking form are the nonblocking one and a wait, so these two never share a launch.
+    """
+    by_name: dict[bool, dict[str, dict[str, list[Point]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for point in points:
+        collective = point.subject.collective
+        by_name[collective in NONBLOCKING][collective][point.candidate].append(point)
+    forms = [by_name[form] for form in sorted(by_name)]
+    own = [point for names in forms for each in names.values() for point in each.pop(LIBRARY, ())]
+    yield from _pieces(own, costs)
+    for names in forms:
+        while left := [each for each in names.values() if each]:
+            yield from _pieces([point for each in left for point in each.pop(next(iter(each)))], costs)
+
+
+def _pieces(points: Sequence[Point], costs: Costs) -> Iterator[list[Point]]:
+    piece: list[Point] = []
+    for point in points:
+        if piece and costs.sum_s([*piece, point]) > _LONGEST_S:
+            yield piece
+            piece = []
+        piece.append(point)
+    if piece:
+        yield piece
+
+
+def ask(prepared: Prepared, host: Host, points: Sequence[Point], limit_s: float) -> Answer:
+    """Measure points of one candidate a collective."""
+    request, mpi = prepared.request, prepared.mpi
+    by_word = {
+        f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}": p
+        for p in points
+    }
+    program = (native_part(PROBE, mpi.abi_families[0]), str(request.seconds), *by_word)
+    (segment,) = prepared.job.segments
+    job = replace(prepared.job, segments=(replace(segment, program=program),))
+    answer = Answer()
+    setting = _setting(prepared, points)
+    try:
+        rows = run_launch(request, job, host, mpi, setting, limit_s)
+    except ProgramFailedError as error:
+        answer.failure = error
+        rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
+    for row in rows:
+        point = by_word.get(f"{row['collective']}:{row['ranks']}:{row['per_node']}:{row['bytes']}")
+        if point is None:
+            continue
+        if wrong := int(row.get("wrong", 0)):
+            answer.wrong[point] = f"the result was wrong on {wrong} ranks, {where(point)}"
+            continue
+        times = (float(row["median_s"]), float(row["low_s"]), float(row["high_s"]))
+        answer.found.append((point, Measured(point.candidate, int(row["calls"]), *times)))
+    return answer
+
+
+def check_launching(prepared: Prepared, host: Host) -> None:
+    """Raises MpiricError where nothing runs any more: no candidate is to blame then."""
+    request = prepared.request
+    try:
+        run_launch(request, prepared.job, host, prepared.mpi, Spelling(), request.patience_s(0))
+    except ProgramFailedError as error:
+        raise MpiricError(
+            f"the launch line does not work any more: {error.message}",
+            hint="when it does, go on with --resume",
+            exit_code=error.exit_code,
+        ) from error
+
+
+def where(point: Point) -> str:
+    """``at 64 bytes on 4 ranks on 2 nodes``."""
+    return f"at {point.size} bytes on {point.subject.shape}"
+
+
+def _setting(prepared: Prepared, points: Iterable[Point]) -> Spelling:
+    """The library's variables, and for our own algorithms the runtime with a policy that names them."""
+    mpi, tuner = prepared.mpi, tuner_for(prepared.mpi)
+    assignment = sorted({(point.subject.collective, point.candidate) for point in points})
+    environment: dict[str, str] = {}
+    for collective, name in assignment:
+        environment.update(_environment(mpi, collective, name))
+    lines = tuple(Line(collective, name) for collective, name in assignment if name.startswith("own:"))
+    if not lines:
+        return Spelling(environment=environment)
+    policy = lay_out(Policy(mpi.implementation, mpi.version, lines), prepared.request.directory)
+    return Spelling(environment={**environment, **strictly(policy)}, preload=(tuner.library,))
+
+
+def _environment(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
+    """The library's variables, before MPI starts."""
+    named = Named.parse(name)
+    for candidate in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
+        if candidate.name == named.algorithm:
+            given = dict(named.parameters)
+            parameters = {p.environment: given[p.key] for p in candidate.parameters if p.key in given}
+            return {**dict(candidate.environment), **parameters}
+    return {}

@@ -1,0 +1,103 @@
+"""Every measurement of a sweep on disk as it is made."""
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
+from mpiric.model.policy import Measured, Shape
+from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.workflows.sweep.plan import Prepared
+
+
+class Log:
+    """Every measurement, written as it is made, so that a sweep can go on where it was interrupted."""
+
+    def __init__(self, path: Path, prepared: Prepared, *, resume: bool) -> None:
+        self._path = path
+        self.measured: dict[Point, Measured] = {}
+        self.fresh: dict[Point, Measured] = {}  # of what seemed to win, measured once more
+        self.given_up: dict[str, str] = {}  # "bcast library:ring" → why; nothing is known of it any more
+        head = {"mpi": prepared.mpi.label, "ranks": len(prepared.nodes), "nodes": len(set(prepared.nodes))}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if resume and path.is_file():
+                self._read(head, prepared.sizes.keys())
+            else:
+                path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another --out") from error
+
+    def _read(self, head: Mapping[str, object], subjects: Collection[Subject]) -> None:
+        text = self._path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:  # the last line was cut off while it was written
+            self._path.write_text(whole, encoding="utf-8")
+        first, *rows = whole.splitlines() or ["{}"]
+        try:
+            if json.loads(first) != head:
+                raise MismatchError(
+                    f"{self._path} is of another sweep ({first[:200]})", hint="name another --out"
+                )
+            for row in rows:
+                known = json.loads(row)
+                if "given_up" in known:
+                    self._forget(str(known["given_up"]), str(known["why"]))
+                    continue
+                subject = Subject(known["collective"], Shape(**known["shape"]))
+                if subject in subjects:
+                    point = Point(subject, known["size"], known["times"]["name"])
+                    into = self.fresh if known.get("fresh") else self.measured
+                    if not self.is_given_up(point):
+                        into[point] = Measured(**known["times"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise MpiricError(f"{self._path} is damaged: {error}", hint="leave --resume out") from error
+
+    def add(self, point: Point, times: Measured) -> None:
+        """Remember it, here and on disk; not of a candidate that was given up."""
+        if self.is_given_up(point):
+            return
+        self.measured[point] = times
+        self._write(point, times, fresh=False)
+
+    def add_fresh(self, point: Point, times: Measured) -> None:
+        """The same for a confirmation."""
+        if self.is_given_up(point):
+            return
+        self.fresh[point] = times
+        self._write(point, times, fresh=True)
+
+    def is_given_up(self, point: Point) -> bool:
+        """Whether the candidate failed somewhere."""
+        return f"{point.subject.collective} {point.candidate}" in self.given_up
+
+    def give_up(self, collective: str, candidate: str, why: str) -> None:
+        """A candidate that fails once is chosen nowhere, and not tried again when the sweep goes on."""
+        self._forget(f"{collective} {candidate}", why)
+        self._append({"given_up": f"{collective} {candidate}", "why": why})
+
+    def _forget(self, name: str, why: str) -> None:
+        self.given_up[name] = why
+        for times in (self.measured, self.fresh):
+            for point in [each for each in times if f"{each.subject.collective} {each.candidate}" == name]:
+                del times[point]
+
+    def _write(self, point: Point, times: Measured, *, fresh: bool) -> None:
+        self._append(
+            {
+                "fresh": fresh,
+                "collective": point.subject.collective,
+                "shape": vars(point.subject.shape),
+                "size": point.size,
+                "times": vars(times),
+            }
+        )
+
+    def _append(self, known: Mapping[str, object]) -> None:
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(known) + "\n")
+        except OSError as error:
+            raise NoRoomError(
+                f"cannot write {self._path}: {error.strerror}", hint="make room, then go on with --resume"
+            ) from error

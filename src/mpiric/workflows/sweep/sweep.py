@@ -1,0 +1,111 @@
+"""Measure a library's collectives over sizes, ranks and ranks a node, and write policies from it."""
+
+import os
+import shutil
+import time
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.model.policy import LearnedPolicy, Shape, order_of
+from mpiric.schedulers._slurm_submission import ROUNDS
+from mpiric.tuning.lock import Lock
+from mpiric.tuning.policy import write_learned
+from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
+from mpiric.workflows.policies import export_policy, site_name
+from mpiric.workflows.sweep.explore import Say, measure
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import Prepared
+
+LOG, LOCK = "sweep.jsonl", "sweep.lock"
+SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
+
+
+@dataclass
+class Swept:
+    """What came of it."""
+
+    learned: LearnedPolicy
+    points: int
+    launches: int
+    elapsed_s: float
+    words: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up, ever
+
+
+def sweep(prepared: Prepared, host: Host, say: Say, tell: Say | None = None) -> Swept:
+    """Measure until nothing more is worth it or the budget is spent; Ctrl-C keeps what there is.
+
+    ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
+    """
+    make_place(prepared.request.directory)
+    lock = Lock.take(prepared.request.directory / LOCK)
+    try:
+        return _sweep(prepared, host, say, tell or say)
+    finally:
+        lock.release()
+
+
+def _sweep(prepared: Prepared, host: Host, say: Say, tell: Say) -> Swept:
+    begun = time.monotonic()
+    request = prepared.request
+    log = Log(request.directory / LOG, prepared, resume=request.resume)
+    effort = measure(prepared, host, log, say, tell)
+    left_open = set(winners(log.measured)) - log.fresh.keys()
+    learned = LearnedPolicy(
+        implementation=prepared.mpi.implementation,
+        version=prepared.mpi.version,
+        world=_world(prepared.nodes),
+        keys=learned_keys(confirmed(log.measured, log.fresh), prepared.sizes, left_open),
+        written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine={"launch": " ".join(request.argv)},
+        collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
+    )
+    words = export_policy(learned, request.directory, host)
+    if left_open:
+        words.append("gains that are not confirmed yet are left open: go on with --resume")
+    if log.given_up:
+        words.append(
+            "what was given up is chosen nowhere, and left out by --resume; a new sweep tries it again"
+        )
+    return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, log.given_up)
+
+
+def make_place(directory: Path, hint: str = "name another --out") -> None:
+    """Make a directory to write into. Raises NoRoomError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoRoomError(f"cannot make {directory}: {error.strerror}", hint=hint) from error
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise NoRoomError(f"cannot write into {directory}", hint=hint)
+
+
+def forget(directory: Path) -> None:
+    """Make the place for a new sweep: what an earlier one measured there does not count."""
+    make_place(directory)
+    if holder := Lock.holder(directory / LOCK):
+        raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
+    try:
+        (directory / LOG).unlink(missing_ok=True)
+        shutil.rmtree(directory / ROUNDS, ignore_errors=True)
+    except OSError as error:
+        raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="name another --out") from error
+
+
+def _world(nodes: tuple[int, ...]) -> Shape:
+    return Shape(len(nodes), len(set(nodes)), max(nodes.count(node) for node in set(nodes)), order_of(nodes))
+
+
+def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
+    """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI."""
+    path = directory / site_name(learned.implementation, learned.version)
+    beside = path.with_name(path.name.partition(".")[0])
+    everybody = replace(learned, machine={})
+    words = export_policy(everybody, beside, host)
+    write_learned(path, everybody)
+    for one in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
+        one.chmod(0o755 if one.is_dir() else 0o644)
+    return [f"wrote {path}, which everybody's `mpiric run` obeys", *words]

@@ -1,0 +1,1 @@
+"""Executions of one job under one configuration each, judged and measured."""

@@ -1,0 +1,163 @@
+"""The unchanged command run a few times: does it work, how long does it take, what do its ranks look like."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.job import Job
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.workflows.launch.parse_job import (
+    Understood,
+    libraries_of_program,
+    mpi_of_program,
+    program_path,
+    resolve_mpi,
+    serving,
+)
+from mpiric.workflows.policies import tuner_for
+from mpiric.workflows.trials.trials import Ran, Trials
+
+_UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
+_FAMILIES = (
+    *("OMPI_", "PRTE_", "PMIX_", "MPICH_", "MPIR_", "HYDRA_", "I_MPI_", "MV2_", "ROMIO_"),
+    *("UCX_", "FI_", "PSM_", "PSM2_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
+)
+_LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The situation, and the runs of the original that it was learned from."""
+
+    situation: Situation
+    originals: tuple[Trial, ...]
+
+    @property
+    def wall_s(self) -> float:
+        """Median wall time of the original."""
+        return self.situation.observation.wall_s
+
+
+def observe(
+    trials: Trials, understood: Understood, host: Host, allowed: Allowed, narrator: Narrator, *, compare: bool
+) -> Observed:
+    """Run the original two or three times and learn from it what every other run is held against.
+
+    Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
+    """
+    situation = _situation(understood, understood.mpi or _UNKNOWN, Observation(0.0), allowed)
+    runs: list[Ran] = []
+    wanted = 3
+    while len(runs) < wanted:
+        ran = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True)
+        narrator.trial(ran.trial, None, float("inf"))
+        if ran.trial.outcome is not Outcome.OK:
+            raise program_failed(understood.job.argv, ran.trial)
+        runs.append(ran)
+        wanted = 2 if ran.trial.wall_s > _LONG_S else wanted
+    ranks = max((ran.ranks for ran in reversed(runs)), key=len)
+    observation = _with_mpi(
+        Observation(
+            wall_s=median(ran.trial.wall_s for ran in runs),
+            ranks=ranks,
+            cpus=understood.machine.usable_cpu_count,
+        ),
+        understood.job,
+        host,
+    )
+    mpi = resolve_mpi(understood, observation, host)
+    understood = serving(understood, mpi, observation, host)
+    if compare:
+        trials.learn_output([ran.trial for ran in runs])
+    trials.judge.stdout_of_original = runs[0].trial.stdout
+    return Observed(_situation(understood, mpi, observation, allowed), tuple(ran.trial for ran in runs))
+
+
+def expected_situation(understood: Understood, host: Host, allowed: Allowed) -> Situation:
+    """The situation as far as it can be told without running anything: what the executable is linked to.
+
+    Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
+    """
+    rank = RankSeen(
+        rank=None,
+        program=program_path(understood.job, host),
+        cpus_allowed=understood.machine.usable_pus,
+        threads=1,
+        user_s=0.0,
+        system_s=0.0,
+        minor_faults=0,
+        major_faults=0,
+        voluntary_switches=0,
+        involuntary_switches=0,
+        rss_peak_bytes=0,
+        huge_bytes=0,
+        libraries=libraries_of_program(understood, host),
+    )
+    ranks = (rank,) * (understood.job.ranks or 1)
+    observation = Observation(0.0, ranks, understood.machine.usable_cpu_count)
+    observation = _with_mpi(observation, understood.job, host)
+    mpi = resolve_mpi(understood, observation, host) if understood.mpi else mpi_of_program(understood, host)
+    return _situation(serving(understood, mpi, observation, host), mpi, observation, allowed)
+
+
+def _with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
+    """What the program's files say of its use of MPI; nothing of those inside a container."""
+    if job.container is not None:
+        return observation
+    files = dict.fromkeys(
+        path for rank in observation.ranks for path in (rank.program, *rank.libraries) if path.startswith("/")
+    )
+    return replace(
+        observation,
+        mpi_calls=mpis.mpi_calls(host, files),
+        mpi_names=mpis.mpi_names(host, files),
+        mpi_nailed=mpis.nailed_to(host, files),
+    )
+
+
+def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of the user's environment that already tune something."""
+    return {name: value for name, value in environment.items() if name.startswith(_FAMILIES)}
+
+
+def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
+    """The error for a command that does not work unchanged, with the end of what it printed."""
+    words = _tail(trial.stderr) or _tail(trial.stdout)
+    said = f"; it said:\n{words}" if words else "; it printed nothing"
+    return ProgramFailedError(
+        f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{said}",
+        hint="make it run by itself first; mpiric changes nothing in this first run",
+    )
+
+
+def _situation(
+    understood: Understood, mpi: MpiLibrary, observation: Observation, allowed: Allowed
+) -> Situation:
+    return Situation(
+        machine=understood.machine,
+        job=understood.job,
+        mpi=mpi,
+        observation=observation,
+        others=tuple(other for other in understood.others if other.library != mpi.library),
+        allowed=allowed,
+        nodes=understood.nodes,
+        inherited=inherited_settings(understood.job.environment),
+        tuner=tuner_for(mpi),
+    )
+
+
+def _tail(path: str, most_lines: int = 15) -> str:
+    try:
+        text = Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-most_lines:])

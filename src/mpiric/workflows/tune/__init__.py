@@ -1,0 +1,1 @@
+"""`mpiric tune`: the fastest configuration, proved and saved."""

@@ -1,0 +1,246 @@
+"""What a program calls too seldom to learn from in one run, measured by the sweep's benchmark.
+
+The benchmark takes the place of the program in the launch line and makes those of its calls about which
+nothing was settled: first by the library alone, which tells together with their number which of them matter,
+then these by every candidate. What seems to win is measured afresh; whether it helps the program, a proof
+says. There is seldom time for all: those that did best in the program's own few calls come first.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from math import inf
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.job import Job, Meaning
+from mpiric.model.narrator import Narrator
+from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
+from mpiric.model.situation import Situation
+from mpiric.tuning.policy import condense, read_learned, write_learned
+from mpiric.tuning.policy.flat import render_line
+from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys
+from mpiric.tuning.policy.together import over_sizes
+from mpiric.tuning.store import Tune
+from mpiric.workflows.policies import benchmark_file, learned_file
+from mpiric.workflows.sweep.explore import Effort, confirm, explore
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import COLLECTIVES, Prepared, SweepRequest, prepare_calls
+from mpiric.workflows.sweep.sweep import LOG
+
+_MATTERS = 0.01  # of the run's wall time: what takes less of it shows in no proof
+_LEAST_BYTES = 4  # one element of what the benchmark reduces
+_MOST_BYTES = 64 << 20  # size × ranks: a rank of the benchmark has twice that
+_EXPLORING = 0.6  # of the time, the rest is for confirming
+_LEAST_S = 5.0  # in less nothing comes of it
+_PATIENCE, _START_S = 4.0, 5.0  # a launch may take so many times as long as the library's own, and longer
+
+
+@dataclass(frozen=True)
+class Benchmarked:
+    """What came of it."""
+
+    learned: LearnedPolicy  # keys of the program that were not settled, and now are
+    calls: int  # kinds of calls that matter
+    launches: int
+    elapsed_s: float
+    failed: Mapping[str, str]  # candidate → why it was given up
+
+
+def settle_the_rest(
+    record: Tune, situation: Situation, seconds: float, host: Host, narrator: Narrator
+) -> str:
+    """Have a benchmark settle, beside the tune's record, what the run that learned left open.
+
+    A sentence when it cannot be made, "" otherwise. One that was interrupted goes on where it stood.
+    """
+    place = record.path
+    if benchmark_file(place).is_file() or not learned_file(place).is_file():
+        return ""
+    learned = read_learned(learned_file(place))
+    if not unsettled(learned, rounding=situation.allowed.rounding):
+        return ""
+    try:
+        if seconds < _LEAST_S:
+            raise MpiricError(f"the budget leaves it {seconds:.2g} s")
+        made = benchmark(learned, situation, place / "benchmark", seconds, host, narrator)
+    except MpiricError as error:
+        note = f"no benchmark of the collectives it calls too seldom to learn from: {error.message}"
+        record.append("benchmark", {"refused": error.message})
+        narrator.say(note)
+        return note
+    write_learned(benchmark_file(place), made.learned)
+    chosen = condense(made.learned)
+    record.append(
+        "benchmark",
+        {
+            "calls": made.calls,
+            "launches": made.launches,
+            "elapsed_s": made.elapsed_s,
+            "failed": made.failed,
+            "by_program": [render_line(line) for line in condense(learned).lines],
+            "by_benchmark": [render_line(line) for line in chosen.lines],
+        },
+    )
+    if made.calls:
+        gains = sum(key.candidate != LIBRARY for key in made.learned.keys)
+        narrator.say(f"faster algorithms for {gains} of them, in {made.launches} launches")
+    return ""
+
+
+def line_without_program(job: Job) -> tuple[str, ...]:
+    """The launch line, for another program. Raises MismatchError where none can take the program's place."""
+    if job.container is not None:
+        raise MismatchError(f"the benchmark is not inside the container {job.container.image}")
+    if not job.launcher_words:
+        raise MismatchError("the launch line names no launcher")
+    options = tuple(option for segment in job.segments for option in segment.options)
+    if len(job.segments) > 1 or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
+        raise MismatchError("the launch line has several programs")
+    return (*job.prefix, *job.launcher_words, *(token for option in options for token in option.tokens))
+
+
+def unsettled(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ...]:
+    """Keys that nothing was settled about, and that the benchmark can make calls of."""
+    return tuple(
+        key
+        for key in learned.keys
+        if not key.settled
+        and key.collective in COLLECTIVES
+        and (rounding or key.collective not in REDUCING)
+        and size_of(key) * key.shape.ranks <= _MOST_BYTES
+    )
+
+
+def that_matter(
+    keys: Iterable[LearnedKey], own_s: Mapping[tuple[Subject, int], float], wall_s: float
+) -> tuple[LearnedKey, ...]:
+    """Those in whose calls a run of ``wall_s`` spends some of its time; on all parts of the job together.
+
+    ``own_s`` is what a call takes by the library when nothing is in its way. What the program may itself
+    have seen has waiting for late ranks in it, which no algorithm shortens.
+    """
+    keys = [key for key in keys if _kind(key) in own_s]
+    spent_s: dict[tuple[Subject, int], float] = defaultdict(float)
+    for key in keys:
+        spent_s[_kind(key)] += key.calls * own_s[_kind(key)]
+    return tuple(key for key in keys if spent_s[_kind(key)] >= _MATTERS * wall_s)
+
+
+def by_promise(subject: Subject, names: Iterable[str], keys: Iterable[LearnedKey]) -> tuple[str, ...]:
+    """In the order in which they are to be tried, as there may be no time for all.
+
+    The library comes first, then what was the faster beside it in the program's own few calls; what was
+    not seen there counts as equal to the library.
+    """
+    seen: dict[str, float] = {}
+    for key in keys:
+        own = next((each.median_s for each in key.candidates if each.name == LIBRARY), 0.0)
+        if _kind(key)[0] == subject and own > 0:
+            for each in key.candidates:
+                seen[each.name] = min(each.median_s / own, seen.get(each.name, inf))
+    return tuple(sorted(names, key=lambda name: (name != LIBRARY, seen.get(name, 1.0))))
+
+
+def size_of(key: LearnedKey) -> int:
+    """The size that stands for a key's."""
+    return 0 if key.collective in UNSIZED else max(key.start, _LEAST_BYTES)
+
+
+def benchmark(
+    learned: LearnedPolicy,
+    situation: Situation,
+    directory: Path,
+    seconds: float,
+    host: Host,
+    narrator: Narrator,
+) -> Benchmarked:
+    """Measure in ``directory``, where an earlier one may have begun. Raises MpiricError where it cannot."""
+    begun = time.monotonic()
+    keys = unsettled(learned, rounding=situation.allowed.rounding)
+    job, effort = situation.job, Effort()
+    request = SweepRequest(
+        line_without_program(job), job.working_directory, job.environment, directory, limit_s=seconds
+    )
+    prepared = prepare_calls(request, situation.mpi, _sizes(keys), host)
+    log = Log(directory / LOG, prepared, resume=True)
+    before = time.monotonic()
+    explore(_with_library_alone(prepared), host, log, _silently, effort)
+    if effort.launches:
+        request = replace(request, limit_s=_START_S + _PATIENCE * (time.monotonic() - before))
+    keys = that_matter(keys, _own_s(log), situation.observation.wall_s)
+    kinds = _sizes(keys)
+    calls = sum(len(sizes) for sizes in kinds.values())
+    left_s = seconds - (time.monotonic() - begun)
+    if keys and left_s <= 0:
+        raise MpiricError("the library's own times took all of its time")
+    if keys:
+        narrator.phase(f"Learning its collectives by a benchmark of {calls} of its calls")
+        prepared = replace(
+            prepared,
+            request=request,
+            sizes={subject: _at(prepared, subject, sizes) for subject, sizes in kinds.items()},
+            candidates={
+                subject: by_promise(subject, prepared.candidates[subject], keys) for subject in kinds
+            },
+        )
+        explore(prepared, host, log, _silently, effort, _EXPLORING * left_s)
+        confirm(prepared, host, log, _silently, effort, seconds - (time.monotonic() - begun))
+    found = replace(
+        learned,
+        keys=tuple(_settled_by(log, prepared, keys)),
+        written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine={"launch": " ".join(request.argv)},
+        collective_s=0.0,
+        learning_s=0.0,
+    )
+    return Benchmarked(found, calls, effort.launches, time.monotonic() - begun, log.given_up)
+
+
+def _silently(_: str) -> None:
+    """A line a launch is too much beside a tune's own."""
+
+
+def _kind(key: LearnedKey) -> tuple[Subject, int]:
+    return Subject(key.collective, key.shape.anywhere()), size_of(key)
+
+
+def _sizes(keys: Iterable[LearnedKey]) -> dict[Subject, set[int]]:
+    sizes: dict[Subject, set[int]] = defaultdict(set)
+    for subject, size in map(_kind, keys):
+        sizes[subject].add(size)
+    return dict(sizes)
+
+
+def _with_library_alone(prepared: Prepared) -> Prepared:
+    return replace(prepared, candidates=dict.fromkeys(prepared.sizes, (LIBRARY,)))
+
+
+def _at(prepared: Prepared, subject: Subject, sizes: Iterable[int]) -> tuple[int, ...]:
+    return prepared.sizes[subject] if subject.has_one_choice else tuple(sorted(sizes))
+
+
+def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
+    """Of calls whose size is not known what they take in the middle of the sizes that were measured."""
+    own: dict[tuple[Subject, int], list[Measured]] = defaultdict(list)
+    for point, times in log.measured.items():
+        if point.candidate == LIBRARY:
+            own[point.subject, 0 if point.subject.has_one_choice else point.size].append(times)
+    return {kind: over_sizes(several).median_s for kind, several in own.items()}
+
+
+def _settled_by(log: Log, prepared: Prepared, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
+    """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
+    times = confirmed(log.measured, log.fresh)
+    for key in keys:
+        subject, size = _kind(key)
+        sizes = prepared.sizes.get(subject, ()) if subject.has_one_choice else (size,)
+        here = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
+        tried = any(point.candidate != LIBRARY for point in here)
+        for chosen in learned_keys(here, {subject: sizes}) if tried else ():
+            fresh = all(Point(subject, at, chosen.candidate) in log.fresh for at in sizes)
+            if chosen.candidate == LIBRARY or fresh:
+                yield replace(chosen, shape=key.shape, start=key.start, end=key.end)

@@ -1,0 +1,84 @@
+"""A round of runs planned ahead: the search and the proof go on as if every run they ask for did nothing new.
+
+What was measured is answered from the record. For any other run the answer is a belief (that the settings not
+measured do nothing), and the run is put down to be made. When as many are put down as a round takes, planning
+ends; once they are made, search and proof begin anew with what is known then. Source: the "constant liar" of
+Ginsbourger, Le Riche and Carraro 2010 (Kriging is well-suited to parallelize optimization).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from statistics import median
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.blocks import Planned, levelled
+from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.trials.trials import Ran
+
+
+class RoundIsFull(Exception):  # noqa: N818 - no error: planning has what it came for
+    """As many runs are put down as a round takes; never reaches the user."""
+
+
+class Ahead:
+    """Stands where `Trials` stands; runs nothing."""
+
+    def __init__(self, made: Sequence[Trial], capacity: int, seed: int = 0) -> None:
+        self.known = levelled(made)
+        self.asked: list[Planned] = []
+        self.count = len(made)
+        self.passed_s = 0.0  # that the runs put down will take
+        self._capacity = capacity
+        self._random = Random(f"mpiric round {seed} {len(made)}")  # noqa: S311
+        self._objectives: dict[Configuration, list[float]] = defaultdict(list)
+        self._walls: dict[Configuration, list[float]] = defaultdict(list)
+        for trial in self.known:
+            if trial.outcome is Outcome.OK and trial.objective is not None:
+                self._objectives[trial.configuration].append(trial.objective)
+                self._walls[trial.configuration].append(trial.wall_s)
+
+    def clock(self) -> float:
+        """Seconds, of those that the runs put down will take."""
+        return self.passed_s
+
+    def run(
+        self,
+        situation: Situation,
+        configuration: Configuration,
+        phase: Phase,
+        limit_s: float | None = None,
+        pair: int = -1,
+    ) -> Ran:
+        """Put it down; the answer is what is believed of it. Raises RoundIsFull."""
+        trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair)
+        try:
+            render(configuration, situation)
+        except MpiricError as error:
+            return Ran(replace(trial, reason=error.message), ())
+        if len(self.asked) >= self._capacity and (pair < 0 or pair != self.asked[-1].pair):
+            raise RoundIsFull
+        self.count += 1
+        self.asked.append(Planned(configuration, phase, pair, limit_s))
+        like = self._like(configuration)
+        wall_s = median(self._walls[like])
+        self.passed_s += wall_s
+        values = self._objectives[like]
+        # A proof's length follows from how much its runs scatter.
+        objective = self._random.choice(values) if phase is Phase.PROOF else median(values)
+        return Ran(
+            replace(trial, outcome=Outcome.OK, wall_s=wall_s, objective=objective, number=self.count), ()
+        )
+
+    def watch_memory(self, situation: Situation) -> None:
+        """Nothing runs here."""
+
+    def _like(self, configuration: Configuration) -> Configuration:
+        """The configuration itself or the largest measured part of it, of several the fastest."""
+        wanted = set(configuration.items)
+        parts = [known for known in self._objectives if wanted.issuperset(known.items)]
+        return min(parts, key=lambda known: (-len(known.items), median(self._objectives[known])))

@@ -1,0 +1,63 @@
+"""One run of the matrix of `mpiric verify`, with a toolchain that answers from a list."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from mpiric.abi.networks import networks_of
+from mpiric.host.toolchain import Finished, Toolchain
+from mpiric.tuning.equivalence import learn
+from mpiric.workflows.build.verify import Request, _cell, _Run
+
+NO_END = Finished(124, b"", b"")
+RIGHT = Finished(0, b"42\n", b"mpiric: x86_64_v3 chosen\n")
+WRONG = Finished(0, b"43\n", b"")
+
+
+class Answers(Toolchain):
+    def __init__(self, *answers: Finished) -> None:
+        super().__init__(os.environ, 1)
+        self.answers = list(answers)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Finished:
+        return self.answers.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        ((RIGHT,), "right"),
+        ((NO_END, RIGHT), "right, at the second try: the first came to no end"),
+        ((NO_END, NO_END), "WRONG, it said nothing"),
+    ],
+)
+def test_a_run_that_came_to_no_end_is_tried_once_more_and_said(
+    answers: tuple[Finished, ...], verdict: str
+) -> None:
+    request = Request(Path("/bin/true"), (), 2, None, (), rounding=False)
+    run = _Run(request, Answers(*answers), None, networks_of(())[0], "")
+    cell = _cell(run, learn(["42\n", "42\n"]))
+    assert cell is not None
+    assert cell.verdict == verdict
+
+
+def test_a_wrong_answer_is_not_tried_again() -> None:
+    request = Request(Path("/bin/true"), (), 2, None, (), rounding=False)
+    run = _Run(request, Answers(WRONG), None, networks_of(())[0], "")
+    cell = _cell(run, learn(["42\n", "42\n"]))
+    assert cell is not None
+    assert not cell.is_green
+
+
+def test_a_run_may_take_longer_the_longer_the_program_takes_here() -> None:
+    request = Request(Path("/bin/true"), (), 2, None, (), rounding=False)
+    quick, slow = (_Run(request, Answers(), None, networks_of(())[0], "", usual_s=s) for s in (0.1, 5.0))
+    assert 60 <= quick.limit_s < slow.limit_s

@@ -1,0 +1,55 @@
+"""Knob values become launches in the words of whoever has them."""
+
+import pytest
+from tests.python.knobs.situations import MPIS, situation
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MismatchError
+from mpiric.workflows.launch.spelling import completed, render
+from mpiric.workflows.tune.site_defaults import site_variables
+
+BY_LABEL = {library.label: library for library in MPIS}
+
+
+def chosen(**values: str) -> Configuration:
+    return Configuration.of({name.replace("_", "-"): value for name, value in values.items()})
+
+
+def test_the_empty_configuration_is_the_users_own_command() -> None:
+    here = situation(BY_LABEL["mpich-5.0.2"])
+    launch = render(Configuration(), here)
+    assert (launch.argv, dict(launch.environment), launch.settings) == (here.job.argv, {}, ())
+
+
+def test_binding_is_the_launchers_word_and_malloc_the_systems() -> None:
+    launch = render(chosen(binding="core", malloc="keep-memory"), situation(BY_LABEL["mpich-5.0.2"]))
+    assert launch.argv[1:3] == ("-bind-to", "core")
+    assert launch.environment["MALLOC_MMAP_MAX_"] == "0"
+
+
+def test_a_value_brings_what_it_needs() -> None:
+    here = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
+    assert completed(chosen(waiting="yield"), here).as_dict()["binding"] == "none"
+
+
+def test_what_is_chosen_is_not_brought_otherwise() -> None:
+    here = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
+    assert completed(chosen(waiting="yield", binding="core"), here).as_dict()["binding"] == "core"
+
+
+def test_under_another_library_the_other_knobs_are_said_in_its_words() -> None:
+    here = situation(BY_LABEL["mpich-5.0.2"], ranks=4, others=(BY_LABEL["intelmpi-2021.19"],))
+    launch = render(chosen(mpi="intelmpi-2021.19", waiting="yield"), here)
+    assert launch.argv[0] == "/opt/intelmpi-2021.19/bin/mpiexec"
+    assert not [name for name in launch.environment if name.startswith("MPIR_CVAR")]
+
+
+def test_a_value_nobody_can_write_here_is_refused_by_name() -> None:
+    with pytest.raises(MismatchError, match="single-copy=knem"):
+        render(chosen(single_copy="knem"), situation(BY_LABEL["mpich-5.0.2"]))
+
+
+def test_defaults_of_a_site_are_variables_only() -> None:
+    found = site_variables(chosen(binding="core"), situation(BY_LABEL["openmpi-5.0.11"]))
+    assert found
+    assert all(name.startswith(("PRTE_MCA_", "OMPI_MCA_")) for name in found)

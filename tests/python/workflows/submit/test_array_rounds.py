@@ -1,0 +1,220 @@
+import subprocess
+
+import pytest
+from tests.python.schedulers.recorded import SlurmHost
+
+from mpiric.host.host import Completed
+from mpiric.model.batch import Spread
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.trial import Phase
+from mpiric.schedulers._slurm_submission import Submission, round_script
+from mpiric.tuning.blocks import Planned
+from mpiric.workflows.submit.array_rounds import (
+    Round,
+    drop_after,
+    element_of,
+    is_double,
+    known_jobs,
+    latest,
+    submit_round,
+    was_cancelled,
+)
+
+RUN = Planned(Configuration.of({"pages": "huge"}), Phase.SEARCH, limit_s=3.5)
+NOTHING = Completed(0, "", "")
+
+
+class Slurm(SlurmHost):
+    """Takes what is submitted; arrays only up to a size."""
+
+    def __init__(self, largest=1000, queue="", **answers):
+        super().__init__(answers)
+        self.largest, self.queue, self.taken = largest, queue, 0
+
+    def run(self, argv, **_):
+        self.asked.append(tuple(argv))
+        if argv[0] == "scontrol":
+            return Completed(0, "MaxArraySize            = 1001\n", "")
+        if argv[0] == "squeue":
+            return Completed(0, self.queue, "")
+        if argv[0] != "sbatch":
+            return NOTHING
+        sizes = [int(word.partition("-")[2].partition("%")[0]) + 1 for word in options(argv, "--array=")]
+        if any(size > self.largest for size in sizes):
+            return Completed(1, "", "sbatch: error: QOSMaxSubmitJobPerUserLimit\n")
+        self.taken += 1
+        return Completed(0, f"{self.taken}\n", "")
+
+    @property
+    def submitted(self):
+        return [words for words in self.asked if words[0] == "sbatch"]
+
+
+def options(argv, name):
+    return [word.removeprefix(name) for word in argv if word.startswith(name)]
+
+
+def planned(place, count, runs=2):
+    one = Round(place, 1)
+    one.plan([[RUN] * runs] * count)
+    return one
+
+
+def test_a_plan_comes_back_as_it_was(tmp_path):
+    run = Planned(Configuration(), Phase.PROOF, pair=7)
+    Round(tmp_path, 2).plan([[RUN], [run, run]])
+    assert Round(tmp_path, 2).block(1) == (run, run)
+    assert Round(tmp_path, 2).block(0) == (RUN,)
+
+
+def test_a_round_is_complete_when_each_element_is(tmp_path):
+    one = planned(tmp_path, 2)
+    one.finish(1)
+    assert not one.is_complete
+    one.finish(0)
+    assert one.is_complete
+
+
+def test_rounds_are_found_again(tmp_path):
+    assert latest(tmp_path).number == 0
+    planned(tmp_path, 2).next.plan([[RUN]])
+    assert latest(tmp_path) == Round(tmp_path, 2)
+
+
+def test_an_array_and_the_job_after_it_are_submitted(tmp_path):
+    host = Slurm()
+    one = planned(tmp_path, 8)
+    submit_round(one, Spread(8, 3), host, str)
+    array, after = host.submitted
+    assert options(array, "--array=") == ["0-7%3"]
+    assert array[-2:] == (str(tmp_path / "job.sh"), "1")
+    assert options(after, "--dependency=") == ["singleton,afterany:1"]
+    assert known_jobs(tmp_path) == (*(f"1_{element}" for element in range(8)), "2")
+    assert one.is_submitted
+
+
+def test_a_round_is_submitted_once(tmp_path):
+    one = planned(tmp_path, 2)
+    submit_round(one, Spread(2), Slurm(), str)
+    again = Slurm()
+    submit_round(one, Spread(2), again, str)
+    assert [options(words, "--array=") for words in again.submitted] == [[]]
+
+
+def test_an_array_whose_submission_was_not_noted_is_found_again(tmp_path):
+    """Whoever submitted it died before writing its number down."""
+    host = Slurm(queue=f"40_[0-1]|mpiric-{tmp_path.name}-1\n")
+    submit_round(planned(tmp_path, 2), Spread(2), host, str)
+    assert known_jobs(tmp_path)[:2] == ("40_0", "40_1")
+    assert all(not options(words, "--array=") for words in host.submitted)
+
+
+def test_fewer_jobs_where_slurm_takes_no_more(tmp_path):
+    said = []
+    one = planned(tmp_path, 8)
+    submit_round(one, Spread(8), Slurm(largest=3), said.append)
+    assert one.size == 2
+    assert [len(one.block(element)) for element in range(2)] == [8, 8]
+    assert said[:2] == [
+        "Slurm takes no array of 8 jobs here: fewer",
+        "Slurm takes no array of 4 jobs here: fewer",
+    ]
+
+
+def test_what_slurm_refuses_altogether_is_an_error(tmp_path):
+    with pytest.raises(MpiricError, match="QOSMaxSubmitJobPerUserLimit"):
+        submit_round(planned(tmp_path, 4), Spread(4), Slurm(largest=0), str)
+    assert known_jobs(tmp_path) == ()
+
+
+def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
+    host = Slurm()
+    one = planned(tmp_path, 2)
+    submit_round(one, Spread(2), host, str)
+    drop_after(one, host)
+    assert host.asked[-1] == ("scancel", "2")
+
+
+@pytest.mark.parametrize(("words", "finished", "cancelled"), [
+    (("CANCELLED", "CANCELLED"), (), True),
+    (("CANCELLED", "COMPLETED"), (1,), True),
+    (("CANCELLED", "CANCELLED"), (0, 1), False),  # too late: both had done their work
+    (("TIMEOUT", "NODE_FAIL"), (), False),
+])  # fmt: skip
+def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path, words, finished, cancelled):
+    host = Slurm()
+    one = planned(tmp_path, 2)
+    submit_round(one, Spread(2), host, str)
+    for element in finished:
+        one.finish(element)
+    host.queue = "".join(f"1_{at}|{word}|None|n1\n" for at, word in enumerate(words))
+    host.environ = {"SLURM_JOB_ID": "2"}
+    assert was_cancelled(one, host) is cancelled
+    host.environ = {"SLURM_JOB_ID": "3"}  # submitted later, to go on
+    assert not was_cancelled(one, host)
+
+
+def test_of_two_arrays_for_one_round_one_counts(tmp_path):
+    """Two who follow may submit it at the same moment."""
+    host = Slurm()
+    one = planned(tmp_path, 2)
+    submit_round(one, Spread(2), host, str)
+    host.environ = {"SLURM_ARRAY_JOB_ID": "1"}
+    assert not is_double(one, host)
+    host.environ = {"SLURM_ARRAY_JOB_ID": "7"}
+    assert is_double(one, host)
+
+
+def test_a_process_knows_its_element():
+    host = Slurm()
+    assert element_of(host) is None
+    host.environ = {"SLURM_ARRAY_TASK_ID": "12"}
+    assert element_of(host) == 12
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Runs a round's script whose verb prints and ends as told; its exit status."""
+    place = tmp_path / "a tune"
+    (place / "rounds/3").mkdir(parents=True)
+
+    def run(status, element=None):
+        (tmp_path / "verb").write_text(f'echo "$*" "$MPIRIC_SUBMISSION"; exit {status}\n')
+        words = ("sh", str(tmp_path / "verb"), "mpiric", "tune", "--into", str(place), "--", "./a b")
+        text = round_script(Submission(place, words, str(tmp_path)))
+        variables = {} if element is None else {"SLURM_ARRAY_TASK_ID": str(element)}
+        done = subprocess.run(["sh", "-s", "3"], input=text, text=True, env=variables, check=False)
+        return done.returncode
+
+    run.place = place
+    return run
+
+
+def test_a_job_that_has_done_its_part_is_not_the_end(script):
+    assert script(75, element=4) == 0
+    assert not (script.place / "job.status").exists()
+
+
+def test_who_ends_it_gives_output_and_status(script):
+    assert script(0, element=4) == 0
+    assert (script.place / "job.status").read_text() == "0\n"
+    said = (script.place / "job.out").read_text()
+    assert said == f"mpiric tune --round 3 --into {script.place} -- ./a b mpiric-a tune-3-4.\n"
+    assert script(1) == 0  # it is over: nothing is begun
+
+
+def test_the_failure_of_one_element_is_not_the_end(script):
+    assert script(121, element=4) == 121
+    assert not (script.place / "job.status").exists()
+
+
+def test_the_failure_of_the_job_after_them_is(script):
+    assert script(123) == 123
+    assert (script.place / "job.status").read_text() == "123\n"
+
+
+@pytest.mark.parametrize("status", [130, 137, 143])
+def test_a_job_that_was_ended_is_not_the_end(script, status):
+    assert script(status) == status
+    assert not (script.place / "job.status").exists()

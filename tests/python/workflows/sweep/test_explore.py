@@ -1,0 +1,215 @@
+"""Candidates that fail are given up, one at a time and for good; the budget holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from tests.python.knobs.situations import MPIS, situation
+
+from mpiric.host.facts.local import LocalHost
+from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError
+from mpiric.model.policy import Measured, Shape
+from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.workflows.sweep import explore as sweep_explore
+from mpiric.workflows.sweep import launch as sweep_launch
+from mpiric.workflows.sweep import sweep
+from mpiric.workflows.sweep.estimate import Costs
+from mpiric.workflows.sweep.explore import Effort, explore, measure
+from mpiric.workflows.sweep.launch import Answer, launches
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import LaunchFailedError, Prepared, SweepRequest
+
+FOUR = Shape(4, 2, 2)
+BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)
+NAMES = {BCAST: ("library", "library:ring"), REDUCE: ("library", "library:tree")}
+HUNG = LaunchFailedError("mpiexec failed: no answer", (), 124, "no answer within 9 s")
+
+
+def prepared(directory: Path, **of: object) -> Prepared:
+    mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
+    request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
+    sizes = {BCAST: (8, 64), REDUCE: (8, 64)}
+    return replace(Prepared(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
+
+
+def silent(_: str) -> None:
+    pass
+
+
+@dataclass
+class Launches:
+    """Stands for the launches: `bad` of them come to no good end at that point."""
+
+    bad: Sequence[str] = ()
+    failure: ProgramFailedError = HUNG
+    wrong: Sequence[str] = ()
+    fast: float = 0.5
+    seen: list[list[Point]] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+    works: bool = True
+
+    def ask(self, _prepared: object, _host: object, points: Sequence[Point], limit_s: float) -> Answer:
+        self.seen.append(list(points))
+        self.limits.append(limit_s)
+        answer = Answer()
+        for point in points:
+            name = f"{point.subject.collective} {point.candidate}"
+            if name in self.bad and point.size == 64:
+                answer.failure = self.failure
+                return answer
+            if name in self.wrong:
+                answer.wrong[point] = "the result was wrong on 2 ranks"
+                continue
+            at = 1e-3 * (1.0 if point.candidate == "library" else self.fast)
+            answer.found.append((point, Measured(point.candidate, 9, at, at, at)))
+        return answer
+
+    def check(self, *_: object) -> None:
+        if not self.works:
+            raise MpiricError("the launch line does not work any more")
+
+
+@pytest.fixture
+def stands(monkeypatch: pytest.MonkeyPatch) -> Launches:
+    made = Launches()
+    monkeypatch.setattr(sweep_explore, "ask", made.ask)
+    monkeypatch.setattr(sweep_explore, "check_launching", made.check)
+    return made
+
+
+def log_of(directory: Path, *, resume: bool = False) -> Log:
+    return Log(directory / "sweep.jsonl", prepared(directory), resume=resume)
+
+
+def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_is_given_up(
+    stands: Launches, tmp_path: Path
+) -> None:
+    stands.bad = ("bcast library:ring",)
+    log = log_of(tmp_path)
+    explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    assert log.given_up == {
+        "bcast library:ring": "failed at 64 bytes on 4 ranks on 2 nodes: no answer within 9 s"
+    }
+    assert {(p.subject, p.size) for p in log.measured if p.candidate == "library:tree"} == {
+        (REDUCE, 8),
+        (REDUCE, 64),
+    }
+    assert not [p for p in log.measured if p.candidate == "library:ring"], "it hangs at other sizes"
+
+
+def test_a_sweep_that_goes_on_does_not_try_again_what_was_given_up(stands: Launches, tmp_path: Path) -> None:
+    stands.bad = ("bcast library:ring",)
+    first = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
+    assert list(first.failed) == ["bcast library:ring"]
+    assert any("--resume" in sentence for sentence in first.words)
+    stands.seen.clear()
+    (tmp_path / "sweep.jsonl").write_text(
+        "".join(
+            line + "\n"
+            for line in (tmp_path / "sweep.jsonl").read_text().splitlines()
+            if '"library:tree"' not in line
+        )
+    )
+    again = prepared(tmp_path)
+    again = replace(again, request=replace(again.request, resume=True))
+    second = sweep.sweep(again, LocalHost(), silent)
+    assert second.failed == first.failed
+    assert {point.candidate for points in stands.seen for point in points} <= {"library", "library:tree"}
+    assert {(key.collective, key.candidate) for key in second.learned.keys} == {
+        ("bcast", "library"),
+        ("reduce", "library:tree"),
+    }
+
+
+def test_one_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Launches, tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    stands.bad = ("reduce library:tree",)
+    sweep_explore.confirm(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    assert list(log.given_up) == ["reduce library:tree"]
+    assert {point.candidate for point in log.fresh if point.subject == REDUCE} == {"library"}
+    assert {point.candidate for point in log.fresh if point.subject == BCAST} == {"library", "library:ring"}
+
+
+def test_wrong_results_are_given_up(stands: Launches, tmp_path: Path) -> None:
+    stands.wrong = ("reduce library:tree",)
+    log = log_of(tmp_path)
+    explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    assert log.given_up == {"reduce library:tree": "the result was wrong on 2 ranks"}
+
+
+def test_nobody_is_given_up_when_nothing_runs_any_more(stands: Launches, tmp_path: Path) -> None:
+    stands.bad, stands.works = ("bcast library:ring",), False
+    log = log_of(tmp_path)
+    with pytest.raises(MpiricError, match="does not work any more"):
+        explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    assert log_of(tmp_path, resume=True).given_up == {}
+
+
+def test_the_library_that_fails_by_itself_ends_the_sweep(stands: Launches, tmp_path: Path) -> None:
+    stands.bad = ("bcast library",)
+    with pytest.raises(ProgramFailedError):
+        explore(prepared(tmp_path), LocalHost(), log_of(tmp_path), silent, Effort())
+
+
+def test_a_full_disk_is_no_fault_of_a_candidate(
+    stands: Launches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(tmp_path)
+
+    def full(*_: object) -> Answer:
+        raise NoRoomError("cannot write the policy")
+
+    monkeypatch.setattr(sweep_explore, "ask", full)
+    with pytest.raises(NoRoomError):
+        explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    assert log_of(tmp_path, resume=True).given_up == {}
+
+
+def test_what_the_budget_cuts_short_is_not_given_up(stands: Launches, tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    stands.bad = ("bcast library",)
+    within = prepared(tmp_path)
+    within = replace(within, request=replace(within.request, budget_s=0.2))
+    effort = measure(within, LocalHost(), log, silent, silent)
+    assert max(stands.limits) < 11
+    assert (log.given_up, effort.points > 0) == ({}, True)
+
+
+def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() -> None:
+    starting = Subject("iallreduce", FOUR)
+    blocking = Subject("allreduce", FOUR)
+    points = [Point(s, 8, name) for s in (starting, blocking) for name in ("library", "library:nb")]
+    costs = Costs(prepared(Path("/")), {})
+    assert [[(p.subject.collective, p.candidate) for p in one] for one in launches(points, costs)] == [
+        [("allreduce", "library"), ("iallreduce", "library")],
+        [("allreduce", "library:nb")],
+        [("iallreduce", "library:nb")],
+    ]
+
+
+def test_a_launch_that_would_take_long_is_cut() -> None:
+    points = [Point(BCAST, size, name) for name in NAMES[BCAST] for size in (8, 64)]
+    own = {Point(BCAST, 8, "library"): Measured("library", 9, 2.0, 2.0, 2.0)}
+    assert len(list(launches(points, Costs(prepared(Path("/")), own)))) == 4
+    assert len(list(launches(points, Costs(prepared(Path("/")), {})))) == 2
+
+
+def test_a_launch_says_what_came_before_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"collective": "bcast", "ranks": 4, "per_node": 2, "bytes": 8, "calls": 9}
+    times = {"median_s": 2e-6, "low_s": 1e-6, "high_s": 3e-6}
+
+    def ends(*_: object) -> list[dict[str, object]]:
+        rows = ({**row, **times, "wrong": 0}, {**row, **times, "bytes": 64, "wrong": 3})
+        raise LaunchFailedError("killed", rows, 9, "killed")
+
+    monkeypatch.setattr(sweep_launch, "run_launch", ends)
+    monkeypatch.setattr(sweep_launch, "native_part", lambda name, _: name)
+    first, second = (Point(BCAST, size, "library:binomial") for size in (8, 64))
+    third = Point(REDUCE, 8, "library:binomial")
+    answer = sweep_launch.ask(prepared(tmp_path), LocalHost(), [first, second, third], 9)
+    assert answer.found == [(first, Measured("library:binomial", 9, 2e-6, 1e-6, 3e-6))]
+    assert list(answer.wrong) == [second]
+    assert [answer.is_missing(point) for point in (first, second, third)] == [False, False, True]
+    assert answer.failure is not None

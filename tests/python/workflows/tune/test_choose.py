@@ -1,0 +1,90 @@
+"""Which knobs a tune may turn, and how it shares its budget between search and proof."""
+
+from dataclasses import replace
+
+import pytest
+from tests.python.knobs.situations import MPIS, situation
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Tuner
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof import Rule
+from mpiric.workflows.tune.choose import benchmark_s, is_worth_a_run, proof_shortfall, search_budget, space_of
+
+OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
+
+
+def _search_s(budget_s: float, run_s: float, best_s: float) -> float:
+    whole = Budget(budget_s, clock=lambda: 0.0)
+    return search_budget(whole, run_s, lambda: best_s, Rule()).remaining_s
+
+
+@pytest.mark.parametrize("budget_s", [30.0, 100.0, 1000.0])
+@pytest.mark.parametrize("run_s", [0.1, 1.0, 4.0])
+def test_search_and_proof_both_get_a_share(budget_s: float, run_s: float):
+    assert 0.3 * budget_s < _search_s(budget_s, run_s, run_s) <= 0.75 * budget_s
+
+
+def test_a_fast_candidate_leaves_more_time_to_the_search():
+    assert _search_s(50.0, 2.0, 0.25) > _search_s(50.0, 2.0, 2.0)
+
+
+def test_a_proof_of_a_fast_candidate_fits_beside_the_search():
+    left_for_proof = 50.0 - _search_s(50.0, 2.0, 0.25)
+    assert left_for_proof >= Rule().fewest_pairs() * (2.0 + 0.25)
+
+
+def test_a_limit_of_runs_is_shared_too():
+    shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, Rule())
+    assert shared.remaining_runs == 73
+    assert shared.remaining_s == float("inf")
+
+
+def _offered(nodes: int, *, site: bool) -> dict[str, tuple[str, ...]]:
+    space = space_of(situation(OPENMPI, ranks=4, nodes=nodes), site=site)
+    return {dimension.knob: dimension.values for dimension in space.dimensions}
+
+
+def test_a_default_of_a_site_leaves_out_what_depends_on_the_program():
+    assert "malloc" in _offered(1, site=False)
+    assert "malloc" not in _offered(1, site=True)
+
+
+def test_one_node_says_nothing_of_networks_to_a_whole_site():
+    assert "shared-memory-only" in _offered(1, site=False)["node-transport"]
+    assert "node-transport" not in _offered(1, site=True)
+    assert "network-library" not in _offered(1, site=True)
+    assert "network-library" in _offered(2, site=True)
+
+
+@pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])
+@pytest.mark.parametrize("run_s", [0.5, 3.0, 14.0])
+def test_a_benchmark_takes_a_part_and_never_that_of_the_proof(budget_s: float, run_s: float):
+    seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, Rule())
+    assert 0 <= seconds <= 0.25 * budget_s
+    if seconds:
+        left = Budget(budget_s - seconds, clock=lambda: 0.0)
+        assert not proof_shortfall(left, run_s, Rule())
+
+
+def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
+    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, Rule(), job_s=600.0) == pytest.approx(150.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "worth"),
+    [
+        ({"bcast-algorithm": "pipeline"}, True),
+        ({"collectives": "policy"}, True),
+        ({"collectives": "policy", "bcast-algorithm": "pipeline"}, False),
+        ({"collectives": "exported", "bcast-algorithm": "pipeline"}, False),
+        ({"collectives": "policy", "alltoall-algorithm": "pairwise"}, True),
+        ({"collectives": "online", "bcast-algorithm": "pipeline"}, True),
+    ],
+)
+def test_an_algorithm_for_a_collective_is_not_tried_beside_a_policy_for_it(
+    values: dict[str, str], worth: bool
+):
+    tuner = Tuner("/l.so", "/p", (("A", "b"),), "/e", covered=frozenset({"bcast"}))
+    here = replace(situation(OPENMPI), tuner=tuner)
+    assert is_worth_a_run(Configuration.of(values), here) is worth

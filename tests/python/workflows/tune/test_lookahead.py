@@ -1,0 +1,154 @@
+"""Planning ahead, on made-up programs: no launcher and no time."""
+
+import contextlib
+from dataclasses import replace
+from math import exp
+from random import Random
+
+import pytest
+from tests.python.tuning.landscapes import SHAPES, landscape
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.trial import Outcome, Phase
+from mpiric.tuning.blocks import deal
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof import Rule, prove
+from mpiric.tuning.search import search
+from mpiric.workflows.tune import lookahead as module
+from mpiric.workflows.tune.lookahead import Ahead, RoundIsFull
+
+ORIGINAL = Configuration()
+JOBS, ROUNDS, RUNS = 8, 4, 60
+
+
+@pytest.fixture(autouse=True)
+def _everything_can_be_written(monkeypatch):
+    monkeypatch.setattr(module, "render", lambda *_: None)
+
+
+class Cluster:
+    """Makes rounds of runs, each block on nodes of its own."""
+
+    def __init__(self, program, spread):
+        self.program, self.spread, self.random = program, spread, Random(7)
+        self.trials, self.rounds = [], []
+        self.level = 0.0
+        self.make(ORIGINAL, Phase.OBSERVE, "0")
+        self.make(ORIGINAL, Phase.OBSERVE, "0")
+
+    def make(self, configuration, phase, block, limit_s=None, pair=-1):
+        made = self.program.measure(configuration, limit_s or float("inf"))
+        factor = exp(self.level)
+        self.trials.append(
+            replace(
+                made,
+                phase=phase,
+                wall_s=made.wall_s * factor,
+                objective=made.objective and made.objective * factor,
+                block=block,
+                pair=pair,
+                number=len(self.trials),
+            )
+        )
+
+    def make_round(self, asked):
+        self.rounds.append(len(asked))
+        for number, block in enumerate(deal(asked, JOBS, 4)):
+            self.level = self.random.gauss(0, self.spread)
+            name = f"{len(self.rounds)}-{number}"
+            for _ in range(3):
+                self.make(ORIGINAL, Phase.OBSERVE, name)
+            for run in block:
+                self.make(run.configuration, run.phase, name, run.limit_s, run.pair)
+
+
+def searched(cluster):
+    """The candidate that a search in rounds ends with."""
+    for number in range(ROUNDS + 1):
+        left = RUNS - sum(cluster.rounds)
+        plan = Ahead(cluster.trials, max(4, left // max(1, ROUNDS - number)))
+        try:
+            found = search(
+                cluster.program.space,
+                lambda configuration, limit_s, plan=plan: (
+                    plan.run(None, configuration, Phase.SEARCH, limit_s).trial
+                ),
+                Budget(runs=left if number < ROUNDS else 0, clock=plan.clock),
+                known=plan.known,
+            )
+        except RoundIsFull:
+            found = None
+        if not plan.asked:
+            return found.candidates[0].configuration
+        cluster.make_round(plan.asked)
+    raise AssertionError("the last round asks for nothing")
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+def test_a_search_in_few_rounds_finds_nearly_the_best(spread):
+    losses = []
+    for seed in range(4):
+        program = landscape(seed, SHAPES[seed % len(SHAPES)], noise=0.01)
+        losses.append(program.regret(searched(Cluster(program, spread))))
+    assert sorted(losses)[2] < 0.05
+
+
+def test_a_round_is_put_down_without_running_anything():
+    program = landscape(0, noise=0.01)
+    cluster = Cluster(program, 0.0)
+    runs = program.runs
+    plan = Ahead(cluster.trials, 10)
+    with pytest.raises(RoundIsFull):
+        search(
+            program.space,
+            lambda configuration, limit_s: plan.run(None, configuration, Phase.SEARCH, limit_s).trial,
+            Budget(runs=40),
+            known=plan.known,
+        )
+    assert len(plan.asked) == 10 == len({run.configuration for run in plan.asked})
+    assert program.runs == runs
+    assert plan.passed_s > 0
+
+
+def proof(cluster, candidate, capacity):
+    plan = Ahead(cluster.trials, capacity)
+    proved = None
+    with contextlib.suppress(RoundIsFull):
+        proved = prove(
+            lambda configuration, pair: plan.run(None, configuration, Phase.PROOF, 9.0, pair).trial,
+            [candidate],
+            Rule(),
+            recorded=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
+        )
+    return plan.asked, proved
+
+
+def test_a_proof_in_rounds_rests_on_runs_that_were_made():
+    program = landscape(2, noise=0.02)
+    candidate = min((c for c, v in program.truth.items() if v is not None), key=program.truth.get)
+    cluster = Cluster(program, 0.1)
+    cluster.make(candidate, Phase.SEARCH, "0")
+    rounds = 0
+    while True:
+        asked, proved = proof(cluster, candidate, 12)
+        if not asked:
+            break
+        assert all(sum(run.pair == each.pair for each in asked) == 2 for run in asked)
+        cluster.make_round(asked)
+        rounds += 1
+        assert rounds < 20
+    (evidence,) = proved.evidence
+    made = [trial for trial in cluster.trials if trial.phase is Phase.PROOF and trial.outcome is Outcome.OK]
+    assert 2 * len(evidence.pairs) <= len(made)
+    assert evidence.ratio == pytest.approx(exp(-program.truth[candidate]), rel=0.05)
+
+
+def test_what_cannot_be_written_down_is_refused_and_not_planned(monkeypatch):
+    def refuse(configuration, _):
+        raise MpiricError("no")
+
+    monkeypatch.setattr(module, "render", refuse)
+    plan = Ahead([], 3)
+    assert plan.run(None, Configuration.of({"a": "1"}), Phase.SEARCH).trial.outcome is Outcome.REFUSED
+    assert plan.asked == []

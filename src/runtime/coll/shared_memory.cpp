@@ -88,20 +88,20 @@ char* map_whole(int file, size_t bytes) noexcept {
 }  // namespace
 
 bool SharedMemory::map(MPI_Comm node, size_t part_bytes, bool able) noexcept {
-    world::Circle circle{node, 0, 0};
-    world::library.Comm_rank(node, &circle.rank);
-    world::library.Comm_size(node, &circle.size);
-    bytes_ = part_bytes * size_t(circle.size);
+    world::ShadowComm shadow{node, 0, 0};
+    world::library.Comm_rank(node, &shadow.rank);
+    world::library.Comm_size(node, &shadow.size);
+    bytes_ = part_bytes * size_t(shadow.size);
     Address address;
-    if (circle.rank == 0 && able)
+    if (shadow.rank == 0 && able)
         address = offer(bytes_);
-    const bool told = world::hand_out(circle, &address, sizeof address);
-    const int file = circle.rank == 0 ? address.file : told && able ? open_offered(address) : -1;
-    if (file >= 0 && take(file, off_t(part_bytes) * circle.rank, off_t(part_bytes)))
+    const bool told = world::hand_out(shadow, &address, sizeof address);
+    const int file = shadow.rank == 0 ? address.file : told && able ? open_offered(address) : -1;
+    if (file >= 0 && take(file, off_t(part_bytes) * shadow.rank, off_t(part_bytes)))
         data_ = map_whole(file, bytes_);
     uint64_t lacking = data_ == nullptr;
     // Rank 0's file stays open until all have come this far.
-    const bool agreed = world::agree_on_largest(circle, {&lacking, 1});
+    const bool agreed = world::agree_on_largest(shadow, {&lacking, 1});
     if (file >= 0)
         close_file(file);
     return agreed && !lacking;

@@ -16,34 +16,34 @@ using tune::Kind;
 using world::library;
 
 coll::Team* team_of(Space& space, MPI_Comm comm) noexcept {
-    Beside& beside = space.knowledge->beside;
-    if (!beside.asked_for_team) {
-        beside.asked_for_team = true;
-        if (const world::Circle* circle = circle_of(space, comm))
-            beside.team = coll::Team::make(circle->comm, coll::split_by_memory, system::own_seat());
+    ShadowComms& shadows = space.knowledge->shadows;
+    if (!shadows.asked_for_team) {
+        shadows.asked_for_team = true;
+        if (const world::ShadowComm* shadow = shadow_comm(space, comm))
+            shadows.team = coll::Team::make(shadow->comm, coll::split_by_memory, system::own_seat());
     }
-    return beside.team;
+    return shadows.team;
 }
 
 /// A communicator of ours for the ranks of one of the program's.
-bool make_beside(const Space& space, MPI_Comm comm, world::Circle& circle) noexcept {
-    return space.knowledge->of_world ? world::make_circle(tuning().world.comm, circle)
-                                     : world::make_circle_beside(comm, circle);
+bool make_shadow(const Space& space, MPI_Comm comm, world::ShadowComm& shadow) noexcept {
+    return space.knowledge->of_world ? world::make_shadow_comm(tuning().world.comm, shadow)
+                                     : world::make_shadow_comm_quietly(comm, shadow);
 }
 
 /// One communicator for each algorithm of a library that looks at its variables when a communicator is made.
-const world::Circle* alternative(Space& space, MPI_Comm comm, uint32_t candidate) {
-    const auto [known, fresh] = space.knowledge->beside.alternatives.try_emplace(candidate);
-    world::Circle& circle = known->second;
+const world::ShadowComm* alternative(Space& space, MPI_Comm comm, uint32_t candidate) {
+    const auto [known, fresh] = space.knowledge->shadows.alternatives.try_emplace(candidate);
+    world::ShadowComm& shadow = known->second;
     if (fresh) {
         world::Settings& settings = tuning().settings[candidate];
         const bool applied = settings.apply();
-        if (!make_beside(space, comm, circle))
-            circle = {};
+        if (!make_shadow(space, comm, shadow))
+            shadow = {};
         if (applied)
             settings.restore();
     }
-    return circle.size > 0 ? &circle : nullptr;
+    return shadow.size > 0 ? &shadow : nullptr;
 }
 
 /// What is wrong on a communicator of ours is reported on the program's, to its handler.
@@ -76,7 +76,7 @@ coll::Shape shape_of(const Ask& ask, coll::Team& team, const coll::Algorithm& al
 
 int run_own(Space& space, const Ask& ask, uint32_t candidate) {
     coll::Call call{
-        *space.knowledge->beside.team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, ask.root};
+        *space.knowledge->shadows.team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, ask.root};
     ask.fill(ask.arguments, call);
     return raised(ask.comm, tuning().algorithms[candidate]->run(call));
 }
@@ -84,10 +84,10 @@ int run_own(Space& space, const Ask& ask, uint32_t candidate) {
 int run_switched(Space& space, const Ask& ask, uint32_t candidate) {
     Tuning& all = tuning();
     if (all.catalogue[candidate].scope == tune::Scope::communicator) {
-        const world::Circle* circle = alternative(space, ask.comm, candidate);
-        if (!circle)
+        const world::ShadowComm* shadow = alternative(space, ask.comm, candidate);
+        if (!shadow)
             return ask.onward(ask.arguments, false, ask.comm);
-        return raised(ask.comm, ask.onward(ask.arguments, true, circle->comm));
+        return raised(ask.comm, ask.onward(ask.arguments, true, shadow->comm));
     }
     world::Settings& settings = all.settings[candidate];
     const bool applied = settings.apply();
@@ -105,11 +105,11 @@ uint64_t now_ns() noexcept {
     return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
 }
 
-const world::Circle* circle_of(Space& space, MPI_Comm comm) noexcept {
-    Beside& beside = space.knowledge->beside;
-    if (beside.circle.size == 0 && !beside.refused)
-        beside.refused = !make_beside(space, comm, beside.circle);
-    return beside.circle.size > 0 ? &beside.circle : nullptr;
+const world::ShadowComm* shadow_comm(Space& space, MPI_Comm comm) noexcept {
+    ShadowComms& shadows = space.knowledge->shadows;
+    if (shadows.shadow.size == 0 && !shadows.refused)
+        shadows.refused = !make_shadow(space, comm, shadows.shadow);
+    return shadows.shadow.size > 0 ? &shadows.shadow : nullptr;
 }
 
 bool commutes(const Ask& ask) noexcept {
@@ -159,7 +159,7 @@ void begin_together(Space& space, const Ask& ask) {
     if (const coll::Team* team = team_of(space, ask.comm))
         coll::meet(*team);
     else
-        world::agree_on_largest(space.knowledge->beside.circle, {});
+        world::agree_on_largest(space.knowledge->shadows.shadow, {});
 }
 
 // What a settled call of another candidate takes before it begins, more than one of the library's: some 500
@@ -191,7 +191,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
         return code;
     std::array<uint64_t, 5> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns,
                                       ~lesson.meeting_ns, lesson.composed};
-    world::agree_on_largest(space.knowledge->beside.circle, agreed);
+    world::agree_on_largest(space.knowledge->shadows.shadow, agreed);
     lesson.inside_ns = lesson.between_ns = lesson.meeting_ns = lesson.last_end_ns = 0;
     lesson.agreeing_ns = now_ns() - end;
     end_block(entry, lesson, {agreed[0], agreed[1], agreed[2], ~agreed[3]}, agreed[4] != 0);
@@ -222,7 +222,7 @@ int answer(Space& space, Entry& entry, Ask& ask) noexcept {
         return ask.onward(ask.arguments, false, ask.comm);
     if (choice >= 0)
         return run(space, ask, uint32_t(choice));
-    if (!lesson || !circle_of(space, ask.comm))
+    if (!lesson || !shadow_comm(space, ask.comm))
         return ask.onward(ask.arguments, false, ask.comm);
     if (!lesson->learner)
         begin_learning(space, space.knowledge->lessons, entry, *lesson, ask);

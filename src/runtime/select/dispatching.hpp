@@ -26,7 +26,7 @@ uint64_t now_ns() noexcept;
 
 /// Communicator of our own beside the program's; null when there can be none, then on all ranks. Collective
 /// where there is none yet.
-const world::Circle* circle_of(Space& space, MPI_Comm comm) noexcept;
+const world::ShadowComm* shadow_comm(Space& space, MPI_Comm comm) noexcept;
 
 bool commutes(const Ask& ask) noexcept;
 

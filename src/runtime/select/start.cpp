@@ -74,12 +74,12 @@ void agree_on_started(Space& space, MPI_Comm comm) noexcept {
     std::vector<std::pair<Entry*, Lesson*>> full;
     full.swap(space.started->full);
     space.agrees_next = false;
-    const world::Circle* circle = circle_of(space, comm);
+    const world::ShadowComm* shadow = shadow_comm(space, comm);
     for (const auto& [entry, lesson] : full) {
         const uint64_t begin = now_ns();
         std::array<uint64_t, 4> agreed = {lesson->inside_ns, lesson->agreeing_ns, lesson->composed,
                                           lesson->under_way};
-        if (!circle || !world::agree_on_largest(*circle, agreed)) {
+        if (!shadow || !world::agree_on_largest(*shadow, agreed)) {
             conclude(*entry, *lesson, Entry::library);
             continue;
         }

@@ -229,19 +229,19 @@ bool write_out(const Tuning& all, const std::string& keys) {
 /// The texts of all ranks on rank 0, with commas between those that are not empty.
 bool gather(const Tuning& all, std::string& text) {
     constexpr int tag = 3;
-    const world::Circle& circle = all.world;
+    const world::ShadowComm& shadow = all.world;
     uint64_t bytes = text.size();
-    if (circle.rank != 0)
-        return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, circle.comm) == MPI_SUCCESS &&
+    if (shadow.rank != 0)
+        return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS &&
                (bytes == 0 ||
-                library.Send(text.data(), int(bytes), handles.byte, 0, tag, circle.comm) == MPI_SUCCESS);
-    for (int from = 1; from < circle.size; ++from) {
+                library.Send(text.data(), int(bytes), handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS);
+    for (int from = 1; from < shadow.size; ++from) {
         std::string theirs;
-        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, circle.comm, MPI_STATUS_IGNORE) !=
+        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, shadow.comm, MPI_STATUS_IGNORE) !=
             MPI_SUCCESS)
             return false;
         theirs.resize(bytes);
-        if (bytes && library.Recv(theirs.data(), int(bytes), handles.byte, from, tag, circle.comm,
+        if (bytes && library.Recv(theirs.data(), int(bytes), handles.byte, from, tag, shadow.comm,
                                   MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         text += (text.empty() || theirs.empty() ? "" : ",") + theirs;
@@ -261,12 +261,12 @@ bool stays(Tuning& all, Knowledge& known) noexcept {
     return known.stays;
 }
 
-void free_beside(Knowledge& known) noexcept {
-    coll::Team::free(known.beside.team);
-    for (auto& [candidate, circle] : known.beside.alternatives)
-        world::free_circle(circle);
-    world::free_circle(known.beside.circle);
-    known.beside = {};
+void free_shadow_comms(Knowledge& known) noexcept {
+    coll::Team::free(known.shadows.team);
+    for (auto& [candidate, shadow] : known.shadows.alternatives)
+        world::free_shadow_comm(shadow);
+    world::free_shadow_comm(known.shadows.shadow);
+    known.shadows = {};
     known.calls = 0;
 }
 
@@ -308,7 +308,7 @@ void begin_tuning(const Options& options, int thread_level, bool was_spawned) no
     Tuning& all = tuning();
     if (options.collectives == Collectives::off || all.active ||
         !world::find_all(handles.comm_world, say_that_ranks_lack) ||
-        !world::make_circle(handles.comm_world, all.world))
+        !world::make_shadow_comm(handles.comm_world, all.world))
         return;
     if (!was_spawned)
         all.policy_out = options.policy_out;
@@ -390,7 +390,7 @@ void forget_space(MPI_Comm comm) noexcept {
     world::forget_remembered();
     if (!space || --space->knowledge->spaces > 0 || stays(all, *space->knowledge))
         return;
-    free_beside(*space->knowledge);
+    free_shadow_comms(*space->knowledge);
     const std::lock_guard held(all.lock);
     if (!is_worth_keeping(all, *space->knowledge))
         all.known.erase(space->knowledge->identity);

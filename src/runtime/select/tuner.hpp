@@ -100,12 +100,12 @@ inline int32_t Entry::choice_at(uint64_t bytes) const noexcept {
 /// What we made beside the program's communicators of the same ranks in the same order. Blocking collectives
 /// on them come in one order on all ranks, or the program could wait for ever with the library alone; so one
 /// set serves them all. Nothing that starts an operation and completes it later may use it.
-struct Beside {
+struct ShadowComms {
     bool refused = false;  ///< there is no communicator for our own use
-    world::Circle circle;
+    world::ShadowComm shadow;
     coll::Team* team = nullptr;
     bool asked_for_team = false;
-    std::unordered_map<uint32_t, world::Circle> alternatives;  ///< made under a candidate's settings
+    std::unordered_map<uint32_t, world::ShadowComm> alternatives;  ///< made under a candidate's settings
 };
 
 /// By collective and class.
@@ -120,7 +120,7 @@ struct Knowledge {
     bool of_world = false;  ///< as the ranks of the world are, and only one thread makes communicators
     bool stays = false;     ///< what lies beside outlives them
     uint64_t calls = 0;     ///< that were not answered at a glance
-    Beside beside;
+    ShadowComms shadows;
     std::array<std::array<Entry, tune::class_count>, blocking_count> entries;
     Lessons lessons;
 };

@@ -34,7 +34,7 @@ struct Tuning {
     std::optional<tune::Policy> policy;
     std::vector<uint32_t> node_of_rank;
     tune::Nodes nodes;
-    world::Circle world;
+    world::ShadowComm world;
     MPI_Group world_group{};
     const char* policy_out = "";
 

@@ -71,7 +71,7 @@ constexpr double detours_a_second = 5;  // of one rank
 constexpr double detour_seconds = 30e-6;
 
 constexpr double start_seconds = 1;      // until all ranks have come to the start, in simulated time
-constexpr uint64_t most_calls = 20'000;  // of a key, until it should have settled
+constexpr uint64_t most_calls = 20'000;  // of a key, until the learner should have decided
 constexpr uint64_t most_messages = 300'000;
 constexpr int least_charged_bytes = 4096;
 
@@ -207,7 +207,7 @@ Learnt learn(const std::vector<Timed>& times, double best, Disturbed disturbed) 
     tune::Learner learner(parents, 0);
     Learnt learnt;
     double inside = 0;
-    while (!learner.settled() && learnt.calls < most_calls) {
+    while (!learner.decided() && learnt.calls < most_calls) {
         const tune::Step step = learner.next();
         const double took = disturbed(times[step.candidate].seconds);
         ++learnt.calls;
@@ -215,7 +215,7 @@ Learnt learn(const std::vector<Timed>& times, double best, Disturbed disturbed) 
         inside += step.measured ? took : 0;
         if (!step.ends_block)
             continue;
-        learner.took({uint64_t(inside * 1e9), 0, 0});
+        learner.end_block({uint64_t(inside * 1e9), 0, 0});
         inside = 0;
     }
     learnt.choice = learner.race().choice();

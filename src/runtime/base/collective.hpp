@@ -59,9 +59,9 @@ constexpr Collective in_form(Collective collective, Form form) noexcept {
 /// Whether numbers are added up: the order can then show in the result.
 constexpr bool reduces(Collective collective) noexcept {
     using enum Collective;
-    const Collective one = in_form(collective, Form::blocking);
-    return one == allreduce || one == reduce || one == reduce_scatter || one == reduce_scatter_block ||
-           one == scan || one == exscan;
+    const Collective blocking = in_form(collective, Form::blocking);
+    return blocking == allreduce || blocking == reduce || blocking == reduce_scatter ||
+           blocking == reduce_scatter_block || blocking == scan || blocking == exscan;
 }
 
 }  // namespace mpiric

@@ -175,7 +175,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
     lesson.composed = lesson.composed || is_composed(ask);
     lesson.least_bytes = std::min(lesson.least_bytes, ask.bytes);
     lesson.most_bytes = std::max(lesson.most_bytes, ask.bytes);
-    if (step.alone) {
+    if (step.rendezvous) {
         const uint64_t here = now_ns();
         begin_together(space, ask);
         lesson.meeting_ns += now_ns() - here;

@@ -69,7 +69,7 @@ bool hopeless_nearby(const Lessons& lessons, const Ask& ask, uint32_t candidate)
             continue;
         const std::vector<uint32_t>& tried = found->second.candidates;
         const auto at = std::find(tried.begin(), tried.end(), candidate);
-        if (at != tried.end() && found->second.learner->race().first_ratio(uint32_t(at - tried.begin())) >
+        if (at != tried.end() && found->second.learner->race().warmup_ratio(uint32_t(at - tried.begin())) >
                                      hopeless * std::abs(away))
             return true;
     }
@@ -177,7 +177,7 @@ int32_t choice_for(Tuning& all, const Knowledge& known, Lessons& lessons, Entry&
     if (!taught)
         return stretch->choice;
     const bool alone = taught->stretches.size() == 1;  // else others would go on with its learner meanwhile
-    if (const uint64_t calls = alone && taught->learner ? taught->learner->rests() : 0) {
+    if (const uint64_t calls = alone && taught->learner ? taught->learner->take_pause() : 0) {
         hold(entry, *lesson, *stretch, calls);
         return learns ? Entry::library : stretch->choice;
     }
@@ -201,7 +201,7 @@ void begin_learning(Space& space, const Lessons& lessons, Entry& entry, Lesson& 
     }
     lesson.doubts = all.rules.reprove && form_of(ask.collective) == Form::blocking;
     lesson.learner = std::make_unique<tune::Learner>(parents, all.rules.learn_at_most);
-    if (lesson.learner->settled())
+    if (lesson.learner->decided())
         conclude(entry, lesson, Entry::library);
 }
 
@@ -231,11 +231,11 @@ void conclude(Entry& entry, Lesson& lesson, int32_t choice) {
 
 void end_block(Entry& entry, Lesson& lesson, const tune::Agreed& took, bool composed) {
     tune::Learner& learner = *lesson.learner;
-    learner.took(took);
+    learner.end_block(took);
     const uint32_t choice = learner.race().choice();
     if (composed)
         conclude(entry, lesson, Entry::library);
-    else if (learner.settled())
+    else if (learner.decided())
         conclude(entry, lesson, choice == 0 ? Entry::library : int32_t(lesson.candidates[choice]));
 }
 

@@ -23,19 +23,19 @@ double quartile(std::vector<float> times, size_t quarters) {
     return double(*at);
 }
 
-std::string one_candidate(const std::string& name, const tune::Tries& tries) {
+std::string one_candidate(const std::string& name, const tune::Timings& timings) {
     return formatted(
         "\n    {\"name\": \"%s\", \"calls\": %zu, \"median_s\": %.9g, \"low_s\": %.9g, \"high_s\": "
         "%.9g, \"eliminated\": %s}",
-        name.c_str(), tries.times.size(), quartile(tries.times, 2), quartile(tries.times, 1),
-        quartile(tries.times, 3), tries.eliminated ? "true" : "false");
+        name.c_str(), timings.times.size(), quartile(timings.times, 2), quartile(timings.times, 1),
+        quartile(timings.times, 3), timings.eliminated ? "true" : "false");
 }
 
 std::string shape_text(const tune::Shape& shape) {
     return formatted(
         "{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"place\": \"%016llx\"}",
         shape.ranks, shape.nodes, shape.ranks_per_node, std::string(tune::name_of(shape.order)).c_str(),
-        static_cast<unsigned long long>(shape.place));
+        static_cast<unsigned long long>(shape.placement));
 }
 
 std::string size_text(uint64_t to) { return to == UINT64_MAX ? "null" : std::to_string(to); }
@@ -55,7 +55,7 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
     text += size_text(stretch.to);
     const uint32_t chosen = stretch.choice >= 0 ? uint32_t(stretch.choice) : lesson.candidates.front();
     text += ", \"candidate\": \"" + catalogue[chosen].name + "\"";
-    text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.settled() ? "true" : "false",
+    text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.decided() ? "true" : "false",
                       race.confidence());
     text +=
         formatted(",\n   \"calls\": %llu, \"learning_calls\": %llu, \"learning_s\": %.9g, \"candidates\": [",
@@ -63,9 +63,9 @@ std::string one_key(const Knowledge& known, uint32_t key, const Stretch& stretch
                   static_cast<unsigned long long>(learner.learning_calls()), learner.learning_seconds());
     bool first = true;
     for (uint32_t at = 0; at < race.size(); ++at) {
-        if (race.tries(at).times.empty())
+        if (race.timings(at).times.empty())
             continue;
-        text += (first ? "" : ",") + one_candidate(catalogue[lesson.candidates[at]].name, race.tries(at));
+        text += (first ? "" : ",") + one_candidate(catalogue[lesson.candidates[at]].name, race.timings(at));
         first = false;
     }
     return text + "]}";

@@ -16,7 +16,7 @@ constexpr Algorithm algorithms[] = {
 #include "tune/generated/candidates.inc"
 };
 
-/// Takes the part up to a separator off the front of a text.
+/// Removes the part up to a separator from the front of a text, and returns it.
 std::string_view take(std::string_view& text, char separator) noexcept {
     const size_t end = text.find(separator);
     const std::string_view part = text.substr(0, end);
@@ -56,7 +56,8 @@ std::vector<Write> writes_of(const Algorithm& algorithm) {
     return writes;
 }
 
-/// Variable of a parameter; empty when the algorithm has no such. `values` become those worth trying.
+/// Variable of a parameter; empty when the algorithm has no such parameter. `values`: set to those worth
+/// trying.
 std::string_view variable_of(const Algorithm& algorithm, std::string_view key, std::string_view& values) {
     for (std::string_view rest = algorithm.parameters; !rest.empty();) {
         std::string_view parameter = take(rest, ' ');
@@ -78,15 +79,16 @@ Scope scope_of(std::string_view word) noexcept {
     return word.starts_with("communicator") ? Scope::communicator : Scope::process;
 }
 
-/// Persistent forms obey the variables of the nonblocking ones.
+/// Whether an algorithm is one of a collective's. Persistent forms obey the variables of the nonblocking
+/// ones.
 bool is_for(const Algorithm& algorithm, Collective collective) {
     const Form form = form_of(collective);
     return algorithm.collective ==
            name_of(form == Form::persistent ? in_form(collective, Form::nonblocking) : collective);
 }
 
-/// Persistent collectives of MPICH before 4.2 fail in their second use with some schedules: they are left
-/// alone.
+/// Whether a form may be given another algorithm. Persistent collectives of MPICH before 4.2 fail in their
+/// second use with some schedules.
 bool is_sound(Form form, const Library& library) {
     return form != Form::persistent || library.implementation != "mpich" ||
            library.version >= std::vector<uint32_t>{4, 2};
@@ -114,13 +116,13 @@ Library library_of(std::string_view text) {
                                {"mvapich", "MVAPICH Version"},
                                {"mvapich", "MVAPICH2 Version"},
                                {"mpich", "MPICH Version"}};
-    for (const Known& one : known) {
-        const size_t at = text.find(one.sign);
+    for (const Known& product : known) {
+        const size_t at = text.find(product.sign);
         if (at == std::string_view::npos)
             continue;
-        std::string_view rest = text.substr(at + one.sign.size());
+        std::string_view rest = text.substr(at + product.sign.size());
         rest.remove_prefix(std::min(rest.find_first_of("0123456789"), rest.size()));
-        return {std::string(one.implementation), numbers_of(rest)};
+        return {std::string(product.implementation), numbers_of(rest)};
     }
     return {};
 }
@@ -170,9 +172,9 @@ int32_t Catalogue::find(Collective collective, std::string_view name) {
     if (parent < 0 || candidates_[size_t(parent)].kind != Kind::switched)
         return -1;
     const auto algorithm =
-        std::find_if(std::begin(algorithms), std::end(algorithms), [&](const Algorithm& one) {
-            return is_for(one, collective) && has(one, implementation_, version_) &&
-                   one.name == base.substr(switched.size());
+        std::find_if(std::begin(algorithms), std::end(algorithms), [&](const Algorithm& algorithm) {
+            return is_for(algorithm, collective) && has(algorithm, implementation_, version_) &&
+                   algorithm.name == base.substr(switched.size());
         });
     Candidate variant = candidates_[size_t(parent)];
     variant.name = name;

@@ -1,4 +1,4 @@
-// One key being learnt: which candidate serves its next call, and what is to be measured.
+// Learning of one key: which candidate serves its next call, and whether that is measured.
 //
 // Ranks stay in step because everything here follows from the number of calls and from what they agreed on:
 // times are the largest over the ranks.
@@ -11,41 +11,39 @@
 
 namespace mpiric::tune {
 
-/// What a call is for.
+/// The candidate of a call, and what is measured of it.
 struct Step {
     uint32_t candidate = 0;
     bool measured = false;    ///< its time counts
-    bool alone = false;       ///< the ranks meet before it, so that no skew is measured
-    bool ends_block = false;  ///< after it the ranks agree, and took() is told
+    bool rendezvous = false;  ///< of the ranks before it, so that no skew is measured
+    bool ends_block = false;  ///< after it the ranks agree on the times for end_block()
 };
 
-/// What the ranks agreed on at the end of a block: largest over the ranks, in nanoseconds.
+/// Times of a block that the ranks agreed on: the largest over the ranks, in nanoseconds.
 struct Agreed {
-    uint64_t inside;       ///< in the measured calls
-    uint64_t between;      ///< of the rank between them
-    uint64_t agreeing;     ///< spent on the agreement before this one
-    uint64_t meeting = 0;  ///< before calls that begin together: least over the ranks, as others wait for it
+    uint64_t inside;          ///< in the measured calls
+    uint64_t between;         ///< between the measured calls
+    uint64_t agreeing;        ///< spent on the agreement before this one
+    uint64_t rendezvous = 0;  ///< of the ranks before calls: the least over the ranks, as others wait for it
 };
 
 class Learner {
   public:
-    /// `learn_at_most`: largest part of the key's time that may be lost; 0 means no bound.
+    /// Learns from nothing. `learn_at_most`: largest part of the key's time that may be lost; 0: no bound.
     Learner(std::span<const int32_t> parents, double learn_at_most);
-    /// Whether what another has chosen, its candidate 1 here, is faster than the library's own for these
-    /// calls too. `calls`: of the key so far.
-    Learner(const Learner& settled, uint64_t calls);
-    /// Whether what a policy has chosen, candidate 1, is faster than the library's own, of which nothing is
-    /// known here.
+    /// Proves again what another learner has chosen: candidate 1 here. `calls`: of the key so far.
+    Learner(const Learner& decided, uint64_t calls);
+    /// Proves what a policy has chosen, candidate 1; nothing is known of the library's own times.
     Learner(uint64_t calls, double learn_at_most);
 
-    /// For the next call of the key.
+    /// The next call of the key.
     Step next();
-    /// Calls from the next one on that teach nothing, all served by what rests; they count as made.
-    uint64_t rests() noexcept;
-    /// After a call whose step ended a block.
-    void took(const Agreed& agreed);
+    /// Number of calls from the next one on during which learning pauses; they count as made.
+    uint64_t take_pause() noexcept;
+    /// Takes the times of a block, after a call whose step ended it.
+    void end_block(const Agreed& agreed);
 
-    bool settled() const noexcept { return race_.settled(); }
+    bool decided() const noexcept { return race_.decided(); }
     const Race& race() const noexcept { return race_; }
     uint64_t calls() const noexcept { return calls_; }
     uint64_t learning_calls() const noexcept { return learning_calls_; }
@@ -55,19 +53,19 @@ class Learner {
     static constexpr uint64_t warm_up_calls = 6;
     static constexpr uint32_t first_block = 4;
 
-    void spend(double seconds, bool usual, double besides);
-    void rest(double about_to_lose);
+    void spend(double seconds, bool is_incumbent, double overhead);
+    void pause(double about_to_lose);
 
     Race race_;
     double learn_at_most_;
-    uint64_t calls_ = 0, learning_calls_ = 0, rest_ = warm_up_calls;
-    uint32_t resting_ = 0;  ///< candidate of the calls that teach nothing: against it others lose
-    uint32_t left_ = 0;     ///< calls of the block under way
-    uint32_t length_ = 0;   ///< those of them that are measured
-    uint32_t lead_ = 0;     ///< those before
-    bool looked_ = false;   ///< how the program calls is known
-    bool alone_ = false;
-    double usual_ = 0;  ///< seconds of a call of what rests
+    uint64_t calls_ = 0, learning_calls_ = 0, paused_ = warm_up_calls;
+    uint32_t incumbent_ = 0;  ///< serves the calls while learning pauses; losses are against it
+    uint32_t left_ = 0;       ///< calls left of the block
+    uint32_t length_ = 0;     ///< measured calls of the block
+    uint32_t lead_ = 0;       ///< calls of the block before those
+    bool probed_ = false;     ///< how the program calls is known: back to back or not
+    bool rendezvous_ = false;
+    double incumbent_seconds_ = 0;  ///< of a call
     double total_ = 0, lost_ = 0;
 };
 

@@ -25,7 +25,7 @@ bool read_number(std::string_view text, uint64_t& number, int base = 10) {
     return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// `5`, `5-12`, `5-*`, `*`.
+/// Reads `5`, `5-12`, `5-*` or `*`.
 bool read_range(std::string_view text, Range& range) {
     if (text == "*")
         return true;
@@ -41,29 +41,29 @@ bool read_range(std::string_view text, Range& range) {
 }
 
 bool read_order(std::string_view text, std::optional<Order>& order) {
-    for (const Order one : {Order::block, Order::cyclic, Order::mixed})
-        if (text == name_of(one))
-            order = one;
+    for (const Order known : {Order::block, Order::cyclic, Order::mixed})
+        if (text == name_of(known))
+            order = known;
     return order || text == "*";
 }
 
-bool read_place(std::string_view text, std::optional<uint64_t>& place) {
+bool read_placement(std::string_view text, std::optional<uint64_t>& placement) {
     uint64_t number = 0;
     if (text == "*")
         return true;
     if (text.size() != 16 || !read_number(text, number, 16))
         return false;
-    place = number;
+    placement = number;
     return true;
 }
 
 bool is_word(std::string_view text, bool number_too) {
-    const auto letter = [](char one) { return one >= 'a' && one <= 'z'; };
-    const auto digit = [](char one) { return one >= '0' && one <= '9'; };
+    const auto letter = [](char sign) { return sign >= 'a' && sign <= 'z'; };
+    const auto digit = [](char sign) { return sign >= '0' && sign <= '9'; };
     if (text.empty() || !(letter(text[0]) || (number_too && digit(text[0]))))
         return false;
     return std::all_of(text.begin(), text.end(),
-                       [&](char one) { return letter(one) || digit(one) || one == '_'; });
+                       [&](char sign) { return letter(sign) || digit(sign) || sign == '_'; });
 }
 
 bool is_candidate(std::string_view name) {
@@ -80,7 +80,7 @@ bool is_parameter(std::string_view text) {
            is_word(text.substr(equals + 1), true);
 }
 
-/// False when the line is not right. `known` becomes false for collectives of other forms.
+/// Reads a line that chooses; false when it is malformed. `known`: set to whether the collective is.
 bool read_choice(const std::vector<std::string_view>& fields, Rule& rule, bool& known) {
     if (fields.size() < 10 || !is_word(fields[1], false))
         return false;
@@ -88,7 +88,7 @@ bool read_choice(const std::vector<std::string_view>& fields, Rule& rule, bool& 
     known = rule.collective != Collective::count;
     if (!read_range(fields[2], rule.ranks) || !read_range(fields[3], rule.nodes) ||
         !read_range(fields[4], rule.ranks_per_node) || !read_order(fields[5], rule.order) ||
-        !read_place(fields[6], rule.place) || !read_number(fields[7], rule.from) ||
+        !read_placement(fields[6], rule.placement) || !read_number(fields[7], rule.from) ||
         !(fields[8] == "*" || read_number(fields[8], rule.to)) || rule.from >= rule.to ||
         !is_candidate(fields[9]))
         return false;
@@ -129,7 +129,7 @@ bool read_line(const std::vector<std::string_view>& fields, uint32_t number, Pol
 bool Rule::fits(Collective of, const Shape& shape) const noexcept {
     return collective == of && ranks.has(shape.ranks) && nodes.has(shape.nodes) &&
            ranks_per_node.has(shape.ranks_per_node) && (!order || *order == shape.order) &&
-           (!place || *place == shape.place);
+           (!placement || *placement == shape.placement);
 }
 
 std::optional<Policy> read_policy(std::string_view text, uint32_t& bad_line) {

@@ -8,8 +8,8 @@
 namespace mpiric::tune {
 namespace {
 
-constexpr uint32_t trial_rounds = 3;    // the first calls set up connections and memory: none is judged alone
-constexpr double hopeless = 3;          // times the library's own in each of them
+constexpr uint32_t warmup_rounds = 3;   // the first calls set up connections and memory: none is judged alone
+constexpr double hopeless = 3;          // times the library's own in each warm-up round
 constexpr double skew_seconds = 20e-6;  // of one call: ranks begin apart, memory is new
 constexpr uint32_t first_judged = 4;    // rounds
 constexpr uint32_t most_race_rounds = 24;
@@ -28,21 +28,21 @@ double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Centre of paired differences and its standard error.
+/// Median of paired differences and its standard error.
 struct Difference {
     double centre, error;
 };
 
-Difference difference(const std::vector<double>& one, const std::vector<double>& other) {
-    std::vector<double> apart(one.size());
-    for (size_t at = 0; at < one.size(); ++at)
-        apart[at] = one[at] - other[at];
+Difference difference(const std::vector<double>& left, const std::vector<double>& right) {
+    std::vector<double> apart(left.size());
+    for (size_t at = 0; at < left.size(); ++at)
+        apart[at] = left[at] - right[at];
     const double centre = median(apart);
     for (double& value : apart)
         value = std::abs(value - centre);
     // 1.4826: median deviation to standard deviation of a normal law; 1.2533: mean to median.
     const double spread = std::max(1.4826 * median(apart), smallest_spread);
-    return {centre, 1.2533 * spread / square_root(double(one.size()))};
+    return {centre, 1.2533 * spread / square_root(double(left.size()))};
 }
 
 uint32_t calls_in_a_row(double seconds) {
@@ -52,26 +52,26 @@ uint32_t calls_in_a_row(double seconds) {
 }  // namespace
 
 Race::Race(std::span<const int32_t> parents)
-    : parents_(parents.begin(), parents.end()), tries_(parents.size()), now_(parents.size()),
-      logs_(parents.size()), best_of_trial_(parents.size(), HUGE_VAL) {
-    std::vector<uint32_t> runners;
+    : parents_(parents.begin(), parents.end()), timings_(parents.size()), now_(parents.size()),
+      logs_(parents.size()), best_of_warmup_(parents.size(), HUGE_VAL) {
+    std::vector<uint32_t> remaining;
     for (uint32_t candidate = 0; candidate < parents.size(); ++candidate)
         if (parents[candidate] == no_parent)
-            runners.push_back(candidate);
-    begin(Phase::trial, std::move(runners));
+            remaining.push_back(candidate);
+    begin(Phase::warmup, std::move(remaining));
     if (parents.size() < 2)
-        phase_ = Phase::settled, confidence_ = 1;
+        phase_ = Phase::decided, confidence_ = 1;
 }
 
 Race::Race(double call_seconds)
-    : parents_(2, no_parent), tries_(2), now_(2), logs_(2), best_of_trial_(2, HUGE_VAL),
+    : parents_(2, no_parent), timings_(2), now_(2), logs_(2), best_of_warmup_(2, HUGE_VAL),
       calls_(calls_in_a_row(call_seconds)) {
     begin(Phase::duel, {0, 1});
 }
 
-void Race::begin(Phase phase, std::vector<uint32_t> runners) {
+void Race::begin(Phase phase, std::vector<uint32_t> remaining) {
     phase_ = phase;
-    runners_ = std::move(runners);
+    remaining_ = std::move(remaining);
     round_ = 0;
     for (auto& log : logs_)
         log.clear();
@@ -79,16 +79,16 @@ void Race::begin(Phase phase, std::vector<uint32_t> runners) {
 }
 
 void Race::line_up() {
-    order_ = runners_;
-    // Another one begins each time, and every other round goes backwards.
+    order_ = remaining_;
+    // Another candidate begins each time, and every other round is reversed.
     std::rotate(order_.begin(), order_.begin() + std::ptrdiff_t(round_ / 2 % order_.size()), order_.end());
     if (round_ % 2)
         std::reverse(order_.begin(), order_.end());
     turn_ = 0;
 }
 
-void Race::took(double seconds) {
-    if (settled())
+void Race::add_time(double seconds) {
+    if (decided())
         return;
     now_[order_[turn_]] = std::max(seconds, 1e-9);
     if (++turn_ < order_.size())
@@ -98,13 +98,13 @@ void Race::took(double seconds) {
 
 void Race::end_round() {
     ++round_;
-    if (phase_ == Phase::trial) {
-        end_trial();
+    if (phase_ == Phase::warmup) {
+        end_warmup();
         return;
     }
-    for (const uint32_t candidate : runners_) {
+    for (const uint32_t candidate : remaining_) {
         logs_[candidate].push_back(logarithm(now_[candidate]));
-        tries_[candidate].times.push_back(float(now_[candidate]));
+        timings_[candidate].times.push_back(float(now_[candidate]));
     }
     if (phase_ == Phase::duel)
         end_duel_round();
@@ -112,48 +112,48 @@ void Race::end_round() {
         end_race_round();
 }
 
-void Race::end_trial() {
-    for (const uint32_t candidate : runners_)
-        best_of_trial_[candidate] = std::min(best_of_trial_[candidate], now_[candidate]);
-    if (round_ < trial_rounds) {
+void Race::end_warmup() {
+    for (const uint32_t candidate : remaining_)
+        best_of_warmup_[candidate] = std::min(best_of_warmup_[candidate], now_[candidate]);
+    if (round_ < warmup_rounds) {
         line_up();
         return;
     }
-    tried_ = true;
-    calls_ = calls_in_a_row(best_of_trial_[0]);
+    warmed_up_ = true;
+    calls_ = calls_in_a_row(best_of_warmup_[0]);
     std::vector<uint32_t> left;
-    for (const uint32_t candidate : runners_)
-        if (candidate == 0 || first_ratio(candidate) <= hopeless)
+    for (const uint32_t candidate : remaining_)
+        if (candidate == 0 || warmup_ratio(candidate) <= hopeless)
             left.push_back(candidate);
         else
-            tries_[candidate].eliminated = true;
+            timings_[candidate].eliminated = true;
     begin(Phase::race, std::move(left));
-    if (runners_.size() == 1)
+    if (remaining_.size() == 1)
         finish_race();
 }
 
 void Race::eliminate(uint32_t candidate) {
-    tries_[candidate].eliminated = true;
-    std::erase(runners_, candidate);
+    timings_[candidate].eliminated = true;
+    std::erase(remaining_, candidate);
 }
 
 uint32_t Race::leader() const {
-    return *std::min_element(runners_.begin(), runners_.end(), [&](uint32_t one, uint32_t other) {
-        return median(logs_[one]) < median(logs_[other]);
+    return *std::min_element(remaining_.begin(), remaining_.end(), [&](uint32_t left, uint32_t right) {
+        return median(logs_[left]) < median(logs_[right]);
     });
 }
 
 void Race::end_race_round() {
     if (round_ >= first_judged) {
         const uint32_t best = leader();
-        for (const uint32_t candidate : std::vector(runners_)) {
+        for (const uint32_t candidate : std::vector(remaining_)) {
             if (candidate == 0 || candidate == best)
                 continue;
             const Difference behind = difference(logs_[candidate], logs_[best]);
             if (behind.centre > race_sigmas * behind.error)
                 eliminate(candidate);
         }
-        if (runners_.size() <= 2 || round_ >= most_race_rounds) {
+        if (remaining_.size() <= 2 || round_ >= most_race_rounds) {
             finish_race();
             return;
         }
@@ -163,27 +163,28 @@ void Race::end_race_round() {
 
 void Race::finish_race() {
     std::vector<uint32_t> variants;
-    const uint32_t best = runners_.size() == 1 ? 0 : leader();
+    const uint32_t best = remaining_.size() == 1 ? 0 : leader();
     if (phase_ == Phase::race)
         for (uint32_t candidate = 0; candidate < parents_.size(); ++candidate)
             if (best != 0 && parents_[candidate] == int32_t(best))
                 variants.push_back(candidate);
     if (best == 0) {
-        phase_ = Phase::settled;
+        phase_ = Phase::decided;
         confidence_ = 1;
     } else if (!variants.empty()) {
         variants.insert(variants.begin(), {0, best});
         begin(Phase::variants, std::move(variants));
     } else {
-        contenders_ = runners_;
+        contenders_ = remaining_;
         std::erase(contenders_, 0u);
         std::sort(contenders_.begin(), contenders_.end(),
-                  [&](uint32_t one, uint32_t other) { return median(logs_[one]) > median(logs_[other]); });
+                  [&](uint32_t left, uint32_t right) { return median(logs_[left]) > median(logs_[right]); });
         const auto beyond = std::ptrdiff_t(contenders_.size()) - most_contenders;
         if (beyond > 0)
             contenders_.erase(contenders_.begin(), contenders_.begin() + beyond);
-        std::erase_if(contenders_, [&](uint32_t one) {
-            return one != best && median(logs_[one]) > median(logs_[0]) + logarithm(1 - least_gain);
+        std::erase_if(contenders_, [&](uint32_t contender) {
+            return contender != best &&
+                   median(logs_[contender]) > median(logs_[0]) + logarithm(1 - least_gain);
         });
         challenge();
     }
@@ -200,9 +201,9 @@ void Race::end_duel_round() {
         line_up();
         return;
     }
-    const uint32_t challenger = runners_[1];
+    const uint32_t challenger = remaining_[1];
     const Difference ahead = difference(logs_[challenger], logs_[0]);
-    // Rounds won, by half the gain that counts: a test of signs, which no single time can sway.
+    // Rounds won by half the least gain: a sign test, which no single time can sway.
     uint32_t won = 0;
     for (size_t at = 0; at < round_; ++at)
         won += logs_[challenger][at] - logs_[0][at] < logarithm(1 - least_gain / 2);
@@ -219,20 +220,20 @@ void Race::end_duel_round() {
     }
     choice_ = faster ? challenger : 0;
     confidence_ = faster ? normal_below(sigmas) : 1;
-    phase_ = Phase::settled;
+    phase_ = Phase::decided;
 }
 
-double Race::first_ratio(uint32_t candidate) const noexcept {
-    return tried_ && std::isfinite(best_of_trial_[candidate])
-               ? std::max(0.0, best_of_trial_[candidate] - skew_seconds) / best_of_trial_[0]
+double Race::warmup_ratio(uint32_t candidate) const noexcept {
+    return warmed_up_ && std::isfinite(best_of_warmup_[candidate])
+               ? std::max(0.0, best_of_warmup_[candidate] - skew_seconds) / best_of_warmup_[0]
                : 0;
 }
 
 double Race::typical(uint32_t candidate) const {
-    const std::vector<float>& times = tries_[candidate].times;
+    const std::vector<float>& times = timings_[candidate].times;
     if (!times.empty())
         return median({times.begin(), times.end()});
-    return std::isfinite(best_of_trial_[candidate]) ? best_of_trial_[candidate] : 0;
+    return std::isfinite(best_of_warmup_[candidate]) ? best_of_warmup_[candidate] : 0;
 }
 
 }  // namespace mpiric::tune

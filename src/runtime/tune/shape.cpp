@@ -49,7 +49,7 @@ Shape shape_of(std::span<const int32_t> members, const Nodes& nodes) {
     shape.order = is_block(node, shape.nodes)                          ? Order::block
                   : is_cyclic(node, shape.nodes, shape.ranks_per_node) ? Order::cyclic
                                                                        : Order::mixed;
-    shape.place = hash;
+    shape.placement = hash;
     return shape;
 }
 

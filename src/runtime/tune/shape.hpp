@@ -1,4 +1,4 @@
-// What a communicator is like, as far as a policy may ask: its size and how it lies over the nodes.
+// The shape of a communicator, as policies describe it: its size and how its ranks lie over the nodes.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mpiric::tune {
 
-/// How ranks follow one another over the nodes; the first that holds.
+/// Order of ranks over the nodes; the first that holds.
 enum class Order : uint8_t { block, cyclic, mixed };
 
 constexpr std::string_view name_of(Order order) noexcept {
@@ -17,7 +17,7 @@ constexpr std::string_view name_of(Order order) noexcept {
 struct Shape {
     uint32_t ranks = 0, nodes = 0, ranks_per_node = 0;
     Order order = Order::block;
-    uint64_t place = 0;  ///< which part of the job: see spec/formats/policy.md
+    uint64_t placement = 0;  ///< hash of the nodes of its ranks: see spec/formats/policy.md
 };
 
 /// The nodes of the job: the number of the node of each world rank.
@@ -26,8 +26,8 @@ struct Nodes {
     uint32_t count = 0;
 };
 
-/// Numbers nodes in the order in which they first appear. `labels` holds any number that tells nodes apart,
-/// for each world rank, and is replaced by the numbers; returns how many there are.
+/// Numbers nodes in the order in which they first appear, and returns their count. `labels`: for each world
+/// rank any number that tells its node apart; replaced by the node's number.
 uint32_t number_nodes(std::span<uint32_t> labels);
 
 /// Shape of the communicator whose rank r is world rank `members[r]`.
@@ -41,7 +41,7 @@ constexpr uint64_t hash_number(uint64_t hash, uint32_t number) noexcept {
     return hash;
 }
 
-/// Who is in it, in which order: equal communicators learn together.
+/// Hash of the ranks of a communicator in their order: equal ones learn together.
 uint64_t identity_of(std::span<const int32_t> members);
 
 }  // namespace mpiric::tune

@@ -1,4 +1,4 @@
-// The classes of sizes that calls are told apart by while they are learnt.
+// The size classes of calls: each is learned by itself.
 #pragma once
 
 #include <bit>
@@ -6,7 +6,7 @@
 
 namespace mpiric::tune {
 
-/// 0 bytes, then [2^(k-1), 2^k) as class k; the last one has no end.
+/// Class 0 is 0 bytes, class k is [2^(k-1), 2^k); the last has no end.
 inline constexpr uint32_t class_count = 40;
 constexpr uint32_t class_of(uint64_t bytes) noexcept {
     const auto width = uint32_t(std::bit_width(bytes));

@@ -36,7 +36,7 @@ void the_first_line_that_matches_decides() {
     const auto across = look_up(*policy, Collective::allreduce, eight, 1024, 4096);
     CHECK(across.size() == 2 && across[0].to == 2048 && across[1].rule->candidate == "library:ring");
     Shape placed = eight;
-    placed.place = 0x9f3ab2c4d5e6f708;
+    placed.placement = 0x9f3ab2c4d5e6f708;
     CHECK(look_up(*policy, Collective::allreduce, placed, 4096, 8192)[0].rule->candidate ==
           "own:hierarchical leaders=2");
     const auto uncovered = look_up(*policy, Collective::bcast, eight, 32768, 131072);
@@ -132,11 +132,11 @@ void shapes_are_as_the_format_says() {
     CHECK(world.ranks == 8 && world.nodes == 4 && world.ranks_per_node == 2 && world.order == Order::block);
     CHECK(shape_of(round, nodes).order == Order::cyclic);
     CHECK(shape_of(some, nodes).order == Order::mixed);
-    CHECK(world.place != shape_of(round, nodes).place && identity_of(all) != identity_of(round));
+    CHECK(world.placement != shape_of(round, nodes).placement && identity_of(all) != identity_of(round));
     uint64_t hash = hash_number(hash_number(hash_basis, 8), 4);
     for (const uint32_t node : {0u, 1u, 0u})
         hash = hash_number(hash, node);
-    CHECK(shape_of(some, nodes).place == hash);
+    CHECK(shape_of(some, nodes).placement == hash);
 }
 
 void size_classes_cover_all_sizes() {

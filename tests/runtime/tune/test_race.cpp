@@ -28,9 +28,9 @@ struct Machine {
 };
 
 uint32_t run(Race& race, Machine& machine, int most = 100'000) {
-    for (int turn = 0; turn < most && !race.settled(); ++turn)
-        race.took(machine.time(race.next()));
-    CHECK(race.settled());
+    for (int turn = 0; turn < most && !race.decided(); ++turn)
+        race.add_time(machine.time(race.next()));
+    CHECK(race.decided());
     return race.choice();
 }
 
@@ -73,17 +73,17 @@ void variants_run_only_after_their_parent_has_won() {
     Race race(std::vector<int32_t>{none, none, 1, 1, none, 4});
     Machine machine{{1e-3, 0.7e-3, 0.4e-3, 0.8e-3, 2e-3, 0.1e-3}};
     CHECK(run(race, machine) == 2);
-    CHECK(race.tries(5).times.empty());
+    CHECK(race.timings(5).times.empty());
 }
 
 void the_hopeless_get_three_calls() {
     Race race(std::vector<int32_t>{none, none});
-    int tries = 0;
-    for (int turn = 0; turn < 1000 && !race.settled(); ++turn) {
-        tries += race.next() == 1;
-        race.took(race.next() == 1 ? 1.0 : 1e-5);
+    int timed = 0;
+    for (int turn = 0; turn < 1000 && !race.decided(); ++turn) {
+        timed += race.next() == 1;
+        race.add_time(race.next() == 1 ? 1.0 : 1e-5);
     }
-    CHECK(race.settled() && race.choice() == 0 && tries == 3);
+    CHECK(race.decided() && race.choice() == 0 && timed == 3);
 }
 
 void the_next_best_gets_its_chance() {
@@ -93,31 +93,31 @@ void the_next_best_gets_its_chance() {
         Machine machine{{1e-3, 0.74e-3, 0.8e-3}, 0.2, 1e9};
         machine.random.seed(seed);
         int without_two = 0;
-        for (int turn = 0; turn < 10'000 && !race.settled(); ++turn) {
+        for (int turn = 0; turn < 10'000 && !race.decided(); ++turn) {
             // Looks best while others run beside it, and is not when it meets the library's own alone.
             without_two = race.next() == 2 ? 0 : without_two + 1;
             machine.centres[1] = without_two > 4 ? 1.2e-3 : 0.74e-3;
-            race.took(machine.time(race.next()));
+            race.add_time(machine.time(race.next()));
         }
-        CHECK(race.settled() && race.choice() != 1);
+        CHECK(race.decided() && race.choice() != 1);
         found += race.choice() == 2;
-        left += !race.tries(2).eliminated;
+        left += !race.timings(2).eliminated;
     }
     CHECK(found >= left - 1 && left >= 10);
 }
 
-void first_ratios_are_those_of_the_first_rounds() {
+void warmup_ratios_are_those_of_the_first_rounds() {
     Race race(std::vector<int32_t>{none, none});
-    CHECK(race.first_ratio(1) == 0);
+    CHECK(race.warmup_ratio(1) == 0);
     for (int turn = 0; turn < 6; ++turn)
-        race.took(race.next() == 1 ? 5e-3 : 1e-3);
-    CHECK(std::abs(race.first_ratio(1) - 4.98) < 1e-9);
+        race.add_time(race.next() == 1 ? 5e-3 : 1e-3);
+    CHECK(std::abs(race.warmup_ratio(1) - 4.98) < 1e-9);
 }
 
 void short_calls_are_timed_several_in_a_row() {
     Race race(std::vector<int32_t>{none, none});
-    while (race.calls() == 1 && !race.settled())
-        race.took(1e-6);
+    while (race.calls() == 1 && !race.decided())
+        race.add_time(1e-6);
     CHECK(race.calls() == 16);
 }
 
@@ -132,7 +132,7 @@ double play(Learner& learner, Machine& machine, int calls, double& all) {
         if (step.measured)
             block += seconds;
         if (step.ends_block) {
-            learner.took({uint64_t(block * 1e9), 0, 0});
+            learner.end_block({uint64_t(block * 1e9), 0, 0});
             block = 0;
         }
     }
@@ -149,7 +149,7 @@ void learning_loses_no_more_than_it_may() {
     Learner free(parents, 0);
     Machine second = machine();
     play(free, second, 3'000, all = 0);
-    CHECK(free.settled() && free.learning_calls() < 3'000);
+    CHECK(free.decided() && free.learning_calls() < 3'000);
 }
 
 void a_choice_stays_only_where_it_is_faster() {
@@ -160,13 +160,13 @@ void a_choice_stays_only_where_it_is_faster() {
         machine.random.seed(seed);
         double all = 0;
         play(first, machine, 100'000, all);
-        CHECK(first.settled() && first.race().choice() == 2);
+        CHECK(first.decided() && first.race().choice() == 2);
         for (const double now : {0.8e-4, 1.05e-4}) {
             Learner again(first, 100'000);
             Machine later{{1e-4, now}, 0.1, 1e9};
             later.random.seed(seed);
             play(again, later, 20'000, all);
-            CHECK(again.settled());
+            CHECK(again.decided());
             (now < 1e-4 ? kept : kept_though_slower) += again.race().choice() == 1;
         }
     }
@@ -181,7 +181,7 @@ void what_a_policy_chose_stays_only_where_it_is_faster() {
             machine.random.seed(seed);
             double all = 0;
             play(learner, machine, 50'000, all);
-            CHECK(learner.settled() && learner.race().choice() == (now < 1e-4 ? 1u : 0u));
+            CHECK(learner.decided() && learner.race().choice() == (now < 1e-4 ? 1u : 0u));
         }
 }
 
@@ -198,9 +198,9 @@ void proving_what_a_policy_chose_loses_no_more_than_it_may() {
             most = std::max(most, all / best);
             block += step.measured ? seconds : 0;
             if (step.ends_block)
-                learner.took({uint64_t(std::exchange(block, 0) * 1e9), 0, 0});
+                learner.end_block({uint64_t(std::exchange(block, 0) * 1e9), 0, 0});
         }
-        CHECK(most < 1.015 && learner.settled() && learner.race().choice() == 1);
+        CHECK(most < 1.015 && learner.decided() && learner.race().choice() == 1);
     }
 }
 
@@ -217,62 +217,62 @@ void the_last_rounds_time_no_call_that_follows_another_candidates() {
         CHECK(!step.measured || step.candidate == last);
         last = step.candidate;
         if (step.ends_block)
-            again.took({100'000, 0, 0});
+            again.end_block({100'000, 0, 0});
     }
 }
 
-void calls_with_work_between_them_are_begun_together() {
+void calls_with_work_between_them_begin_with_a_rendezvous() {
     const std::vector<int32_t> parents(2, none);
     Learner learner(parents, 0);
-    bool alone = false;
-    for (int call = 0; call < 100 && !alone; ++call) {
+    bool rendezvous = false;
+    for (int call = 0; call < 100 && !rendezvous; ++call) {
         const Step step = learner.next();
-        alone = step.alone;
+        rendezvous = step.rendezvous;
         if (step.ends_block)
-            learner.took({1000, 100'000, 0});
+            learner.end_block({1000, 100'000, 0});
     }
-    CHECK(alone);
+    CHECK(rendezvous);
 }
 
 void ranks_stay_in_step() {
     const std::vector<int32_t> parents{none, none, 1, none};
-    Learner one(parents, 0.05), other(parents, 0.05);
+    Learner left(parents, 0.05), right(parents, 0.05);
     Machine machine{{1e-4, 0.9e-4, 0.8e-4, 1.2e-4}};
     for (int call = 0; call < 20'000; ++call) {
-        const Step here = one.next(), there = other.next();
-        CHECK(here.candidate == there.candidate && here.ends_block == there.ends_block &&
-              here.alone == there.alone);
-        if (!here.ends_block)
+        const Step step = left.next(), other = right.next();
+        CHECK(step.candidate == other.candidate && step.ends_block == other.ends_block &&
+              step.rendezvous == other.rendezvous);
+        if (!step.ends_block)
             continue;
-        const Agreed agreed{uint64_t(machine.time(here.candidate) * 1e9), 0, 500};
-        one.took(agreed);
-        other.took(agreed);
+        const Agreed agreed{uint64_t(machine.time(step.candidate) * 1e9), 0, 500};
+        left.end_block(agreed);
+        right.end_block(agreed);
     }
 }
 
-void calls_that_rest_may_be_told_at_once() {
+void a_pause_may_be_taken_at_once() {
     const std::vector<int32_t> parents{none, none, 1, none};
-    Learner one(parents, 0.05), told(parents, 0.05);
+    Learner stepped(parents, 0.05), pausing(parents, 0.05);
     Machine machine{{1e-4, 0.9e-4, 0.7e-4, 1.2e-4}};
-    uint64_t resting = 0, most = 0;
+    uint64_t paused = 0, most = 0;
     for (int call = 0; call < 20'000; ++call) {
-        const Step here = one.next();
-        if (resting == 0)
-            most = std::max(most, resting = told.rests());
-        if (resting > 0) {
-            CHECK(here.candidate == 0 && !here.measured);
-            --resting;
+        const Step step = stepped.next();
+        if (paused == 0)
+            most = std::max(most, paused = pausing.take_pause());
+        if (paused > 0) {
+            CHECK(step.candidate == 0 && !step.measured);
+            --paused;
             continue;
         }
-        const Step there = told.next();
-        CHECK(here.candidate == there.candidate && here.measured == there.measured);
-        if (!here.ends_block)
+        const Step other = pausing.next();
+        CHECK(step.candidate == other.candidate && step.measured == other.measured);
+        if (!step.ends_block)
             continue;
-        const Agreed agreed{uint64_t(machine.time(here.candidate) * 1e9), 0, 500};
-        one.took(agreed);
-        told.took(agreed);
+        const Agreed agreed{uint64_t(machine.time(step.candidate) * 1e9), 0, 500};
+        stepped.end_block(agreed);
+        pausing.end_block(agreed);
     }
-    CHECK(most > 100 && one.calls() == told.calls() && one.settled() && told.settled());
+    CHECK(most > 100 && stepped.calls() == pausing.calls() && stepped.decided() && pausing.decided());
 }
 
 }  // namespace
@@ -284,15 +284,15 @@ int main() {
     variants_run_only_after_their_parent_has_won();
     the_hopeless_get_three_calls();
     the_next_best_gets_its_chance();
-    first_ratios_are_those_of_the_first_rounds();
+    warmup_ratios_are_those_of_the_first_rounds();
     short_calls_are_timed_several_in_a_row();
     learning_loses_no_more_than_it_may();
     a_choice_stays_only_where_it_is_faster();
     what_a_policy_chose_stays_only_where_it_is_faster();
     proving_what_a_policy_chose_loses_no_more_than_it_may();
     the_last_rounds_time_no_call_that_follows_another_candidates();
-    calls_with_work_between_them_are_begun_together();
+    calls_with_work_between_them_begin_with_a_rendezvous();
     ranks_stay_in_step();
-    calls_that_rest_may_be_told_at_once();
+    a_pause_may_be_taken_at_once();
     return failures != 0;
 }

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "src/runtime"
-HERE = Path(__file__).parent / "wrap"
+HERE = Path(__file__).parent / "symbols"
 SYSROOT = "/usr/aarch64-linux-gnu"
 # processor → compiler, and what runs its programs
 HOW = {
@@ -32,12 +32,12 @@ def test_arguments_pass_unharmed(processor, tmp_path):
     compiler, runner = HOW[processor]
     if not runner and os.uname().machine != processor:
         pytest.skip(f"not on {processor}")
-    (tmp_path / "wrap").mkdir()
-    (tmp_path / "wrap/posix.inc").touch()  # the names of libc keep leading there
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/posix.inc").touch()  # the names of libc keep leading there
     (tmp_path / "mpiric_available.h").write_text("#define MPIRIC_HAS_MPI_Send 1\n")
     includes = [f"-I{place}" for place in (tmp_path, RUNTIME, RUNTIME / "base/arch" / processor)]
     library = tmp_path / "libentrances.so"
-    sources = [RUNTIME / "wrap/entrances.S", HERE / "entrance_library.c"]
+    sources = [RUNTIME / "symbols/entrances.S", HERE / "entrance_library.c"]
     subprocess.run(
         [compiler, "-O1", "-fPIC", "-shared", *includes, *sources, "-ldl", "-o", library], check=True
     )

@@ -88,7 +88,7 @@ def test_every_function_of_the_header_is_wrapped_or_left_alone_with_a_reason(fam
 def test_exactly_the_wrapped_functions_of_the_header_are_exported(family):
     runtime, functions, _ = family
     expected = {prefix + name for name in functions & wrapped() for prefix in ("", "P")}
-    watched = set(re.findall(r"MPIRIC_POSIX\((\w+)\)", (ROOT / "src/runtime/wrap/posix.inc").read_text()))
+    watched = set(re.findall(r"MPIRIC_POSIX\((\w+)\)", (ROOT / "src/runtime/files/posix.inc").read_text()))
     assert exported(runtime) == expected | watched | {"dlopen"}
 
 

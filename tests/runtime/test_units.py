@@ -18,7 +18,7 @@ SOURCES = {
     "test_handle_bag": [],
     "test_handle_map": [],
     "test_arithmetic": [],
-    "test_readable": ["wrap/readable.cpp"],
+    "test_readable": ["symbols/readable.cpp"],
     "test_text": ["system/text.cpp"],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],
     "test_levels": ["coll/levels.cpp"],

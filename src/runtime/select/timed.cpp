@@ -1,9 +1,9 @@
 #include "select/timed.hpp"
 
+#include "base/handle_bag.hpp"
 #include "select/dispatching.hpp"
+#include "symbols/interception.hpp"
 #include "world/datatypes.hpp"
-#include "wrap/handle_bag.hpp"
-#include "wrap/slots.hpp"
 
 namespace mpiric::select {
 

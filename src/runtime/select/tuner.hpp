@@ -6,6 +6,7 @@
 
 #include "base/collective.hpp"
 #include "base/options.hpp"
+#include "base/thread.hpp"
 #include "coll/algorithm.hpp"
 #include "tune/candidate.hpp"
 #include "tune/learner.hpp"
@@ -15,7 +16,6 @@
 #include "world/agreement.hpp"
 #include "world/control.hpp"
 #include "world/datatypes.hpp"
-#include "wrap/thread.hpp"
 
 #include <array>
 #include <cstdint>

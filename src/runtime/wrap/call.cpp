@@ -1,7 +1,7 @@
 #include "wrap/call.hpp"
 
-#include "wrap/modules.hpp"
-#include "wrap/open_files.hpp"
+#include "files/open_files.hpp"
+#include "symbols/modules.hpp"
 #include "wrap/requests.hpp"
 
 namespace mpiric::wrap {

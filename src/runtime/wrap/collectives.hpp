@@ -1,8 +1,8 @@
 // The collectives as the tuner answers them: what stands behind their names when it is at work.
 #pragma once
 
-#include "wrap/functions.hpp"
-#include "wrap/slots.hpp"
+#include "symbols/functions.hpp"
+#include "symbols/interception.hpp"
 
 namespace mpiric::wrap {
 

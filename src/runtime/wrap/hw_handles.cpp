@@ -1,8 +1,8 @@
 // Functions that give a handle back. The library may hand the same value out again at once, to another thread
 // even, so what is known of it is forgotten before the call, at any depth, recorded or not.
+#include "files/open_files.hpp"
 #include "select/tuner.hpp"
 #include "wrap/intercept.hpp"
-#include "wrap/open_files.hpp"
 #include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
 

@@ -1,7 +1,7 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
 #include "select/tuner.hpp"
+#include "symbols/readable.hpp"
 #include "wrap/intercept.hpp"
-#include "wrap/readable.hpp"
 
 #include <atomic>
 #include <cstdarg>

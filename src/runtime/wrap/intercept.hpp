@@ -1,13 +1,13 @@
 // The body of every wrapper: enter → call → leave.
 #pragma once
 
+#include "base/thread.hpp"
 #include "select/timed.hpp"
+#include "symbols/functions.hpp"
+#include "symbols/interception.hpp"
 #include "world/substitute.hpp"
 #include "wrap/call.hpp"
-#include "wrap/functions.hpp"
 #include "wrap/runtime.hpp"
-#include "wrap/slots.hpp"
-#include "wrap/thread.hpp"
 
 #include <ticks.hpp>
 #include <type_traits>

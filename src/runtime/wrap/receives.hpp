@@ -2,10 +2,10 @@
 // counted the call which posted them.
 #pragma once
 
+#include "base/handle_bag.hpp"
 #include "profile/format.hpp"
 #include "select/timed.hpp"
 #include "world/datatypes.hpp"
-#include "wrap/handle_bag.hpp"
 #include "wrap/runtime.hpp"
 
 #include <cstdint>

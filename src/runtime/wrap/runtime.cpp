@@ -3,12 +3,12 @@
 #include "base/say.hpp"
 #include "profile/lost_pages.hpp"
 #include "select/library_choice.hpp"
+#include "symbols/functions.hpp"
+#include "symbols/interception.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"
 #include "world/substitute.hpp"
-#include "wrap/functions.hpp"
-#include "wrap/slots.hpp"
 
 #include <cstring>
 #include <pthread.h>

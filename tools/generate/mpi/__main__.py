@@ -1,4 +1,4 @@
-"""Writes src/runtime/wrap/generated; with ``--check`` it says what is not as it would be written."""
+"""Writes src/runtime/{symbols,wrap}/generated; with ``--check`` names the files that are not up to date."""
 
 import argparse
 import sys
@@ -9,25 +9,26 @@ from . import emit
 from .classify import classify
 from .load import read_functions, read_ledger, read_rules
 
-GENERATED = Path(__file__).parents[3] / "src/runtime/wrap/generated"
+RUNTIME = Path(__file__).parents[3] / "src/runtime"
+SYMBOLS, WRAPPERS = "symbols/generated", "wrap/generated"
 
 
 def render() -> dict[str, str]:
-    """Every generated file by name."""
+    """Every generated file by its path in the runtime."""
     rules, by_hand = read_rules(), read_ledger().by_hand
     functions = [classify(function, rules) for function in read_functions()]
     files = {
-        "functions.inc": emit.function_list(functions),
-        "entrances.inc": emit.entrances(functions),
-        "wrappers.inc": emit.declarations(functions),
-        "recent.inc": emit.recent_functions(functions),
-        "ledger.tsv": emit.ledger(functions, by_hand),
+        f"{SYMBOLS}/functions.inc": emit.function_list(functions),
+        f"{SYMBOLS}/entrances.inc": emit.entrances(functions),
+        f"{SYMBOLS}/wrappers.inc": emit.declarations(functions),
+        f"{SYMBOLS}/recent.inc": emit.recent_functions(functions),
+        f"{WRAPPERS}/ledger.tsv": emit.ledger(functions, by_hand),
     }
     generated = sorted(
         (one for one in functions if one.function.name not in by_hand), key=lambda one: one.rule.class_name
     )
     for name, group in groupby(generated, key=lambda one: one.rule.class_name):
-        files[f"{name}.cpp"] = emit.wrappers(list(group))
+        files[f"{WRAPPERS}/{name}.cpp"] = emit.wrappers(list(group))
     return files
 
 
@@ -39,22 +40,21 @@ def main() -> int:
     )
     check = parser.parse_args().check
     files = render()
-    present = (
-        {path.name: path.read_text(encoding="utf-8") for path in GENERATED.glob("*")}
-        if GENERATED.is_dir()
-        else {}
-    )
+    present = {
+        f"{room}/{path.name}": path.read_text(encoding="utf-8")
+        for room in (SYMBOLS, WRAPPERS)
+        for path in (RUNTIME / room).glob("*")
+    }
     stale = sorted(name for name in files.keys() | present.keys() if files.get(name) != present.get(name))
     if check:
         for name in stale:
-            print(f"{GENERATED / name} is not what the generator writes", file=sys.stderr)
+            print(f"{RUNTIME / name} is not what the generator writes", file=sys.stderr)
         return 1 if stale else 0
-    GENERATED.mkdir(parents=True, exist_ok=True)
     for name in stale:
         if name in files:
-            (GENERATED / name).write_text(files[name], encoding="utf-8")
+            (RUNTIME / name).write_text(files[name], encoding="utf-8")
         else:
-            (GENERATED / name).unlink()
+            (RUNTIME / name).unlink()
     return 0
 
 

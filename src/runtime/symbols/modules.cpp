@@ -1,4 +1,4 @@
-#include "wrap/modules.hpp"
+#include "symbols/modules.hpp"
 
 #include "base/spin_lock.hpp"
 #include "wrap/runtime.hpp"

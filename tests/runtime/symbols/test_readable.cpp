@@ -1,6 +1,6 @@
 // A pointer that may be anything is read only when it can be.
 #include "check.hpp"
-#include "wrap/readable.hpp"
+#include "symbols/readable.hpp"
 
 #include <cstring>
 #include <sys/mman.h>

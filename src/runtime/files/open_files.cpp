@@ -1,7 +1,7 @@
-#include "wrap/open_files.hpp"
+#include "files/open_files.hpp"
 
+#include "base/handle_map.hpp"
 #include "world/datatypes.hpp"
-#include "wrap/handle_map.hpp"
 
 namespace mpiric::wrap {
 namespace {

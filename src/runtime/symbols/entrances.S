@@ -9,7 +9,7 @@
 mpiric_slots:
     .text
     FIRST_CALL
-#include "wrap/generated/entrances.inc"
+#include "symbols/generated/entrances.inc"
 
     .altmacro
     .set posix_slot, 2 * MPIRIC_FUNCTION_COUNT
@@ -18,7 +18,7 @@ mpiric_slots:
     .set posix_slot, posix_slot + 1
 .endm
 #define MPIRIC_POSIX(name) POSIX_ENTRANCE name
-#include "wrap/posix.inc"
+#include "files/posix.inc"
 
     OPENING_ENTRANCE
 

@@ -9,7 +9,7 @@ namespace mpiric::wrap {
 
 enum class Function : uint16_t {
 #define MPIRIC_FUNCTION(name, family) name,
-#include "wrap/generated/functions.inc"
+#include "symbols/generated/functions.inc"
 #undef MPIRIC_FUNCTION
     count
 };
@@ -19,7 +19,7 @@ inline constexpr uint32_t function_count = static_cast<uint32_t>(Function::count
 /// Names and families, `name family` on a line each.
 inline constexpr std::string_view function_names =
 #define MPIRIC_FUNCTION(name, family) #name " " #family "\n"
-#include "wrap/generated/functions.inc"
+#include "symbols/generated/functions.inc"
 #undef MPIRIC_FUNCTION
     ;
 

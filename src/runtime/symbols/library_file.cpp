@@ -1,4 +1,4 @@
-#include "wrap/library_file.hpp"
+#include "symbols/library_file.hpp"
 
 #include <cstring>
 #include <elf.h>

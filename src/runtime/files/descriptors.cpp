@@ -1,6 +1,6 @@
-#include "wrap/descriptors.hpp"
+#include "files/descriptors.hpp"
 
-#include "wrap/open_files.hpp"
+#include "files/open_files.hpp"
 #include "wrap/runtime.hpp"
 
 #include <unistd.h>

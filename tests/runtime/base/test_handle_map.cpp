@@ -1,6 +1,6 @@
 // Handles come and go by the million; the map stays right and does not fill up.
+#include "base/handle_map.hpp"
 #include "check.hpp"
-#include "wrap/handle_map.hpp"
 
 #include <map>
 #include <random>

@@ -1,7 +1,7 @@
 // Where each exported name leads, and what lies behind it.
 #pragma once
 
-#include "wrap/functions.hpp"
+#include "symbols/functions.hpp"
 
 #include <cstdint>
 

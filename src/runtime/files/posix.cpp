@@ -1,8 +1,8 @@
-#include "wrap/posix.hpp"
+#include "files/posix.hpp"
 
-#include "wrap/descriptors.hpp"
+#include "base/thread.hpp"
+#include "files/descriptors.hpp"
 #include "wrap/runtime.hpp"
-#include "wrap/thread.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* names[posix_count] = {
 #define MPIRIC_POSIX(name) #name,
-#include "wrap/posix.inc"
+#include "files/posix.inc"
 #undef MPIRIC_POSIX
 };
 constinit void* found[posix_count];
@@ -267,7 +267,7 @@ constexpr auto w_fopen64 = &open_stream<Posix::fopen64>;
 
 void* const wrappers[posix_count] = {
 #define MPIRIC_POSIX(name) reinterpret_cast<void*>(w_##name),
-#include "wrap/posix.inc"
+#include "files/posix.inc"
 #undef MPIRIC_POSIX
 };
 

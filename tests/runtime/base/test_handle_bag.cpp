@@ -1,6 +1,6 @@
 // Handles under way come and go by the million, some of them twice; none is lost, however many there are.
+#include "base/handle_bag.hpp"
 #include "check.hpp"
-#include "wrap/handle_bag.hpp"
 
 #include <map>
 #include <random>

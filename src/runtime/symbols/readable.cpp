@@ -1,4 +1,4 @@
-#include "wrap/readable.hpp"
+#include "symbols/readable.hpp"
 
 #include <cctype>
 #include <cstdint>

@@ -1,13 +1,13 @@
-#include "wrap/slots.hpp"
+#include "symbols/interception.hpp"
 
 #include "base/say.hpp"
+#include "base/thread.hpp"
+#include "files/posix.hpp"
+#include "symbols/exports.hpp"
 #include "world/library.hpp"
 #include "world/substitute.hpp"
 #include "wrap/collectives.hpp"
-#include "wrap/exports.hpp"
-#include "wrap/posix.hpp"
 #include "wrap/runtime.hpp"
-#include "wrap/thread.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -25,7 +25,7 @@ extern "C" {
     void p_##name();
 #define MPIRIC_WRAPPER_BY_NAME(name) void w_##name();
 #define MPIRIC_NO_WRAPPER(name)
-#include "wrap/generated/wrappers.inc"
+#include "symbols/generated/wrappers.inc"
 #undef MPIRIC_WRAPPER
 #undef MPIRIC_WRAPPER_BY_NAME
 #undef MPIRIC_NO_WRAPPER
@@ -53,7 +53,7 @@ constexpr Wrapper wrappers[function_count] = {
 #define MPIRIC_WRAPPER(name) {w_##name, p_##name},
 #define MPIRIC_WRAPPER_BY_NAME(name) {w_##name, nullptr},
 #define MPIRIC_NO_WRAPPER(name) {nullptr, nullptr},
-#include "wrap/generated/wrappers.inc"
+#include "symbols/generated/wrappers.inc"
 #undef MPIRIC_WRAPPER
 #undef MPIRIC_WRAPPER_BY_NAME
 #undef MPIRIC_NO_WRAPPER
@@ -61,7 +61,7 @@ constexpr Wrapper wrappers[function_count] = {
 
 constexpr const char* profiling_names[function_count] = {
 #define MPIRIC_FUNCTION(name, family) "P" #name,
-#include "wrap/generated/functions.inc"
+#include "symbols/generated/functions.inc"
 #undef MPIRIC_FUNCTION
 };
 

@@ -1,7 +1,7 @@
-#include "wrap/exports.hpp"
+#include "symbols/exports.hpp"
 
+#include "symbols/library_file.hpp"
 #include "world/library.hpp"
-#include "wrap/library_file.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -86,7 +86,7 @@ template <class Has> void show(Has&& has) noexcept {
 }
 
 constexpr std::string_view recent[] = {
-#include "wrap/generated/recent.inc"
+#include "symbols/generated/recent.inc"
 };
 
 /// Path of the library of a name that the search path of the environment leads to; empty when it leads to

@@ -7,7 +7,7 @@ namespace mpiric::wrap {
 
 enum class Posix : uint32_t {
 #define MPIRIC_POSIX(name) name,
-#include "wrap/posix.inc"
+#include "files/posix.inc"
 #undef MPIRIC_POSIX
     count
 };

@@ -1,4 +1,4 @@
-"""What every benchmark has in common at its two ends: options in, one table and one JSON file out."""
+"""Both ends of every benchmark: options in; a table, a JSON file and, when asked, a page of results out."""
 
 import argparse
 import json
@@ -22,7 +22,9 @@ from mpiric.model.errors import ExitCode, MpiricError
 
 _WIDTH = 150  # of a table that goes to a file
 
-RESULTS = Path(__file__).parents[1] / "build" / "benchmarks"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "build" / "benchmarks"
+PAGES = ROOT / "benchmarks" / "results"  # committed, and linked by the documentation
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def options(name: str, about: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
     parser.add_argument("--quick", action="store_true", help="small and short: shows that it works")
     parser.add_argument("--json", action="store_true", help="print the JSON instead of the table")
+    parser.add_argument("--save", action="store_true", help="write the table into benchmarks/results as well")
     parser.add_argument("--seed", type=int, default=0, help="of the orders in which things run")
     return parser
 
@@ -80,12 +83,51 @@ def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace
     path = RESULTS / f"{name}{'-quick' if given.quick else ''}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8")
+    if given.save:
+        PAGES.mkdir(exist_ok=True)
+        (PAGES / f"{name}.md").write_text(page(name, result, document, _commit()), encoding="utf-8")
     if given.json:
         print(text)
         return 0
     _print(name, result, load)
     print(f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}", file=sys.stderr)
     return 0
+
+
+def page(name: str, result: Result, document: Mapping[str, Any], commit: str) -> str:
+    """Markdown of a result: where, when and by which version it was measured, its table, its sentence."""
+    command = " ".join(
+        [f"python -m benchmarks.{name}"]
+        + [
+            f"--{key.replace('_', '-')}" + ("" if value is True else f" {value}")
+            for key, value in document["options"].items()
+            if value not in (None, False, [], ()) and (key, value) != ("seed", 0) and key != "save"
+        ]
+    )
+    facts = {
+        "command": f"`{command}`",
+        "machine": f"{document['machine']}, load {document['load_before']:.1f} before the start",
+        "date": document["ended_at"],
+        "mpiric": commit,
+    }
+    table = [list(result.columns.values()), ["---"] * len(result.columns)]
+    table += [[show(row.get(key)) for key in result.columns] for row in result.rows]
+    return "\n".join(
+        [f"# {name}", "", "| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in facts.items()), ""]
+        + [f"| {' | '.join(cells)} |" for cells in table]
+        + ["", result.summary, ""]
+    )
+
+
+def _commit() -> str:
+    """Commit of the checkout, marked where its files differ from it; the version outside of a checkout."""
+    described = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return described.stdout.strip() or __version__
 
 
 def tell(text: str) -> None:

@@ -4,7 +4,7 @@ import subprocess
 from argparse import Namespace
 
 import pytest
-from benchmarks._report import Result, run
+from benchmarks._report import Result, page, run
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,26 @@ def test_it_says_one_sentence(what: BaseException, status: int, said: str, capsy
 
     assert run("cost", Namespace(), work) == status
     assert said in capsys.readouterr().err
+
+
+def test_page_names_command_machine_date_and_commit() -> None:
+    document = {
+        "options": {"quick": False, "rounds": 9, "save": True, "seed": 0},
+        "machine": "2 CPUs, a model",
+        "load_before": 0.25,
+        "ended_at": "2026-11-23T01:02:03+00:00",
+    }
+    text = page(
+        "cost",
+        Result({"name": "call", "ns": "added, ns"}, [{"name": "Send", "ns": 1.5}], "Little."),
+        document,
+        "abc1234",
+    )
+    assert "| command | `python -m benchmarks.cost --rounds 9` |\n" in text
+    assert (
+        "| machine | 2 CPUs, a model, load 0.2 before the start |\n| date | 2026-11-23T01:02:03+00:00 |\n"
+        in text
+    )
+    assert text.endswith(
+        "| mpiric | abc1234 |\n\n| call | added, ns |\n| --- | --- |\n| Send | 1.5 |\n\nLittle.\n"
+    )

@@ -14,6 +14,7 @@ from mpiric.tuning.space import Point, Space
 
 Measure = Callable[[Configuration, float], Trial]
 
+_CAP = 2.5  # a run longer than this multiple of the best is stopped
 _SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
 
 
@@ -36,7 +37,6 @@ class Bench:
     known: Sequence[Trial] = ()
     objective_is_time: bool = True
     feasible: Callable[[Configuration], bool] = lambda _: True
-    cap: float = 2.5  # a run longer than this multiple of the best is stopped
     trials: list[Trial] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
     logs: list[float] = field(default_factory=list)
@@ -153,5 +153,5 @@ class Bench:
         if not usual:
             return float("inf")
         if self.objective_is_time:
-            return self.cap * min(usual) + _SLACK_S
-        return 4 * self.cap * max(usual) + _SLACK_S
+            return _CAP * min(usual) + _SLACK_S
+        return 4 * _CAP * max(usual) + _SLACK_S

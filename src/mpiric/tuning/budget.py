@@ -50,12 +50,3 @@ class Budget:
         by_time = most if self.seconds is None or run_s <= 0 else int(self.remaining_s / run_s)
         left = self.remaining_runs
         return max(0, min(most, by_time, most if left is None else left))
-
-    def share(self, fraction: float) -> "Budget":
-        """A budget of its own with this fraction of what is left, from now on."""
-        left = self.remaining_runs
-        return Budget(
-            None if self.seconds is None else self.remaining_s * fraction,
-            None if left is None else int(left * fraction),
-            self.clock,
-        )

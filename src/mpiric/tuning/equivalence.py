@@ -71,11 +71,6 @@ class Expectation:
     new_shapes_allowed: int  # originals tear lines apart or print random words: so many lines may be new
     runs: tuple[Digest, ...] = field(repr=False)
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to compare: every run would pass."""
-        return not any(shape.low == shape.high for shape in self.shapes.values())
-
     def compare(
         self,
         output: Source,

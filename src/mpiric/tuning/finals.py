@@ -1,8 +1,5 @@
 """The end of a search: the finalists against each other, and what does not contribute taken back."""
 
-from collections.abc import Callable
-
-from mpiric.model.trial import Trial
 from mpiric.tuning.bench import Bench
 from mpiric.tuning.ranking import WORTH, Ranked, doubtful, rank
 from mpiric.tuning.space import Point
@@ -12,14 +9,14 @@ _CLOSE = 2.0  # standard deviations within which a point may still be the best
 _SURE_RUNS = 3  # of the winner and of what may replace it
 
 
-def hold_finals(bench: Bench, runs: int, tell: Callable[[Trial], None]) -> None:
+def hold_finals(bench: Bench, runs: int) -> None:
     """Successive halving: all finalists and the original run once a round, then the worse half leaves."""
     finalists = _close_to_best(rank(bench))[:_FINALISTS]
     last = len(bench.trials) + runs
     first = True
     while len(finalists) > 1 and len(bench.trials) + len(finalists) <= last:
         for point in [bench.original, *finalists] if first and runs > 8 else finalists:
-            tell(bench.run(point))
+            bench.run(point)
         first = False
         order = [entry.point for entry in rank(bench) if entry.point in finalists]
         finalists = order[: max(2, (len(order) + 1) // 2)] if len(order) > 2 else order
@@ -41,7 +38,7 @@ def _undecided(ranked: list[Ranked], finalists: list[Point]) -> bool:
     return other.mean - one.mean < _CLOSE * (one.deviation + other.deviation)
 
 
-def prune(bench: Bench, tell: Callable[[Trial], None]) -> None:
+def prune(bench: Bench) -> None:
     """Take settings back, all that seem useless at once and then one by one, while it gets no slower."""
     tried: set[Point] = set()
     while ranked := rank(bench):
@@ -51,9 +48,9 @@ def prune(bench: Bench, tell: Callable[[Trial], None]) -> None:
             return
         tried.add(smaller)
         while bench.runs_of(smaller) < _SURE_RUNS and _may_replace(bench, smaller, winner):
-            tell(bench.run(smaller))
+            bench.run(smaller)
             if bench.may_work(smaller) and bench.runs_of(winner) < _SURE_RUNS:
-                tell(bench.run(winner))
+                bench.run(winner)
 
 
 def _smaller(bench: Bench, winner: Point) -> list[Point]:

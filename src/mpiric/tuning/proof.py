@@ -52,25 +52,11 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where a proof stands, after each pair."""
-
-    configuration: Configuration
-    pairs: int
-    max_pairs: int
-    ratio: float
-    low: float
-    high: float
-    verdict: Verdict | None  # None while undecided
-
-
-@dataclass(frozen=True)
 class Proof:
     """One Evidence a candidate, in the order given; ``rejected`` names those that failed in it, and why."""
 
     evidence: tuple[Evidence, ...]
     rejected: tuple[tuple[Configuration, str], ...] = ()
-    runs: int = 0
 
 
 @dataclass
@@ -96,7 +82,6 @@ def prove(
     seed: int = 0,
     budget: Budget | None = None,
     recorded: Iterable[Trial] = (),
-    on_progress: Callable[[Progress], None] | None = None,
 ) -> Proof:
     """Compare each candidate with the original by fresh pairs.
 
@@ -110,7 +95,7 @@ def prove(
     error = rule.error(len(standings))
     failures: list[str] = []
     pair = _take_over(standings, recorded) + 1
-    runs, cost_s = 0, 0.0
+    cost_s = 0.0
     for standing in standings:
         _judge(standing, rule, error)
     while active := [standing for standing in standings if not standing.stopped_because]:
@@ -119,17 +104,15 @@ def prove(
                 standing.stopped_because = _ran_out(standing, rule, len(standings))
             break
         trials = _round(measure, [standing.configuration for standing in active], pair, seed)
-        runs, pair = runs + len(trials), pair + 1
+        pair += 1
         budget.spend(len(trials))
         cost_s = max(trial.wall_s for trial in trials.values())
         if _enter(active, trials, failures, rule):
             for standing in active:
                 _judge(standing, rule, error)
-                _report(standing, rule, on_progress)
     return Proof(
         tuple(_evidence(standing, rule, tuple(failures)) for standing in standings),
         tuple((standing.configuration, standing.rejected) for standing in standings if standing.rejected),
-        runs,
     )
 
 
@@ -253,23 +236,6 @@ def _ran_out(standing: _Standing, rule: Rule, candidates: int) -> str:
     fewest = rule.fewest_pairs(candidates)
     note = f"; at least {fewest} are needed" if len(standing.pairs) < fewest else ""
     return f"the budget ended after {len(standing.pairs)} pairs{note}"
-
-
-def _report(standing: _Standing, rule: Rule, on_progress: Callable[[Progress], None] | None) -> None:
-    if on_progress is None or standing.rejected:
-        return
-    low, high = betting.median_interval(standing.ratios, _PRINTED_ERROR)
-    on_progress(
-        Progress(
-            standing.configuration,
-            len(standing.pairs),
-            rule.max_pairs,
-            betting.centre(standing.ratios),
-            low,
-            high,
-            standing.verdict,
-        )
-    )
 
 
 def _evidence(standing: _Standing, rule: Rule, failures: tuple[str, ...]) -> Evidence:

@@ -1,8 +1,6 @@
 """Screening: one setting after the other on top of the best so far."""
 
-from collections.abc import Callable
-
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Outcome
 from mpiric.tuning.bench import Bench
 from mpiric.tuning.effects import UNPROMISING
 from mpiric.tuning.ranking import live_levels, only_live, rank
@@ -13,7 +11,7 @@ _FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest i
 _ORIGINAL_EVERY = 12  # runs between two of the original: the machine's mood changes
 
 
-def screen(bench: Bench, runs: int, tell: Callable[[Trial], None]) -> None:
+def screen(bench: Bench, runs: int) -> None:
     """Try each level once while its share of ``runs`` lasts, best first by promise.
 
     What promises nothing comes after all that does, and ends when several in a row brought nothing.
@@ -23,29 +21,28 @@ def screen(bench: Bench, runs: int, tell: Callable[[Trial], None]) -> None:
     for factor, level in likely:
         if len(bench.trials) >= last:
             return
-        _try(bench, factor, level, tell)
+        _try(bench, factor, level)
     fruitless = 0
     for factor, level in unlikely:
         if len(bench.trials) >= last or (likely and fruitless >= _FRUITLESS):
             return
-        _try(bench, factor, level, tell)
+        _try(bench, factor, level)
         fruitless = 0 if level in live_levels(bench)[factor] else fruitless + 1
 
 
-def _try(bench: Bench, factor: int, level: int, tell: Callable[[Trial], None]) -> None:
+def _try(bench: Bench, factor: int, level: int) -> None:
     """Run the best so far with one level more, now and then the original before it."""
     if any(point[factor] == level for point in bench.points):
         return  # known from runs made ahead
     if len(bench.trials) % _ORIGINAL_EVERY == _ORIGINAL_EVERY - 1:
-        tell(bench.run(bench.original))
+        bench.run(bench.original)
     base = only_live(rank(bench)[0].point, live_levels(bench)) if bench.points else bench.original
     point = _with(base, factor, level)
     if point == base or not bench.may_work(point):
         return
     trial = bench.run(point)
-    tell(trial)
     if trial.outcome is not Outcome.OK and any(base) and point in bench.failed:
-        _blame(bench, _with(bench.original, factor, level), tell)
+        _blame(bench, _with(bench.original, factor, level))
 
 
 def _levels(bench: Bench) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -64,10 +61,10 @@ def _levels(bench: Bench) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]
     return split
 
 
-def _blame(bench: Bench, alone: Point, tell: Callable[[Trial], None]) -> None:
+def _blame(bench: Bench, alone: Point) -> None:
     """Find out whether a setting fails by itself or only together with the others."""
     if bench.may_work(alone) and alone not in bench.points and bench.runs_left() >= 10:
-        tell(bench.run(alone))
+        bench.run(alone)
 
 
 def _with(point: Point, factor: int, level: int) -> Point:

@@ -15,6 +15,7 @@ interrupted search repeats them from the recorded trials and goes on.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import exp
 
@@ -31,6 +32,7 @@ from mpiric.tuning.space import Space
 from mpiric.tuning.thompson import explore
 
 _ORIGINAL_FAILURES = 3
+_MOST_CANDIDATES = 2
 _FEWEST_FOR_FINALS = 40  # with fewer, Thompson sampling is the better judge of contenders
 
 
@@ -40,29 +42,14 @@ class Candidate:
 
     configuration: Configuration
     expected_ratio: float  # original ÷ candidate
-    runs: int
-    reasons: dict[str, str]  # knob → why it was expected to help
-
-
-@dataclass(frozen=True)
-class SearchProgress:
-    """Where a search stands, after each run."""
-
-    stage: str  # "screening", "combining", "finals", "pruning"
-    trial: Trial
-    runs: int
-    best: Configuration
-    best_ratio: float  # original ÷ best, estimated
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """``candidates`` best first, empty when nothing seems faster; ``trials`` in the order they ran."""
+    """``candidates`` best first, empty when nothing seems faster; ``rejected`` with the reasons."""
 
     candidates: tuple[Candidate, ...]
     rejected: tuple[tuple[Configuration, str], ...]
-    trials: tuple[Trial, ...]
-    ended_because: str
 
 
 def search(
@@ -75,8 +62,6 @@ def search(
     seed: int = 0,
     objective_is_time: bool = True,
     feasible: Callable[[Configuration], bool] = lambda _: True,
-    most_candidates: int = 2,
-    on_progress: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
     """Look for faster configurations.
 
@@ -88,42 +73,37 @@ def search(
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
     bench = Bench(space, measure, budget, seen, known, objective_is_time, feasible)
-    reporter = _Reporter(bench, on_progress)
-    try:
-        _baseline(bench, reporter)
+    with suppress(OutOfBudgetError):
+        _baseline(bench)
         if space.factors:
             runs = bench.runs_left()
             finals = _finals_runs(runs)
-            screen(bench, runs - finals, reporter.at("screening"))
-            explore(bench, finals, seed, reporter.at("combining"))
+            screen(bench, runs - finals)
+            explore(bench, finals, seed)
             if runs >= _FEWEST_FOR_FINALS:
-                hold_finals(bench, finals // 3, reporter.at("finals"))
-                settle(bench, reporter.at("pruning"))
+                hold_finals(bench, finals // 3)
+                settle(bench)
             else:
-                prune(bench, reporter.at("pruning"))
-        because = "nothing better is expected"
-    except OutOfBudgetError:
-        because = "the budget ended"
-    return _result(bench, most_candidates, because)
+                prune(bench)
+    return _result(bench)
 
 
-def best_so_far(space: Space, trials: Iterable[Trial], most_candidates: int = 2) -> SearchResult:
+def best_so_far(space: Space, trials: Iterable[Trial]) -> SearchResult:
     """What recorded trials say, without running anything: after an interruption."""
     bench = Bench(space, _never, Budget())
     bench.take(trials)
-    return _result(bench, most_candidates, "interrupted")
+    return _result(bench)
 
 
 def _never(configuration: Configuration, limit_s: float) -> Trial:
     raise AssertionError(f"no run is made here: {configuration}, {limit_s}")
 
 
-def _baseline(bench: Bench, reporter: "_Reporter") -> None:
+def _baseline(bench: Bench) -> None:
     """The original twice, so that there is something to compare with."""
     failures = 0
     while bench.runs_of(bench.original) < 2:
         trial = bench.run(bench.original)
-        reporter.at("screening")(trial)
         failures += trial.outcome is not Outcome.OK
         if failures == _ORIGINAL_FAILURES:
             raise ProgramFailedError(
@@ -137,54 +117,19 @@ def _finals_runs(runs: int) -> int:
     return runs // 6 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
 
 
-class _Reporter:
-    """Tells where the search stands; estimates only when somebody listens."""
-
-    def __init__(self, bench: Bench, on_progress: Callable[[SearchProgress], None] | None) -> None:
-        self._bench, self._on_progress = bench, on_progress
-
-    def at(self, stage: str) -> Callable[[Trial], None]:
-        """A function to call after each run of a stage."""
-
-        def tell(trial: Trial) -> None:
-            if self._on_progress is None:
-                return
-            ranked = rank(self._bench)
-            best = ranked[0] if ranked else None
-            self._on_progress(
-                SearchProgress(
-                    stage,
-                    trial,
-                    len(self._bench.trials),
-                    self._bench.space.configuration(best.point) if best else Configuration(),
-                    _ratio(self._bench, best, ranked) if best else 1.0,
-                )
-            )
-
-        return tell
-
-
 def _ratio(bench: Bench, one: Ranked, ranked: list[Ranked]) -> float:
     original = next((entry.mean for entry in ranked if entry.point == bench.original), one.mean)
     return exp(original - one.mean)
 
 
-def _result(bench: Bench, most_candidates: int, because: str) -> SearchResult:
+def _result(bench: Bench) -> SearchResult:
     ranked = rank(bench)
     if ranked and any(ranked[0].point):
         slim = bench.settled or slimmest(bench, ranked[0].point)
         ranked.sort(key=lambda entry: entry.point != slim)  # stable: the rest stays in its order
     candidates: list[Candidate] = []
     for entry in ranked:
-        if entry.point == bench.original or len(candidates) == most_candidates:
+        if entry.point == bench.original or len(candidates) == _MOST_CANDIDATES:
             break  # what is behind the original is no candidate
-        configuration = bench.space.configuration(entry.point)
-        candidates.append(
-            Candidate(
-                configuration,
-                _ratio(bench, entry, ranked),
-                bench.runs_of(entry.point),
-                bench.space.reasons(configuration),
-            )
-        )
-    return SearchResult(tuple(candidates), bench.rejected(), tuple(bench.trials), because)
+        candidates.append(Candidate(bench.space.configuration(entry.point), _ratio(bench, entry, ranked)))
+    return SearchResult(tuple(candidates), bench.rejected())

@@ -9,7 +9,7 @@ What counts as shown is held against the noise that the model has found in all r
 pairs, so that it takes more pairs to show a small difference where runs scatter.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log, sqrt
 from statistics import median
 
@@ -23,7 +23,7 @@ _FEWEST, _MOST = 3, 10  # pairs of one comparison
 _SURE = 1.64 * 1.25  # standard deviations of a median, 1 chance in 20 at each look
 
 
-def settle(bench: Bench, tell: Callable[[Trial], None]) -> None:
+def settle(bench: Bench) -> None:
     """Name the smallest part of the winner that is not shown to be slower, in ``bench.settled``."""
     ranked = rank(bench)
     if not ranked or not any(ranked[0].point):
@@ -33,17 +33,13 @@ def settle(bench: Bench, tell: Callable[[Trial], None]) -> None:
     order = sorted(gains, key=lambda index: -gains[index])
     start = max(1, sum(gain > _LARGE for gain in gains.values()))
     kept = next(
-        (
-            size
-            for size in range(start, len(order))
-            if _replaces(bench, _part(winner, order[:size]), winner, tell)
-        ),
+        (size for size in range(start, len(order)) if _replaces(bench, _part(winner, order[:size]), winner)),
         len(order),
     )
     bench.settled = _part(winner, order[:kept])
     for size in range(kept - 1, 0, -1):
         smaller = _part(winner, order[:size])
-        if not _replaces(bench, smaller, bench.settled, tell):
+        if not _replaces(bench, smaller, bench.settled):
             return
         bench.settled = smaller
 
@@ -52,16 +48,16 @@ def _part(point: Point, kept: Sequence[int]) -> Point:
     return tuple(level if index in kept else 0 for index, level in enumerate(point))
 
 
-def _replaces(bench: Bench, part: Point, whole: Point, tell: Callable[[Trial], None]) -> bool:
-    return bench.may_work(part) and _keeps_up(bench, part, whole, tell)
+def _replaces(bench: Bench, part: Point, whole: Point) -> bool:
+    return bench.may_work(part) and _keeps_up(bench, part, whole)
 
 
-def _keeps_up(bench: Bench, part: Point, whole: Point, tell: Callable[[Trial], None]) -> bool:
+def _keeps_up(bench: Bench, part: Point, whole: Point) -> bool:
     """Whether the part is not shown to be slower than the whole."""
     losses: list[float] = []
     while len(losses) < _MOST:
         turn = (part, whole) if len(losses) % 2 else (whole, part)
-        times = {point: _objective(bench.run(point), tell) for point in turn}
+        times = {point: _objective(bench.run(point)) for point in turn}
         one, other = times[part], times[whole]
         if one is None or other is None:
             return one is not None
@@ -78,7 +74,6 @@ def _doubt(bench: Bench, pairs: int) -> float:
     return _SURE * sqrt(2 / pairs) * bench.effects().sizes.noise
 
 
-def _objective(trial: Trial, tell: Callable[[Trial], None]) -> float | None:
+def _objective(trial: Trial) -> float | None:
     """What it took; None when it cannot be used."""
-    tell(trial)
     return trial.objective if trial.outcome is Outcome.OK and trial.objective else None

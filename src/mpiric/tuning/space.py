@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.knob import ResultsEffect
 
 _ORDERED = re.compile(r"\d{1,12}(B|KiB|MiB|GiB)?")
 
@@ -19,9 +18,7 @@ class Dimension:
     knob: str
     values: tuple[str, ...]  # worth trying, in their natural order; level n of the knob is values[n - 1]
     score: float = 0.0  # promise: 0 (no sign) to 1 (the observation calls for it)
-    because: str = ""
     try_first: tuple[str, ...] = ()
-    results: ResultsEffect = ResultsEffect.NONE
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -69,8 +66,3 @@ class Space:
         if any(value not in known.get(knob, ()) for knob, value in settings.items()):
             return None
         return tuple(d.values.index(settings[d.knob]) + 1 if d.knob in settings else 0 for d in self.factors)
-
-    def reasons(self, configuration: Configuration) -> dict[str, str]:
-        """Knob → why it was expected to help, for the knobs that a configuration sets."""
-        chosen = configuration.as_dict()
-        return {d.knob: d.because for d in self.dimensions if d.knob in chosen}

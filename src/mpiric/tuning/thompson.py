@@ -1,13 +1,11 @@
 """Model-based search: run what a random draw from the model's beliefs says is the best."""
 
-from collections.abc import Callable
 from itertools import product
 from math import prod
 from random import Random
 
 import numpy as np
 
-from mpiric.model.trial import Trial
 from mpiric.tuning.bench import Bench
 from mpiric.tuning.effects import Array
 from mpiric.tuning.ranking import live_levels, only_live, rank
@@ -22,7 +20,7 @@ _LEARNING = 30  # runs before the model may say that it knows enough
 _TPE_AFTER = 40  # runs that parzen estimators need before they know anything
 
 
-def explore(bench: Bench, keep: int, seed: int, tell: Callable[[Trial], None]) -> None:
+def explore(bench: Bench, keep: int, seed: int) -> None:
     """Run until ``keep`` runs are left, or no gain worth having is expected several times in a row."""
     quiet = 0
     while bench.runs_left() > keep and quiet < _PATIENCE:
@@ -42,7 +40,7 @@ def explore(bench: Bench, keep: int, seed: int, tell: Callable[[Trial], None]) -
         own = draws[points.index(best.point)] if best.point in points else best.mean
         hoped = float(np.maximum(0.0, own - draws.min(axis=0)).mean())
         quiet = quiet + 1 if hoped < _ENOUGH and step >= _LEARNING else 0
-        tell(bench.run(_choose(points, draws, best.point, bench)))
+        bench.run(_choose(points, draws, best.point, bench))
 
 
 def _choose(points: list[Point], draws: Array, best: Point, bench: Bench) -> Point:

@@ -27,13 +27,5 @@ def test_runs_run_out() -> None:
     assert budget.remaining_runs == 0
 
 
-def test_a_share_counts_from_what_is_left() -> None:
-    clock = Clock()
-    budget = Budget(seconds=100, runs=10, clock=clock)
-    clock.now = 50
-    share = budget.share(0.5)
-    assert (share.remaining_s, share.remaining_runs) == (25, 5)
-
-
 def test_without_limits_everything_fits() -> None:
     assert Budget().fits(1e9, runs=10**6)

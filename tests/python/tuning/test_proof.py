@@ -8,7 +8,7 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof import ORIGINAL, Progress, Rule, prove
+from mpiric.tuning.proof import ORIGINAL, Rule, prove
 
 from .noise import program
 
@@ -119,9 +119,9 @@ def test_a_proof_goes_on_with_the_pairs_recorded_before() -> None:
 
 def test_a_candidate_rejected_before_the_interruption_stays_rejected() -> None:
     failed = Trial(FAST, Phase.PROOF, Outcome.FAILED, 1.0, exit_status=1, reason="exit status 1", pair=0)
-    proof = prove(Script({ORIGINAL: 2.0, FAST: 1.0}), [FAST], recorded=[failed])
-    assert proof.rejected == ((FAST, "exit status 1"),)
-    assert proof.runs == 0
+    script = Script({ORIGINAL: 2.0, FAST: 1.0})
+    assert prove(script, [FAST], recorded=[failed]).rejected == ((FAST, "exit status 1"),)
+    assert not script.asked
 
 
 def test_an_interruption_passes_through() -> None:
@@ -130,13 +130,6 @@ def test_an_interruption_passes_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         prove(measure, [FAST])
-
-
-def test_progress_is_told_after_each_pair() -> None:
-    seen: list[Progress] = []
-    prove(Script({ORIGINAL: 2.0, FAST: 1.0}), [FAST], on_progress=seen.append)
-    assert [step.pairs for step in seen] == list(range(1, 10))
-    assert seen[-1].verdict is Verdict.FASTER
 
 
 def test_the_original_can_be_compared_with_itself() -> None:

@@ -34,7 +34,7 @@ def bench_of(
 
 
 def settled(bench: Bench) -> Point | None:
-    settle(bench, lambda _: None)
+    settle(bench)
     return bench.settled
 
 

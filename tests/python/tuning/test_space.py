@@ -2,8 +2,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.tuning.space import Dimension, Space
 
 EAGER = Dimension("eager", ("4KiB", "64KiB", "1MiB"))
-BUFFER = Dimension("buffer", ("8KiB", "128KiB", "2MiB"), 0.4, "many middling messages")
-BINDING = Dimension("binding", ("core", "socket"), 0.9, "ranks wander", try_first=("socket",))
+BINDING = Dimension("binding", ("core", "socket"), 0.9, try_first=("socket",))
 
 
 def test_points_and_configurations_belong_together() -> None:
@@ -33,8 +32,3 @@ def test_sizes_are_known_to_have_neighbours_and_words_are_not() -> None:
 
 def test_a_knob_without_values_is_left_out() -> None:
     assert Space((Dimension("none", ()),)).factors == ()
-
-
-def test_reasons_are_given_for_what_is_set() -> None:
-    space = Space((BINDING, BUFFER))
-    assert space.reasons(Configuration.of({"binding": "core"})) == {"binding": "ranks wander"}

@@ -131,9 +131,7 @@ def _dimension(knob: Knob, situation: Situation, *, is_advised: bool, site: bool
         knob=knob.name,
         values=values,
         score=max(promise.score, _ADVISED_SCORE) if is_advised else promise.score,
-        because="the advice on a record of this program names it" if is_advised else promise.because,
         try_first=tuple(value for value in promise.try_first if value in values),
-        results=knob.results,  # what must move along is brought along when the values are spelled
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, show, tell
-from mpiric.model.candidates import candidates_of, version_numbers
+from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned, render_flat
 from mpiric.workflows.policies import strictly, tuner_for
@@ -105,7 +105,7 @@ class Cost:
         yield self._looked_up("left to the library", {}, left)
         yield self._looked_up(f"the same, {_COPIES} communicators", {}, left, _COPIES)
         mpi = self._bed.mpi
-        offered = candidates_of(mpi.implementation, "allreduce", version_numbers(mpi.version))
+        offered = algorithms_of(mpi.implementation, "allreduce", version_numbers(mpi.version))
         forced = next((dict(one.environment) for one in offered if one.name == _SWITCHED), None)
         if forced:
             name = f"library:{_SWITCHED}"

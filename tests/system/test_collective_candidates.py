@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.system.patience import PATIENT
 
-from mpiric.model.candidates import are_chosen_at_start, candidates_of, own_algorithms, version_numbers
+from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, version_numbers
+from mpiric.algorithms.own import own_algorithms
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies import tuner_for
@@ -59,7 +60,7 @@ def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path:
 def candidates(mpi: MpiLibrary, collective: str) -> list[str]:
     """Those of the library with each value of each parameter, and ours."""
     found = []
-    for one in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
+    for one in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
         found.append(f"library:{one.name}")
         found += [f"library:{one.name} {p.key}={value}" for p in one.parameters for value in p.values]
     return [*found, *(f"own:{name}" for name in own_algorithms(collective))]
@@ -69,7 +70,7 @@ def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
     """The variables of a candidate where the library looks at them when it starts and never again."""
     if not are_chosen_at_start(mpi.implementation):
         return {}
-    for one in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
+    for one in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
         algorithm, *given = name.removeprefix("library:").split()
         if one.name == algorithm and name.startswith("library:"):
             values = dict(word.split("=") for word in given)

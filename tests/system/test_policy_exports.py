@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, version_numbers
 from mpiric.host.facts.elf import read_embedded_texts
-from mpiric.model.candidates import are_chosen_at_start, candidates_of, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import Line, Policy, Span
 from mpiric.mpis import export
@@ -75,7 +75,7 @@ def forcing(mpi: MpiLibrary) -> dict[str, str]:
     """The variables that choose the same for all sizes."""
     forced: dict[str, str] = {}
     for collective, name in CHOSEN[mpi.implementation].items():
-        offered = candidates_of(mpi.implementation, collective, version_numbers(mpi.version))
+        offered = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
         forced.update(next(each for each in offered if each.name == name).environment)
     return forced
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mpiric import launchers
+from mpiric.algorithms.library import library_algorithms
 from mpiric.host.facts.local import LocalHost
 from mpiric.knobs import all_knobs
 from mpiric.machine import read_machine
-from mpiric.model.candidates import CANDIDATES
 from mpiric.model.configuration import Configuration
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
@@ -120,7 +120,7 @@ def test_every_variable_the_knobs_set_is_known_to_the_library(known, here):
 def test_every_candidate_names_a_control_variable_of_the_library(mpi, known):
     version = tuple(int(part) for part in re.findall(r"\d+", mpi.version))
     prefix = "OMPI_MCA_" if mpi.implementation == "openmpi" else ""
-    mine = [c for c in CANDIDATES if c.implementation == mpi.implementation and c.exists_in(version)]
+    mine = [c for c in library_algorithms(mpi.implementation) if c.exists_in(version)]
     assert mine
     assert {c.variable for c in mine if prefix + c.variable not in known} == set()
 

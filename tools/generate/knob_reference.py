@@ -7,8 +7,8 @@ from itertools import groupby
 
 from tools.generate._target import ROOT, deliver
 
+from mpiric.algorithms.library import LibraryAlgorithm, all_algorithms
 from mpiric.knobs import all_knobs
-from mpiric.model.candidates import CANDIDATES, Candidate
 from mpiric.model.knob import Bytes, Choice, Count, Domain, Knob, ResultsEffect
 
 TARGET = ROOT / "docs" / "reference" / "knobs.md"
@@ -64,25 +64,25 @@ def knob_lines(knob: Knob) -> Iterator[str]:
     yield ""
 
 
-def candidate_lines() -> Iterator[str]:
+def algorithm_lines() -> Iterator[str]:
     """Which algorithm each library has, one table a collective."""
     yield "## Algorithms of the collectives"
     yield "Versions in brackets: from, and before. Those in bold are tried by `tune`."
 
-    def collective(candidate: Candidate) -> str:
-        return candidate.collective
+    def collective(algorithm: LibraryAlgorithm) -> str:
+        return algorithm.collective
 
-    for name, group in groupby(sorted(CANDIDATES, key=collective), collective):
+    for name, group in groupby(sorted(all_algorithms(), key=collective), collective):
         yield f"\n| {name} | algorithms |\n|---|---|"
-        for implementation, mine in groupby(group, lambda candidate: candidate.implementation):
-            yield f"| {implementation} | {', '.join(candidate_text(candidate) for candidate in mine)} |"
+        for implementation, mine in groupby(group, lambda algorithm: algorithm.implementation):
+            yield f"| {implementation} | {', '.join(map(algorithm_text, mine))} |"
 
 
-def candidate_text(candidate: Candidate) -> str:
+def algorithm_text(algorithm: LibraryAlgorithm) -> str:
     """``**ring** (4.2)``."""
-    since, until = (".".join(map(str, version)) for version in (candidate.since, candidate.until))
+    since, until = (".".join(map(str, version)) for version in (algorithm.since, algorithm.until))
     span = f" ({since}–{until})" if until else f" ({since})" if since else ""
-    return (f"**{candidate.name}**" if candidate.coarse else candidate.name) + span
+    return (f"**{algorithm.name}**" if algorithm.coarse else algorithm.name) + span
 
 
 def render() -> str:
@@ -91,7 +91,7 @@ def render() -> str:
     for family, knobs in groupby(all_knobs().values(), lambda knob: knob.family):
         lines.append(f"## {family.capitalize()}")
         lines.extend(line for knob in knobs for line in knob_lines(knob))
-    return "\n".join([*lines, *candidate_lines()]) + "\n"
+    return "\n".join([*lines, *algorithm_lines()]) + "\n"
 
 
 def main() -> int:

@@ -1,13 +1,12 @@
 """Which compiler a command is, what it can build, and how it spells a CPU target."""
 
-import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mpiric.build.facts import directory, table
 from mpiric.build.targets import generic_features
+from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.errors import MpiricError
 
 _ORDER = ("aocc", "cray", "oneapi", "intel", "nvhpc", "clang", "gcc")  # the special ones before the general
@@ -48,15 +47,14 @@ class Identity(NamedTuple):
 
 def families() -> dict[str, CompilerFamily]:
     """Every family that has a file, the special ones before the general ones they descend from."""
-    files = (name.rpartition(".") for name in os.listdir(directory("data/compilers")))
-    stems = {stem for stem, _, ending in files if ending == "toml"}
+    stems = set(packaged_names("build/data/compilers"))
     ordered = [name for name in _ORDER if name in stems] + sorted(stems.difference(_ORDER))
     return {name: family(name) for name in ordered}
 
 
 def family(name: str) -> CompilerFamily:
     """One family: a compilation needs no other."""
-    return CompilerFamily(name, table(f"data/compilers/{name}"))
+    return CompilerFamily(name, packaged_table(f"build/data/compilers/{name}"))
 
 
 def recognise(banner: str, machine: str) -> Identity | None:

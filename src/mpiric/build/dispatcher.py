@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 from mpiric.build.driver import Driver
-from mpiric.build.facts import directory
 from mpiric.build.tables import Plan, source
 from mpiric.build.targets import features
+from mpiric.host.packaged import packaged_directory
 from mpiric.model.errors import NotFoundError
 
 # General registers only: it runs while arguments of other functions are in the vector registers.
@@ -24,10 +24,11 @@ def compile_dispatcher(driver: Driver, plan: Plan, place: Path) -> Path:
     extra = _X86_64 if plan.machine == "x86_64" else ()
     candidates = [driver.command] if driver.identity.family in _SPEAK_GNU else []
     candidates += [(name,) for name in ("gcc", "cc", "clang") if shutil.which(name)]
+    headers = packaged_directory("build/dispatch")
     said = ""
     for command in candidates:
         done = driver.toolchain.run(
-            [*command, *_FLAGS, *extra, f"-I{directory('dispatch')}", "-c", str(text), "-o", str(made)]
+            [*command, *_FLAGS, *extra, f"-I{headers}", "-c", str(text), "-o", str(made)]
         )
         if done.status == 0:
             return made

@@ -42,9 +42,9 @@ class Offer(NamedTuple):
 
 def features(machine: str) -> Mapping[str, Feature]:
     """Every feature known of an architecture, by archspec's name."""
-    from mpiric.build.facts import table  # what a compilation rarely asks is not imported for each
+    from mpiric.host.packaged import packaged_table  # what a compilation rarely asks is not imported for each
 
-    facts = table(f"data/cpu/{machine}")
+    facts = packaged_table(f"build/data/cpu/{machine}")
     states: Mapping[str, int] = facts["states"]
     return {
         name: Feature(
@@ -73,7 +73,7 @@ def canonical(word: str, machine: str) -> str:
         return word
     import archspec.cpu
 
-    from mpiric.build.facts import table
+    from mpiric.host.packaged import packaged_table
 
     names = {name for name, t in archspec.cpu.TARGETS.items() if str(t.family) == machine}
     if word in names:
@@ -81,7 +81,7 @@ def canonical(word: str, machine: str) -> str:
     plain = word.strip().lower().removesuffix("-64").replace("-", "_").replace(".", "_")
     plain = "x86_64" if word.strip().lower() == "x86-64" else plain
     by_plain = {name.replace(".", "_").replace("-", "_"): name for name in names}
-    found = by_plain.get(plain) or table("data/cpu/aliases")["aliases"].get(plain)
+    found = by_plain.get(plain) or packaged_table("build/data/cpu/aliases")["aliases"].get(plain)
     if found in names:
         return str(found)
     raise MpiricError(

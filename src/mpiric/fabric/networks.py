@@ -1,17 +1,14 @@
 """Kinds of network: which transports drive them well, which badly, and why; the data is networks.toml."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import import_module
-from importlib.resources import files
 
+from mpiric.host.packaged import packaged_table
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Nic
 
-_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 # What a job should use first, where a node has several.
 _RANKS = (
     "slingshot",
@@ -60,8 +57,7 @@ def _names(transport: str) -> list[str]:
 @cache
 def kinds() -> Mapping[str, Kind]:
     """Every kind by its name, the ones to prefer first."""
-    text = files("mpiric.fabric").joinpath("networks.toml").read_text(encoding="utf-8")
-    tables = _toml.loads(text)
+    tables = packaged_table("fabric/networks")
     return {name: _kind(name, tables[name]) for name in sorted(tables, key=_RANKS.index)}
 
 

@@ -6,14 +6,13 @@ which the tuner chooses by communicator and message size.
 
 from collections.abc import Callable, Mapping
 
-from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
-from mpiric.model.candidates import (
-    CANDIDATES,
+from mpiric.algorithms.library import (
+    algorithms_of,
     are_chosen_at_start,
-    candidates_of,
-    collectives,
+    coarse_algorithms,
     version_numbers,
 )
+from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
@@ -29,14 +28,14 @@ _WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "
 
 def _values_of(collective: str) -> Callable[[Situation], tuple[str, ...]]:
     def values(situation: Situation) -> tuple[str, ...]:
-        offered = candidates_of(
+        offered = algorithms_of(
             situation.mpi.implementation, collective, version_numbers(situation.mpi.version)
         )
         several_on_node = ranks_per_node(situation) > 1
         return tuple(
-            candidate.name
-            for candidate in offered
-            if candidate.coarse and (several_on_node or candidate.name != "shared_memory")
+            algorithm.name
+            for algorithm in offered
+            if algorithm.coarse and (several_on_node or algorithm.name != "shared_memory")
         )[:_MOST]
 
     return values
@@ -87,8 +86,7 @@ def _decided_by_policy(collective: str) -> Callable[[Mapping[str, str], Situatio
     return decided
 
 
-def _algorithm_knob(collective: str) -> Knob:
-    mine = [candidate for candidate in CANDIDATES if candidate.collective == collective]
+def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
     return Knob(
         name=f"{collective.replace('_', '-')}-algorithm",
         family="collectives",
@@ -99,7 +97,7 @@ def _algorithm_knob(collective: str) -> Knob:
             "0.09 ms, "
             "Open MPI issue 8157"
         ),
-        domain=Choice(tuple(dict.fromkeys(candidate.name for candidate in mine))),
+        domain=Choice(names),
         values=_values_of(collective),
         applies=_applies_to(collective),
         promise=_promise_of(collective),
@@ -217,9 +215,9 @@ KNOBS = (
         ),
         domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
         values=_component_values,
-        applies=_applies_to(*collectives()),
+        applies=_applies_to(*coarse_algorithms()),
         promise=_component_promise,
         results=ResultsEffect.ROUNDING,
     ),
-    *(_algorithm_knob(collective) for collective in collectives()),
+    *(_algorithm_knob(collective, names) for collective, names in coarse_algorithms().items()),
 )

@@ -5,18 +5,15 @@ A rule holds when all its conditions do; a condition compares one derived number
 """
 
 import operator
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
+from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 
-_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 _COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
@@ -81,11 +78,8 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
 @lru_cache
 def rules() -> tuple[Rule, ...]:
     """Every rule, from the files of `advice/`, in the order in which they stand there."""
-    folder = files("mpiric.profile").joinpath("advice")
-    texts = sorted(
-        (entry.name, entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".toml")
-    )
-    return tuple(_rule(row) for _, text in texts for row in _toml.loads(text)["rule"])
+    tables = (packaged_table(f"profile/advice/{name}") for name in packaged_names("profile/advice"))
+    return tuple(_rule(row) for table in tables for row in table["rule"])
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:

@@ -1,18 +1,15 @@
 """What a site wants in every job script: a TOML file. Pure but for the reading it is given."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.packaged import parse_toml
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.schedulers._scheduler import ReadText
 from mpiric.schedulers._slurm_script import Wording
-
-_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 SYSTEM = "/etc/mpiric/site.toml"
 _TEXTS = ("shebang", "time", "account", "partition", "mpi")
@@ -49,8 +46,8 @@ def read_site_defaults(environment: Mapping[str, str], named: Path | None, read:
 def parse_site_defaults(text: str, path: str) -> SiteDefaults:
     """``path`` is for error messages."""
     try:
-        data = _toml.loads(text)
-    except _toml.TOMLDecodeError as error:
+        data = parse_toml(text)
+    except ValueError as error:
         raise MpiricError(f"{path} is not TOML: {error}", hint="see docs/guides/slurm.md") from error
     script, node = _table(data, "script", path), _table(data, "node", path)
     _known(data, ("script", "node"), path)

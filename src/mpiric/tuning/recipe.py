@@ -8,23 +8,20 @@ import os
 import re
 import secrets
 import stat
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from importlib import import_module
 from math import isfinite
 from pathlib import Path
 
 import tomli_w
 
+from mpiric.host.packaged import parse_toml
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.strict import Table
-
-_toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
@@ -114,7 +111,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
     if len(data) > _LARGEST_BYTES:
         raise MpiricError(f"{where} is larger than any recipe ({_LARGEST_BYTES >> 20} MiB)", hint=_HINT)
     try:
-        document = _toml.loads(data.decode())
+        document = parse_toml(data.decode())
     except (ValueError, RecursionError, OverflowError) as error:  # TOML and UTF-8 errors are ValueErrors
         reason = " ".join(str(error).split())[:200] or "nested too deeply"
         raise MpiricError(f"{where} is no recipe: {reason}", hint=_HINT) from error

@@ -8,10 +8,10 @@ from pathlib import Path
 from shlex import quote
 
 from mpiric import mpis
+from mpiric.algorithms.library import are_chosen_at_start
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.candidates import are_chosen_at_start
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import REDUCING, LearnedPolicy, Named, Policy, Span

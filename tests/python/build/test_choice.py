@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.build.facts import directory
 from mpiric.build.targets import Feature, Offer, best_for, features, generic_features, in_order
+from mpiric.host.packaged import packaged_directory
 
 pytestmark = pytest.mark.requires("gcc")
 
@@ -95,7 +95,7 @@ def choose(tmp_path_factory: pytest.TempPathFactory) -> Choose:
             "-fPIC",
             "-O1",
             "-w",
-            f"-I{directory('dispatch')}",
+            f"-I{packaged_directory('build/dispatch')}",
             "harness.c",
             "-o",
             "choice.so",

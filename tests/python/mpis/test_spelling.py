@@ -2,9 +2,9 @@
 
 import pytest
 
+from mpiric.algorithms.library import library_algorithms
 from mpiric.knobs import all_knobs, judge
 from mpiric.launchers import spell as spell_by_launcher
-from mpiric.model.candidates import CANDIDATES
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -171,13 +171,13 @@ def test_buffers_of_mpich_shrink_in_number_as_cells_and_ranks_grow() -> None:
 
 @pytest.mark.parametrize("implementation", implementations())
 def test_every_implementation_has_candidates_of_its_own(implementation: str) -> None:
-    assert any(candidate.implementation == implementation for candidate in CANDIDATES)
+    assert library_algorithms(implementation)
 
 
 def test_candidates_of_one_collective_have_different_names_in_each_version() -> None:
     for library in MPIS:
         version = tuple(int(part) for part in library.version.split("."))
-        mine = [c for c in CANDIDATES if c.implementation == library.implementation and c.exists_in(version)]
+        mine = [c for c in library_algorithms(library.implementation) if c.exists_in(version)]
         assert len({(c.collective, c.name) for c in mine}) == len(mine)
 
 

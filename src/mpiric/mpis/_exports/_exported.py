@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mpiric.model.candidates import CANDIDATES, Candidate, version_numbers
+from mpiric.algorithms.library import LibraryAlgorithm, find_algorithm, version_numbers
 from mpiric.model.policy import ANY, LIBRARY, Line, Named, Policy, Span
 
 Defaults = tuple[str, ...]
@@ -28,7 +28,7 @@ class Piece:
 
     start: int
     end: int | None
-    candidate: Candidate | None = None
+    candidate: LibraryAlgorithm | None = None
     parameters: tuple[tuple[str, str], ...] = ()
 
 
@@ -122,10 +122,8 @@ def _piece(policy: Policy, collective: str, name: str, low: int, high: int | Non
     if not named.algorithm:
         return Piece(low, high)
     version = version_numbers(policy.version)
-    for candidate in CANDIDATES:
-        wanted = (policy.implementation, collective, named.algorithm)
-        this = (candidate.implementation, candidate.collective, candidate.name)
-        if this == wanted and candidate.exists_in(version):
-            return Piece(low, high, candidate, named.parameters)
+    algorithm = find_algorithm(policy.implementation, collective, named.algorithm, version)
+    if algorithm is not None:
+        return Piece(low, high, algorithm, named.parameters)
     left.append(f"{collective}: {name} is none of {policy.implementation} {policy.version}")
     return Piece(low, high)

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mpiric.model.candidates import Candidate
+from mpiric.algorithms.library import LibraryAlgorithm
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import Policy, Span
 from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, unsaid
@@ -126,7 +126,7 @@ def export(policy: Policy, defaults: Defaults) -> Exported:
     )
 
 
-def _cannot_say(candidate: Candidate) -> bool:
+def _cannot_say(candidate: LibraryAlgorithm) -> bool:
     return "POSIX" in candidate.variable or candidate.name == "nb"
 
 

@@ -7,7 +7,7 @@ JSON is read from version 6 on, the classic file (numbers only) by all. Algorith
 import json
 from typing import Any
 
-from mpiric.model.candidates import version_numbers
+from mpiric.algorithms.library import version_numbers
 from mpiric.model.policy import Policy
 from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, unsaid
 

@@ -1,6 +1,6 @@
 """The collective algorithms of an implementation, as `spec/candidates` lists them, spelled."""
 
-from mpiric.model.candidates import CANDIDATES, version_numbers
+from mpiric.algorithms.library import find_algorithm, version_numbers
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
@@ -12,12 +12,5 @@ def spell(implementation: str, knob: str, value: str, situation: Situation) -> S
     if not knob.endswith(_SUFFIX):
         return None
     collective = knob.removesuffix(_SUFFIX).replace("-", "_")
-    for candidate in CANDIDATES:
-        is_meant = (candidate.implementation, candidate.collective, candidate.name) == (
-            implementation,
-            collective,
-            value,
-        )
-        if is_meant and candidate.exists_in(version_numbers(situation.mpi.version)):
-            return Spelling(environment=dict(candidate.environment))
-    return None
+    algorithm = find_algorithm(implementation, collective, value, version_numbers(situation.mpi.version))
+    return Spelling(environment=dict(algorithm.environment)) if algorithm else None

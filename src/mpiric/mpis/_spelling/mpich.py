@@ -1,6 +1,6 @@
 """How MPICH spells the knobs."""
 
-from mpiric.model.candidates import version_numbers
+from mpiric.algorithms.library import version_numbers
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.mpis._spelling import _candidates, _ch4

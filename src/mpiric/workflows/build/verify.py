@@ -10,12 +10,12 @@ from pathlib import Path
 
 from mpiric.abi.networks import Network, networks_of
 from mpiric.abi.serving import Server, Serving, can_serve, mpi_sonames
-from mpiric.build.facts import table
 from mpiric.build.inspection import inspect_file
 from mpiric.build.targets import BASELINE
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
 from mpiric.host.installation.native import library_under_name
+from mpiric.host.packaged import packaged_table
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError, ProgramFailedError
@@ -132,7 +132,7 @@ def verify(
 
 
 def _emulated(machine: str) -> list[str]:
-    models: Sequence[str] = table("data/cpu/emulated")[machine]
+    models: Sequence[str] = packaged_table("build/data/cpu/emulated")[machine]
     return list(models) if shutil.which(f"qemu-{machine}") else []
 
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.candidates import candidates_of, version_numbers
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
@@ -127,7 +127,7 @@ def _setting(prepared: Prepared, points: Iterable[Point]) -> Spelling:
 def _environment(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
     """The library's variables, before MPI starts."""
     named = Named.parse(name)
-    for candidate in candidates_of(mpi.implementation, collective, version_numbers(mpi.version)):
+    for candidate in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
         if candidate.name == named.algorithm:
             given = dict(named.parameters)
             parameters = {p.environment: given[p.key] for p in candidate.parameters if p.key in given}

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers, mpis
+from mpiric.algorithms.library import algorithms_of, version_numbers
+from mpiric.algorithms.own import own_algorithms
 from mpiric.host.host import TIMED_OUT, Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.candidates import candidates_of, own_algorithms, version_numbers
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -196,7 +197,7 @@ def _spread(sizes: tuple[int, ...]) -> tuple[int, ...]:
 def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str, ...]:
     """Where none of the library's algorithms counts as usual, all of them do."""
     names = [LIBRARY]
-    known = candidates_of(mpi.implementation, collective, version_numbers(mpi.version))
+    known = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
     every = request.thorough or not any(candidate.coarse for candidate in known)
     for candidate in known:
         if not (candidate.coarse or every):

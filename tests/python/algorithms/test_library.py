@@ -1,0 +1,73 @@
+"""The collective algorithms of the MPI implementations, as data."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from mpiric.algorithms.library import (
+    LibraryAlgorithm,
+    algorithms_of,
+    all_algorithms,
+    are_chosen_at_start,
+    coarse_algorithms,
+)
+from mpiric.algorithms.own import own_algorithms
+
+ROOT = Path(__file__).parents[3]
+
+
+def algorithm(since: tuple[int, ...] = (), until: tuple[int, ...] = ()) -> LibraryAlgorithm:
+    return LibraryAlgorithm("mpich", "bcast", "tree", "V", "tree", (("V", "tree"),), since, until)
+
+
+def test_a_version_before_the_first_does_not_have_it() -> None:
+    assert not algorithm(since=(4, 2)).exists_in((4, 1, 9))
+
+
+def test_the_first_version_has_it() -> None:
+    assert algorithm(since=(4, 2)).exists_in((4, 2))
+
+
+def test_the_version_it_ends_with_does_not_have_it() -> None:
+    assert not algorithm(until=(5,)).exists_in((5, 0, 2))
+
+
+def test_an_unknown_version_has_what_every_version_has() -> None:
+    assert algorithm().exists_in(())
+
+
+def test_every_algorithm_sets_its_own_variable_to_its_own_value() -> None:
+    for each in all_algorithms():
+        name, value = each.environment[0]
+        assert value == each.value
+        assert each.variable in name or each.implementation == "intelmpi"
+
+
+def test_algorithms_of_open_mpi_are_numbered_as_its_enumeration() -> None:
+    found = {c.name: c.value for c in algorithms_of("openmpi", "allreduce", (5, 0, 11))}
+    assert found["recursive_doubling"] == "3"
+    assert found["rabenseifner"] == "6"
+
+
+def test_the_collectives_are_named_as_mpi_names_them() -> None:
+    assert {"allreduce", "alltoall", "barrier", "bcast", "reduce_scatter"} <= set(coarse_algorithms())
+
+
+def test_what_is_generated_is_what_its_sources_say() -> None:
+    words = [sys.executable, "-m", "tools.generate.candidates", "--check"]
+    assert subprocess.run(words, cwd=ROOT).returncode == 0
+
+
+def test_the_reference_is_what_the_knobs_say() -> None:
+    words = [sys.executable, "-m", "tools.generate.knob_reference", "--check"]
+    assert subprocess.run(words, cwd=ROOT).returncode == 0
+
+
+def test_what_no_file_describes_has_no_algorithms() -> None:
+    assert algorithms_of("unknown", "bcast", ()) == ()
+    assert not are_chosen_at_start("unknown")
+
+
+def test_own_algorithms_are_named_by_collective() -> None:
+    assert "ring" in own_algorithms("allreduce")
+    assert own_algorithms("unknown") == ()

@@ -11,9 +11,10 @@ from tests.system.elsewhere import MACHINES, REQUESTS
 from tests.system.test_place_verify import SPIN
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.launchers import emit
 from mpiric.machine import read_topology
 from mpiric.model.placement import PlacementRequest
-from mpiric.placement import emit, plan
+from mpiric.placement import plan
 
 SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 

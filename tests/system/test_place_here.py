@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.launchers import emit
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.placement import PlacementRequest
-from mpiric.placement import emit, plan
+from mpiric.placement import plan
 from mpiric.workflows.placement.place import place
 
 SHOW = """#!/bin/sh

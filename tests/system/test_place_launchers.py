@@ -10,10 +10,11 @@ import pytest
 from tests.system.elsewhere import MACHINES, REQUESTS
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.launchers import emit
 from mpiric.machine import read_topology
 from mpiric.model.machine import Topology
 from mpiric.model.placement import Emission, PlacementRequest, Plan
-from mpiric.placement import emit, plan
+from mpiric.placement import plan
 
 DRY = ("--display", "map", "--rtos", "donotlaunch", "hostname")
 

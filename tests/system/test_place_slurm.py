@@ -12,9 +12,10 @@ from tests.lab.slurm.config import SlurmPlan
 from tests.system.elsewhere import MACHINES, REQUESTS
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.launchers import emit
 from mpiric.machine import read_topology
 from mpiric.model.placement import PlacementRequest
-from mpiric.placement import emit, plan
+from mpiric.placement import plan
 
 pytestmark = pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")
 

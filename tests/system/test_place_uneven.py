@@ -13,8 +13,8 @@ from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.launchers import emit_all
 from mpiric.machine import read_topology
-from mpiric.placement import emit_all
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 
 pytestmark = [

@@ -11,11 +11,12 @@ from mpiric.cli._completing import files, one_of
 from mpiric.cli._json import print_json
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
+from mpiric.launchers import placing_launchers
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
-from mpiric.placement import launchers, policies
+from mpiric.placement import policies
 from mpiric.placement.rankfile import Numbers
 from mpiric.report.placement_svg import placement_svg
 from mpiric.report.placement_text import launchers_text, placement_text, runtimes_text
@@ -91,7 +92,7 @@ _KINDS = ("performance", "efficiency", "any")
     "--launcher",
     default="",
     metavar="NAME",
-    shell_complete=one_of(launchers),
+    shell_complete=one_of(placing_launchers),
     help="Print the line for this launcher only.",
 )
 @click.option(

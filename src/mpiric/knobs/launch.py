@@ -3,7 +3,6 @@
 from mpiric.knobs._reading import in_force, no, suits_every_program, yes
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 _HYDRA = ("hydra", "intelmpi")
 
@@ -38,10 +37,6 @@ def _bootstrap_applies(situation: Situation) -> Applicability:
     return yes("the launcher has to reach other nodes")
 
 
-def _spell_bootstrap(value: str, situation: Situation) -> Spelling | None:
-    return Spelling(options=(("-bootstrap", value),)) if situation.job.dialect in _HYDRA else None
-
-
 KNOBS = (
     Knob(
         name="launch-route",
@@ -70,7 +65,6 @@ KNOBS = (
         values=_bootstrap_values,
         applies=_bootstrap_applies,
         promise=lambda _: Promise(0.1, "start-up counts in short programs only"),
-        spell=_spell_bootstrap,
         site_default=suits_every_program,
     ),
 )

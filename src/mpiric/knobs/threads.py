@@ -97,19 +97,6 @@ def _width_promise(situation: Situation) -> Promise:
     return Promise(0.4, "ranks with threads and CPUs of their own do not disturb each other")
 
 
-def _nodes_spelling(value: str, situation: Situation) -> Spelling | None:
-    per_node = str(-(-rank_count(situation) // int(value)))
-    ways = {
-        "hydra": ("-ppn", per_node),
-        "intelmpi": ("-ppn", per_node),
-        "openmpi4": ("--map-by", f"ppr:{per_node}:node"),
-        "openmpi5": ("--map-by", f"ppr:{per_node}:node"),
-        "srun": ("-N", value),
-    }
-    way = ways.get(situation.job.dialect)
-    return Spelling(options=(way,)) if way else None
-
-
 def _own_cpus(situation: Situation) -> bool:
     """Whether no two ranks may run on one CPU: else places of all ranks start at the same core."""
     if ranks_per_node(situation) == 1:
@@ -276,6 +263,5 @@ KNOBS = (
         promise=_plain(0.3, "the network may cost more than the nodes bring"),
         moves_with=("ranks", "mapping"),
         only_when_asked="--vary-nodes",
-        spell=_nodes_spelling,
     ),
 )

@@ -1,11 +1,13 @@
-"""One launcher per file: its command line understood and written again; runs nothing.
+"""One launcher per file: its command line parsed and rendered, and placement plans carried out; runs nothing.
 
-``parse_command`` makes a Job of the user's words, ``spell`` says how a knob is written in the job's
-dialect, ``render`` puts job and spellings together again.
+``parse_command`` makes a Job of the user's command, ``spell`` says how a knob is written in the job's
+dialect, ``render`` puts job and spellings together again. ``emit`` writes a placement plan.
 """
 
 from mpiric.launchers._dialect import Dialect
+from mpiric.launchers._emit import emit, emit_all, placing_launchers
 from mpiric.launchers._hosts import named_hosts, write_host_file
+from mpiric.launchers._openmp import runtime_variables
 from mpiric.launchers._parse import launcher_word, parse_command
 from mpiric.launchers._registry import dialects
 from mpiric.launchers._render import render
@@ -14,11 +16,15 @@ from mpiric.launchers._spell import recognise_launcher, spell
 __all__ = [
     "Dialect",
     "dialects",
+    "emit",
+    "emit_all",
     "launcher_word",
     "named_hosts",
     "parse_command",
+    "placing_launchers",
     "recognise_launcher",
     "render",
+    "runtime_variables",
     "spell",
     "write_host_file",
 ]

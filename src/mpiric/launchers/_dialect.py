@@ -4,14 +4,19 @@ A dialect is data and pure functions; every file of this folder without a leadin
 as ``DIALECT``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mpiric.launchers._host_format import HostFormat
 from mpiric.model.job import Job, LaunchOption, Meaning
+from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 Words = tuple[str, ...]
+Facet = tuple[Meaning, Words]
+Speller = Callable[[Situation, str], Spelling | None]
+Writer = Callable[[Words], Words | None]
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,27 @@ class Grammar:
     pair_in_one_word: bool = False  # an option of two values also takes them as NAME=VALUE
 
 
-Facet = tuple[Meaning, Words]
-Speller = Callable[[Situation, str], Spelling | None]
-Writer = Callable[[Words], Words | None]
+def _following(option: str) -> Writer:
+    return lambda values: (option, *values)
+
+
+def _joined_to(option: str) -> Writer:
+    return lambda values: (f"{option}={values[0]}",)
+
+
+def separate(options: Mapping[Meaning, str]) -> dict[Meaning, Writer]:
+    """Writers of options whose values follow as words of their own."""
+    return {meaning: _following(name) for meaning, name in options.items()}
+
+
+def attached(options: Mapping[Meaning, str]) -> dict[Meaning, Writer]:
+    """Writers of ``--name=value``."""
+    return {meaning: _joined_to(name) for meaning, name in options.items()}
+
+
+def assignment(option: str) -> Writer:
+    """Writer of NAME=VALUE behind an option; a variable without a value is passed on without one."""
+    return lambda values: (option, "=".join(values)) if len(values) == 2 else ()
 
 
 def placement_above(meaning: Meaning, _under: str, over: str) -> str | None:
@@ -96,11 +119,17 @@ class Dialect:
     neutral: bool = False  # serves every MPI library and is known by its name alone
     travels: Words = ()  # beginnings of variables that reach ranks on every node by themselves
     environment_in_every_segment: bool = False  # an environment option holds for its own segment only
-    host_file_format: str = ""  # of ``_hosts``; dialects with the same one read each other's host files
+    hosts: HostFormat | None = None  # of host lists and files
     every_seat: str = ""  # mapping under which a list of hosts names the host of every rank
     binding_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "binding" → its word
     mapping_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "mapping" → its word
     variable_list: VariableList | None = None
+    emit: Callable[[Plan], Emission] | None = None  # placement plan → command line
+    emit_uneven: Callable[[Sequence[Plan]], Emission] | None = None  # the same for nodes that differ
+    rank_variable: str = ""  # in which a rank finds its number; for launchers whose ranks bind themselves
+    in_scripts: Mapping[str, Speller] = field(default_factory=dict)  # inside of a script: by variables
+    process_manager: str = ""  # srun's --mpi for the libraries whose own launcher this is
+    process_manager_needs: str = ""  # a variable without which srun starts singletons
 
     def find(self, name: str) -> Option | None:
         """The option of that name (without dashes), abbreviated where its parser allows it."""

@@ -1,16 +1,11 @@
-"""Hosts and their slots as launchers write them: lists on the command line, and files.
+"""Hosts and their slots in lists on the command line and in files, in a launcher's format."""
 
-Sources: Open MPI, orte/util/hostfile and "Scheduling: hostfiles" of the PRRTE docs; MPICH,
-src/pm/hydra/lib/utils/args.c (HYDU_parse_hostfile); PALS mpiexec(1); srun(1), --nodelist and --nodefile.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from mpiric.launchers._dialect import Dialect, Facet
+from mpiric.launchers._host_format import HostFormat
 from mpiric.launchers._registry import dialects
-from mpiric.model.count import count_of
-from mpiric.model.host_list import hosts_of
 from mpiric.model.job import HostSlots, Job, Meaning, Segment
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -18,85 +13,27 @@ from mpiric.model.spelling import Spelling
 Hosts = tuple[HostSlots, ...]
 
 
-@dataclass(frozen=True)
-class HostFormat:
-    """One way to write hosts."""
-
-    listed: Callable[[str], Iterable[HostSlots]]  # the value of an option
-    line: Callable[[str], Iterable[HostSlots]]  # a line of a file, without its comment
-    write: Callable[[HostSlots], str]  # an entry of a list
-    write_line: Callable[[HostSlots], str]
-    counts: bool = False  # a number may be said with a host
-    fills: bool = False  # a host named alone has one slot, and without a number of ranks every slot gets one
-
-
-def _with_colon(text: str) -> HostSlots:
-    name, _, slots = text.partition(":")
-    return HostSlots(name.rpartition("@")[2], count_of(slots))
-
-
-def _by_commas(text: str) -> Iterator[HostSlots]:
-    return (_with_colon(word) for word in text.split(",") if word)
-
-
-def _openmpi_line(text: str) -> Iterator[HostSlots]:
-    name, *settings = text.replace(" = ", "=").split()
-    given = dict(word.lower().partition("=")[::2] for word in settings)
-    count = next((given[key] for key in ("slots", "count", "cpu", "cpus") if key in given), "")
-    yield HostSlots(name.rpartition("@")[2], count_of(count))
-
-
-def _hydra_line(text: str) -> Iterator[HostSlots]:
-    yield _with_colon(text.split()[0])
-
-
-def _ranges(text: str) -> Iterator[HostSlots]:
-    return (HostSlots(name) for name in hosts_of(text.replace(" ", "")))
-
-
-def _colon(host: HostSlots) -> str:
-    return f"{host.name}:{host.slots}" if host.slots else host.name
-
-
-def _slots(host: HostSlots) -> str:
-    return f"{host.name} slots={host.slots}" if host.slots else host.name
-
-
-def _name(host: HostSlots) -> str:
-    return host.name
-
-
-FORMATS: Mapping[str, HostFormat] = {
-    "openmpi": HostFormat(_by_commas, _openmpi_line, _colon, _slots, counts=True, fills=True),
-    "hydra": HostFormat(_by_commas, _hydra_line, _colon, _colon, counts=True),
-    "lines": HostFormat(_by_commas, _hydra_line, _name, _name),
-    "slurm": HostFormat(_ranges, _ranges, _name, _name),
-}
-
-
-def read_host_file(format_name: str, text: str) -> Hosts:
+def read_host_file(form: HostFormat, text: str) -> Hosts:
     """Every host once, in the order of the file; lines that name it again add to it.
 
     Raises MpiricError for a host list that cannot be read.
     """
-    form = FORMATS[format_name]
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return _joined((entry for line in lines if line for entry in form.line(line)), form)
 
 
-def write_host_file(format_name: str, hosts: Iterable[HostSlots]) -> str:
-    """One line a host."""
-    return "".join(f"{FORMATS[format_name].write_line(host)}\n" for host in hosts)
+def write_host_file(form: HostFormat, hosts: Iterable[HostSlots]) -> str:
+    """The text of a host file, one line a host."""
+    return "".join(f"{form.write_line(host)}\n" for host in hosts)
 
 
-def read_hosts(format_name: str, segment: Segment, files: Mapping[str, str]) -> Hosts:
-    """Those that a segment names, by option or in a file that was read before; empty when it names none."""
+def read_hosts(form: HostFormat | None, segment: Segment, files: Mapping[str, str]) -> Hosts:
+    """The hosts that a segment names, by option or in a file read before; empty when it names none."""
     named, file = segment.first(Meaning.HOSTS), segment.first(Meaning.HOSTFILE)
-    form = FORMATS.get(format_name)
     if form is not None and named is not None and named.values:
         return _joined(form.listed(named.values[0]), form)
     if form is not None and file is not None and file.values:
-        return read_host_file(format_name, files.get(file.values[0], ""))
+        return read_host_file(form, files.get(file.values[0], ""))
     return ()
 
 
@@ -135,8 +72,8 @@ def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Fa
 
     ``hosts`` as named, ``seats`` the host of each rank.
     """
-    form, given = FORMATS.get(target.host_file_format), counted(seats)
-    if form is not None and form.counts and _is_filled(given, seats):
+    form, given = target.hosts, counted(seats)
+    if form is not None and form.has_slots and _is_filled(given, seats):
         return ((Meaning.HOSTS, (",".join(map(form.write, given)),)),)
     names = ",".join(host.name for host in hosts if host.name in seats)
     nodes: tuple[Facet, ...] = ((Meaning.NODES, (str(len(given)),)),) if Meaning.NODES in target.write else ()
@@ -156,7 +93,7 @@ def named_hosts(job: Job) -> Hosts:
     """Every host of the command line with its slots, segments together; empty when it names none."""
     found: dict[str, int] = {}
     for segment in job.segments:
-        for host in read_hosts(dialects()[job.dialect].host_file_format, segment, job.host_files):
+        for host in read_hosts(dialects()[job.dialect].hosts, segment, job.host_files):
             found[host.name] = found.get(host.name, 0) + host.slots
     return tuple(HostSlots(name, slots) for name, slots in found.items())
 
@@ -166,7 +103,7 @@ def names_speller(situation: Situation, value: str) -> Spelling | None:
     job, names = situation.job, situation.host_names.others.get(value)
     dialect = dialects()[job.dialect]
     hosts = [replace(host, name=names.get(host.name, "")) for host in named_hosts(job)] if names else []
-    if not hosts or not all(host.name for host in hosts) or len(job.segments) > 1:
+    if not hosts or not dialect.hosts or not all(host.name for host in hosts) or len(job.segments) > 1:
         return None
-    words = dialect.write[Meaning.HOSTS]((",".join(map(FORMATS[dialect.host_file_format].write, hosts)),))
+    words = dialect.write[Meaning.HOSTS]((",".join(map(dialect.hosts.write, hosts)),))
     return Spelling(options=(words,)) if words else None

@@ -1,4 +1,4 @@
-"""Options of hydra, the launcher MPICH, MVAPICH and Intel MPI share in the main.
+"""What hydra has in common for MPICH, MVAPICH and Intel MPI: options, host files, and how it writes them.
 
 Any number of dashes, capitals or not, ``-name=value``; ``-genv`` takes NAME VALUE or NAME=VALUE.
 Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/utils/args.c of MPICH.
@@ -6,8 +6,12 @@ Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/utils/args.c of MPIC
 
 from collections.abc import Mapping
 
-from mpiric.launchers._dialect import Grammar, Option, Words, Writer, flags, valued
+from mpiric.launchers._dialect import Grammar, Option, Speller, Words, Writer, flags, separate, valued
+from mpiric.launchers._host_format import HostFormat, by_commas, colon, first_word
+from mpiric.launchers._placement import ranks_on_each
 from mpiric.model.job import Meaning
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
 
 GRAMMAR = Grammar(equals=True, fold_case=True, long_after_one_dash=True, pair_in_one_word=True)
 
@@ -45,12 +49,29 @@ def _environment(values: Words) -> Words | None:
 
 
 WRITE: Mapping[Meaning, Writer] = {
-    Meaning.RANKS: lambda values: ("-n", *values),
-    Meaning.RANKS_PER_NODE: lambda values: ("-ppn", *values),
-    Meaning.HOSTS: lambda values: ("-hosts", *values),
-    Meaning.HOSTFILE: lambda values: ("-f", *values),
+    **separate(
+        {
+            Meaning.RANKS: "-n",
+            Meaning.RANKS_PER_NODE: "-ppn",
+            Meaning.HOSTS: "-hosts",
+            Meaning.HOSTFILE: "-f",
+            Meaning.WORKING_DIRECTORY: "-wdir",
+            Meaning.BOOTSTRAP: "-launcher",
+        }
+    ),
     Meaning.ENVIRONMENT: _environment,
     Meaning.ENVIRONMENT_LIMIT: _limit,
-    Meaning.WORKING_DIRECTORY: lambda values: ("-wdir", *values),
-    Meaning.BOOTSTRAP: lambda values: ("-launcher", *values),
 }
+
+
+def _nodes(situation: Situation, value: str) -> Spelling:
+    return Spelling(options=(("-ppn", str(ranks_on_each(situation, int(value)))),))
+
+
+SPELLINGS: Mapping[str, Speller] = {
+    "nodes": _nodes,
+    "bootstrap": lambda _situation, value: Spelling(options=(("-bootstrap", value),)),
+}
+
+# ``n1:4`` in lists and lines: HYDU_parse_hostfile.
+HOSTS = HostFormat(by_commas, first_word, colon, colon, has_slots=True)

@@ -1,22 +1,46 @@
 """What the launchers of Open MPI 4 and 5 have in common: map-by with qualifiers, -x, MCA parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from re import fullmatch
 
-from mpiric.launchers._dialect import Dialect, Facet, Grammar, Option, Speller, Words, Writer, placement_above
-from mpiric.launchers._placement import cores_for, crowded
+from mpiric.launchers._dialect import (
+    Dialect,
+    Facet,
+    Grammar,
+    Option,
+    Speller,
+    Words,
+    Writer,
+    placement_above,
+    separate,
+)
+from mpiric.launchers._host_format import HostFormat, by_commas, colon
+from mpiric.launchers._placement import by_variable, cores_for, crowded, ranks_on_each
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
 from mpiric.model.count import count_of
-from mpiric.model.job import Job, LaunchOption, Meaning
+from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning
+from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 _NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi shmemrun oshrun")
 
 
-def placing_options(package: str, binding: str, mapping: str, ranking: str) -> tuple[Option, ...]:
-    """Options that all versions have, with a version's word for a package and its variables for placement."""
+@dataclass(frozen=True)
+class PlacementWords:
+    """A version's word for a package of cores, and its variables for placement."""
+
+    package: str
+    binding: str
+    mapping: str
+    ranking: str
+
+
+def placing_options(placement: PlacementWords) -> tuple[Option, ...]:
+    """Options that all versions have."""
+    binding, mapping, ranking = placement.binding, placement.mapping, placement.ranking
     return (
         Option(("np", "n", "c"), 1, Meaning.RANKS),
         Option(("pernode",), 0, Meaning.RANKS_PER_NODE, implied="1"),
@@ -25,7 +49,7 @@ def placing_options(package: str, binding: str, mapping: str, ranking: str) -> t
         Option(("x",), 1, Meaning.ENVIRONMENT),
         Option(("bind-to",), 1, Meaning.BINDING, variable=binding),
         Option(("bind-to-core",), 0, Meaning.BINDING, implied="core", variable=binding),
-        Option(("bind-to-socket",), 0, Meaning.BINDING, implied=package, variable=binding),
+        Option(("bind-to-socket",), 0, Meaning.BINDING, implied=placement.package, variable=binding),
         Option(("map-by",), 1, Meaning.MAPPING, variable=mapping),
         Option(("bycore",), 0, Meaning.MAPPING, implied="core", variable=mapping),
         Option(("bynode",), 0, Meaning.MAPPING, implied="node", variable=mapping),
@@ -52,23 +76,43 @@ def _mapping_words(package: str) -> dict[str, str]:
     return {"compact": "slot", "spread-numa": "numa", "spread-package": package, "node-round-robin": "node"}
 
 
+def _line(text: str) -> Iterator[HostSlots]:
+    """``n1 slots=4``, with ``count`` and ``cpus`` as other words for slots."""
+    name, *settings = text.replace(" = ", "=").split()
+    given = dict(word.lower().partition("=")[::2] for word in settings)
+    count = next((given[key] for key in ("slots", "count", "cpu", "cpus") if key in given), "")
+    yield HostSlots(name.rpartition("@")[2], count_of(count))
+
+
+def _with_slots(host: HostSlots) -> str:
+    return f"{host.name} slots={host.slots}" if host.slots else host.name
+
+
+# orte/util/hostfile; "Scheduling: hostfiles" of the PRRTE docs.
+_HOSTS = HostFormat(by_commas, _line, colon, _with_slots, has_slots=True, fills=True)
+
+
 def write_environment(values: Words) -> Words:
     """``-x NAME`` forwards what the launcher has, ``-x NAME=VALUE`` sets."""
     return ("-x", "=".join(values))
 
 
 _WRITE: Mapping[Meaning, Writer] = {
-    Meaning.RANKS: lambda values: ("-np", *values),
+    **separate(
+        {
+            Meaning.RANKS: "-np",
+            Meaning.HOSTS: "--host",
+            Meaning.HOSTFILE: "--hostfile",
+            Meaning.WORKING_DIRECTORY: "--wdir",
+            Meaning.BINDING: "--bind-to",
+            Meaning.MAPPING: "--map-by",
+            Meaning.RANKING: "--rank-by",
+            Meaning.MPI_PARAMETER: "--mca",
+        }
+    ),
     Meaning.RANKS_PER_NODE: lambda values: ("--map-by", f"ppr:{values[0]}:node"),
     Meaning.THREADS_PER_RANK: lambda values: ("--map-by", f":pe={values[0]}"),
-    Meaning.HOSTS: lambda values: ("--host", *values),
-    Meaning.HOSTFILE: lambda values: ("--hostfile", *values),
     Meaning.ENVIRONMENT: write_environment,
-    Meaning.WORKING_DIRECTORY: lambda values: ("--wdir", *values),
-    Meaning.BINDING: lambda values: ("--bind-to", *values),
-    Meaning.MAPPING: lambda values: ("--map-by", *values),
-    Meaning.RANKING: lambda values: ("--rank-by", *values),
-    Meaning.MPI_PARAMETER: lambda values: ("--mca", *values),
     Meaning.OVERSUBSCRIBE: lambda _values: ("--oversubscribe",),
 }
 
@@ -146,9 +190,13 @@ def _spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str
             return None
         return Spelling(options=(("--map-by", f":pe={count}"), ("--bind-to", "core")))
 
+    def nodes(situation: Situation, value: str) -> Spelling:
+        return Spelling(options=(("--map-by", f"ppr:{ranks_on_each(situation, int(value))}:node"),))
+
     return {
         "binding": binding,
         "mapping": mapping,
+        "nodes": nodes,
         "threads-per-rank": threads,
         "launch-route": route_speller,
     }
@@ -156,14 +204,16 @@ def _spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str
 
 def dialect(
     name: str,
-    package: str,
+    placement: PlacementWords,
     grammar: Grammar,
     options: tuple[Option, ...],
     recognise_version: Callable[[str], str | None],
     travels: Words,
+    emit: Callable[[Plan], Emission],
+    emit_uneven: Callable[[Sequence[Plan]], Emission],
 ) -> Dialect:
-    """The dialect of one range of versions, ``package`` being its word for a package of cores."""
-    binding, mapping = _binding_words(package), _mapping_words(package)
+    """The dialect of one range of versions."""
+    binding, mapping = _binding_words(placement.package), _mapping_words(placement.package)
     return Dialect(
         name=name,
         launcher_names=_NAMES,
@@ -176,7 +226,14 @@ def dialect(
         facets=_facets,
         travels=travels,
         environment_in_every_segment=True,
-        host_file_format="openmpi",
+        in_scripts={
+            "binding": by_variable(placement.binding, binding),
+            "mapping": by_variable(placement.mapping, mapping),
+        },
+        process_manager="pmix",
+        hosts=_HOSTS,
         binding_words=binding,
         mapping_words=mapping,
+        emit=emit,
+        emit_uneven=emit_uneven,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mpiric.launchers._dialect import Speller, Words
+from mpiric.model.count import count_of
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
@@ -14,6 +15,30 @@ def by_word(words: Mapping[str, str], write: Callable[[str], Words]) -> Speller:
         return Spelling(options=(write(words[value]),)) if value in words else None
 
     return spell
+
+
+def by_depth(depth: str, binding: str) -> Speller:
+    """CPUs for the threads of a rank, by the options of ALPS and PALS for a depth and for binding to it."""
+
+    def spell(_situation: Situation, value: str) -> Spelling | None:
+        return Spelling(options=((depth, value), (binding, "depth"))) if count_of(value) else None
+
+    return spell
+
+
+def by_variable(name: str, words: Mapping[str, str]) -> Speller:
+    """A knob by a variable that the launcher reads, and for each value a word, or none."""
+
+    def spell(_situation: Situation, value: str) -> Spelling | None:
+        return Spelling(environment={name: words[value]}) if value in words else None
+
+    return spell
+
+
+def ranks_on_each(situation: Situation, nodes: int) -> int:
+    """Ranks on each of so many nodes: of those that the command asks for, or as many as were seen."""
+    ranks = max(1, len(situation.observation.ranks), situation.job.ranks or 0)
+    return -(-ranks // nodes)
 
 
 def ranks_per_node(situation: Situation) -> int | None:

@@ -1,10 +1,9 @@
 """The launch route: through the MPI library's own launcher, or through the scheduler's."""
 
+from mpiric.launchers._registry import dialects
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-# How srun serves each library's ranks; Slurm's own pmi2 works with every MPICH since 3.
-_PROCESS_MANAGERS = {"openmpi4": "pmix", "openmpi5": "pmix", "hydra": "pmi2", "intelmpi": "pmi2"}
 _IN_ALLOCATION = "SLURM_JOB_ID"
 
 
@@ -25,11 +24,12 @@ def route_speller(situation: Situation, value: str) -> Spelling | None:
 
 
 def _by_srun(situation: Situation) -> Spelling | None:
-    manager = _PROCESS_MANAGERS.get(situation.mpi.dialect)
-    if manager is None:
+    launcher = dialects().get(situation.mpi.dialect)
+    if launcher is None or not launcher.process_manager:
         return None
-    if situation.mpi.dialect == "intelmpi" and "I_MPI_PMI_LIBRARY" not in situation.job.environment:
-        return None  # without Slurm's own PMI library named, every rank is a singleton
+    if launcher.process_manager_needs and launcher.process_manager_needs not in situation.job.environment:
+        return None
+    manager = launcher.process_manager
     return Spelling(
         launcher_words=("srun",),
         dialect="srun",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mpiric.launchers._dialect import Dialect, Facet, Words
 from mpiric.launchers._edit import identity, known, twin
-from mpiric.launchers._hosts import FORMATS, host_facets, read_hosts, seated
+from mpiric.launchers._hosts import host_facets, read_hosts, seated
 from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
 from mpiric.model.count import count_of
@@ -47,12 +47,12 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
 
 def _with_all_slots(job: Job, source: Dialect) -> Job:
     """With as many ranks as the hosts have slots, where the launcher takes that for said."""
-    form = FORMATS.get(source.host_file_format)
+    form = source.hosts
     if job.ranks is not None or form is None or not form.fills:
         return job
     segments = []
     for segment in job.segments:
-        slots = sum(host.slots for host in read_hosts(source.host_file_format, segment, job.host_files))
+        slots = sum(host.slots for host in read_hosts(source.hosts, segment, job.host_files))
         if segment.first(Meaning.RANKS) is None and slots:
             ranks = parse_option(source, source.write[Meaning.RANKS]((str(slots),)) or ())
             segment = replace(segment, options=(ranks, *segment.options))
@@ -83,10 +83,10 @@ def _facets(
     source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, job: Job
 ) -> tuple[Facet, ...]:
     """What an option says; hosts in a form that the other launcher can take."""
-    foreign = source.host_file_format != target.host_file_format
+    foreign = source.hosts is not target.hosts
     if option.meaning not in {Meaning.HOSTS, Meaning.HOSTFILE} or not foreign:
         return source.facets(option)
-    form, is_file = FORMATS.get(source.host_file_format), option.meaning is Meaning.HOSTFILE
+    form, is_file = source.hosts, option.meaning is Meaning.HOSTFILE
     if is_file and segment.first(Meaning.HOSTS) is not None:
         return ()  # of the two the list counts
     if is_file and (form is None or option.values[0] not in job.host_files):
@@ -94,10 +94,10 @@ def _facets(
     ranks = segment.first(Meaning.RANKS)
     if form is None or ranks is None or not ranks.values[0].isdigit():
         return source.facets(option)
-    hosts, count = read_hosts(source.host_file_format, segment, job.host_files), int(ranks.values[0])
+    hosts, count = read_hosts(source.hosts, segment, job.host_files), int(ranks.values[0])
     said = _on_each(source, segment)
     even = tuple(replace(host, slots=said or -(-count // len(hosts))) for host in hosts)
-    found = host_facets(target, hosts, seated(hosts if form.counts and not said else even, count))
+    found = host_facets(target, hosts, seated(hosts if form.has_slots and not said else even, count))
     if found is None:
         raise _refusal(option, target, "it has no words for hosts that take ranks in this way")
     return tuple(facet for facet in found if not said or facet[0] is not Meaning.RANKS_PER_NODE)
@@ -152,7 +152,7 @@ def _counterpart(
 
 
 def _are_kin(source: Dialect, target: Dialect) -> bool:
-    return source.host_file_format == target.host_file_format != ""
+    return source.hosts is target.hosts is not None
 
 
 def _by_level(

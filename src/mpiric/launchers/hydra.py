@@ -1,16 +1,27 @@
 """hydra as MPICH and MVAPICH ship it; binds by options of its own.
 
+A plan is a level of the machine where that means it, else a mask for each rank. ``-bind-to core:4`` needs
+``-map-by core:4``: mapped by core each rank would start one core after the last. ``-map-by numa`` deals
+ranks out one by one, so it means a plan only with one rank a NUMA node. Masks of ``user:`` are of the
+kernel's numbers.
 Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
 """
 
+from collections.abc import Sequence
+
 from mpiric.launchers._banner import version_by
-from mpiric.launchers._dialect import Dialect, Facet, Option, placement_above
-from mpiric.launchers._hydra import GRAMMAR, OPTIONS, WRITE
-from mpiric.launchers._placement import by_word, cores_for
+from mpiric.launchers._dialect import Dialect, Facet, Option, placement_above, separate
+from mpiric.launchers._hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
+from mpiric.launchers._openmp import openmp_variables
+from mpiric.launchers._placement import by_variable, by_word, cores_for
 from mpiric.launchers._route import route_speller
+from mpiric.launchers._shape import Filled, fillings
+from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.launchers._words import words
+from mpiric.model.core_set import Level
 from mpiric.model.count import count_of
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
@@ -65,6 +76,41 @@ def _facets(option: LaunchOption) -> tuple[Facet, ...]:
     return ((option.meaning, option.values),)
 
 
+_OBJECTS = {Level.SOCKET: "socket", Level.NUMA: "numa"}
+
+
+def _emit(plan: Plan) -> Emission:
+    """Options of ``mpiexec``."""
+    words = ["mpiexec", "-n", str(plan.request.ranks)]
+    if plan.nodes > 1:
+        words += ["-ppn", str(plan.ranks_per_node)]
+    if plan.hosts:
+        words += ["-hosts", ",".join(plan.hosts)]
+    return Emission((*words, *_planned_binding(plan)), openmp_variables(plan))
+
+
+def _planned_binding(plan: Plan) -> tuple[str, ...]:
+    for shape in fillings(plan, (None, Level.SOCKET, Level.NUMA)):
+        if words := _level(shape):
+            return words
+    masks = ",".join("+".join(str(pu) for pu in seat.pus) for seat in plan.seats)
+    return ("-bind-to", f"user:{masks}")
+
+
+def _level(shape: Filled) -> tuple[str, ...]:
+    wide = "core" if shape.width == 1 else f"core:{shape.width}"
+    if shape.level is None:
+        return ("-bind-to", wide, "-map-by", wide)
+    return ("-bind-to", wide, "-map-by", _OBJECTS[shape.level]) if shape.ranks == 1 else ()
+
+
+def _emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """The binding is an option of the whole launch, and every proxy takes its list from the start."""
+    hosts = ",".join(f"{host}:{count}" for host, count in hosts_with_ranks(plans))
+    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "-hosts", hosts, "-bind-to", "none")
+    return bound_inside(plans, words)
+
+
 DIALECT = Dialect(
     name="hydra",
     launcher_names=words("mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.hydra"),
@@ -78,9 +124,9 @@ DIALECT = Dialect(
     recognise_version=version_by(r"(?s)HYDRA build details:.*?Version:\s+(\S+)"),
     write={
         **WRITE,
-        Meaning.BINDING: lambda values: ("-bind-to", *values),
-        Meaning.MAPPING: lambda values: ("-map-by", *values),
-        Meaning.MEMORY_BINDING: lambda values: ("-membind", *values),
+        **separate(
+            {Meaning.BINDING: "-bind-to", Meaning.MAPPING: "-map-by", Meaning.MEMORY_BINDING: "-membind"}
+        ),
         Meaning.THREADS_PER_RANK: lambda values: ("-bind-to", f"core:{values[0]}"),
     },
     spellings={
@@ -88,10 +134,19 @@ DIALECT = Dialect(
         "mapping": _mapping,
         "threads-per-rank": _threads,
         "launch-route": route_speller,
+        **SPELLINGS,
     },
     merge=_merge,
     facets=_facets,
-    host_file_format="hydra",
+    in_scripts={
+        "binding": by_variable("HYDRA_BINDING", _BINDING),
+        "mapping": by_variable("HYDRA_MAPPING", _MAPPING),
+    },
+    process_manager="pmi2",  # Slurm's own, which works with every MPICH since 3
+    hosts=HOSTS,
     binding_words=_BINDING,
     mapping_words=_MAPPING,
+    rank_variable="PMI_RANK",
+    emit=_emit,
+    emit_uneven=_emit_uneven,
 )

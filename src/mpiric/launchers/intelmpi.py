@@ -1,17 +1,24 @@
 """Intel MPI's hydra: the same options with more of its own; pins by variables.
 
+A plan is a list of masks, one for each rank of a node: ``I_MPI_PIN_DOMAIN=[m1,…,mn]``, hexadecimal, of the
+kernel's numbers; or ``I_MPI_PIN_PROCESSOR_LIST`` for one hardware thread a rank.
 Source: Intel MPI Library Developer Reference, "Global Hydra Options" and "Process Pinning".
 """
 
+from collections.abc import Sequence
 from re import fullmatch
 
 from mpiric.launchers._banner import version_by
-from mpiric.launchers._dialect import Dialect, Option, Words, flags, placement_above, valued
-from mpiric.launchers._hydra import GRAMMAR, OPTIONS, WRITE
+from mpiric.launchers._dialect import Dialect, Option, Speller, Words, flags, placement_above, valued
+from mpiric.launchers._hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
+from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._route import route_speller
+from mpiric.launchers._uneven import PROGRAM, REPEATED, hosts_with_ranks, shared_variables
 from mpiric.launchers._words import words
 from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
@@ -45,6 +52,18 @@ def _threads(_situation: Situation, value: str) -> Spelling | None:
     return _variables(I_MPI_PIN="1", I_MPI_PIN_DOMAIN=f"{value}:compact")
 
 
+def _as_variables(speller: Speller) -> Speller:
+    """The same by plain variables; None where an option that is no ``-genv`` is needed."""
+
+    def spell(situation: Situation, value: str) -> Spelling | None:
+        spelling = speller(situation, value)
+        if spelling is None or any(words[0] != "-genv" for words in spelling.options):
+            return None
+        return Spelling(environment={words[1]: words[2] for words in spelling.options})
+
+    return spell
+
+
 def _merge(meaning: Meaning, under: str, over: str) -> str | None:
     """Two values of one pinning variable: off stays off, a wide domain stays wide, a core gives way."""
     if meaning is not Meaning.ENVIRONMENT:
@@ -63,6 +82,31 @@ def _write_binding(values: Words) -> Words:
     """As variables of the ranks, the way Intel MPI pins."""
     name, value = ("I_MPI_PIN", "0") if values[0] == "none" else ("I_MPI_PIN_DOMAIN", values[0])
     return ("-genv", name, value)
+
+
+def _emit(plan: Plan) -> Emission:
+    """Options of ``mpiexec`` and the variables."""
+    words = ["mpiexec", "-n", str(plan.request.ranks), "-ppn", str(plan.ranks_per_node)]
+    if plan.hosts:
+        words += ["-hosts", ",".join(plan.hosts)]
+    return Emission(tuple(words), {"I_MPI_PIN": "1", **_pinning(plan), **openmp_variables(plan)})
+
+
+def _pinning(plan: Plan) -> dict[str, str]:
+    if all(len(seat.pus) == 1 for seat in plan.seats):
+        return {"I_MPI_PIN_PROCESSOR_LIST": ",".join(str(seat.pus[0]) for seat in plan.seats)}
+    return {"I_MPI_PIN_DOMAIN": "[" + ",".join(pu_mask(seat.pus) for seat in plan.seats) + "]"}
+
+
+def _emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A section for each host, the pinning being a variable of that section ("Process Pinning")."""
+    words = ["mpiexec"]
+    for plan in plans:
+        for host, count in hosts_with_ranks([plan]):
+            words += [PROGRAM, ":"] if len(words) > 1 else []
+            words += ["-host", host, "-n", str(count)]
+            words += [word for name, value in _pinning(plan).items() for word in ("-env", name, value)]
+    return Emission(tuple(words), {"I_MPI_PIN": "1", **shared_variables(plans)}, note=REPEATED)
 
 
 DIALECT = Dialect(
@@ -94,7 +138,13 @@ DIALECT = Dialect(
         "mapping": _mapping,
         "threads-per-rank": _threads,
         "launch-route": route_speller,
+        **SPELLINGS,
     },
-    host_file_format="hydra",
+    in_scripts={"binding": _as_variables(_binding), "mapping": _as_variables(_mapping)},
+    process_manager="pmi2",
+    process_manager_needs="I_MPI_PMI_LIBRARY",
+    hosts=HOSTS,
     binding_words={"none": "none", **_DOMAINS},
+    emit=_emit,
+    emit_uneven=_emit_uneven,
 )

@@ -1,22 +1,32 @@
 """Open MPI up to 4: ``orterun``. Words are matched whole, after one dash or two; no ``--name=value``.
 
+A plan is ``ppr`` with ``pe``, or a rankfile of hardware threads by the kernel's numbers:
+``rmaps_rank_file_physical`` makes its numbers those (orte/mca/rmaps/rank_file). ``--cpu-list`` sorts what
+it is given, so it cannot say an order.
 Source: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 4.1.
 """
 
+from collections.abc import Sequence
+
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import dialect, placing_options
+from mpiric.launchers._openmpi import PlacementWords, dialect, placing_options
+from mpiric.launchers._openmpi_emission import forwarded, rankfile, uneven, words_for_hosts
+from mpiric.launchers._shape import fillings
+from mpiric.model.core_set import Level
 from mpiric.model.job import Meaning
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_list
 
-_PACKAGE = "socket"
+_WORDS = PlacementWords(
+    package="socket",
+    binding="OMPI_MCA_hwloc_base_binding_policy",
+    mapping="OMPI_MCA_rmaps_base_mapping_policy",
+    ranking="OMPI_MCA_rmaps_base_ranking_policy",
+)
 
 _OPTIONS = (
-    *placing_options(
-        _PACKAGE,
-        binding="OMPI_MCA_hwloc_base_binding_policy",
-        mapping="OMPI_MCA_rmaps_base_mapping_policy",
-        ranking="OMPI_MCA_rmaps_base_ranking_policy",
-    ),
+    *placing_options(_WORDS),
     Option(("npernode", "N"), 1, Meaning.RANKS_PER_NODE, variable="OMPI_MCA_rmaps_ppr_n_pernode"),
     Option(("hostfile", "machinefile"), 1, Meaning.HOSTFILE),
     Option(("default-hostfile",), 1, Meaning.HOSTFILE, variable="OMPI_MCA_orte_default_hostfile"),
@@ -36,11 +46,36 @@ _OPTIONS = (
     *valued("report-events max-restarts personality am amca tune"),
 )
 
+
+_OBJECTS = {None: "node", Level.SOCKET: "socket", Level.NUMA: "numa", Level.CACHE: "l3cache"}
+_FILE = "openmpi4.rankfile"
+_RANKFILE = ("--mca", "rmaps_rank_file_physical", "1", "--rankfile", _FILE)
+
+
+def _emit(plan: Plan) -> Emission:
+    """Options of ``mpirun``."""
+    forward, variables = forwarded(plan)
+    start = ("mpirun", "-np", str(plan.request.ranks), *words_for_hosts(plan))
+    if filled := fillings(plan):
+        shape = filled[0]
+        mapping = f"ppr:{shape.ranks}:{_OBJECTS[shape.level]}:pe={shape.width}"
+        return Emission((*start, "--map-by", mapping, "--bind-to", "core", *forward), variables)
+    text = rankfile(plan, lambda seat: pu_list(seat.pus))
+    return Emission((*start, *_RANKFILE, *forward), variables, {_FILE: text})
+
+
+def _emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A rankfile."""
+    return uneven(plans, _RANKFILE, _FILE, lambda _, seat: pu_list(seat.pus))
+
+
 DIALECT = dialect(
     name="openmpi4",
-    package=_PACKAGE,
+    placement=_WORDS,
     grammar=Grammar(long_after_one_dash=True, flags_together=True),
     options=_OPTIONS,
     recognise_version=version_by(r"\(Open MPI\) ([1-4]\.\S+)"),
     travels=("OMPI_MCA_", "PMIX_MCA_"),
+    emit=_emit,
+    emit_uneven=_emit_uneven,
 )

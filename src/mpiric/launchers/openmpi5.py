@@ -1,22 +1,32 @@
 """Open MPI 5 and later: ``prterun`` of PRRTE behind ``mpirun``. Read by getopt_long, one dash being made two.
 
+A plan is ``ppr`` with ``pe``, an ordered list of cores, or a rankfile. ``pe-list`` and rankfiles count
+cores as hwloc does, or hardware threads with ``hwtcpus``; both seen with ``--display map`` of PRRTE 3. An
+ordered list gives each rank one entry, so wide ranks need the file.
 Source: src/mca/schizo/ompi/schizo_ompi.c of PRRTE 3 and src/util/pmix_cmd_line.c of OpenPMIx 5.
 """
 
+from collections.abc import Sequence
+
 from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import dialect, placing_options
+from mpiric.launchers._openmpi import PlacementWords, dialect, placing_options
+from mpiric.launchers._openmpi_emission import forwarded, rankfile, uneven, words_for_hosts
+from mpiric.launchers._shape import fillings, logical_pus, whole_cores
+from mpiric.model.core_set import Level
 from mpiric.model.job import Meaning
+from mpiric.model.placement import Emission, Plan, Seat
+from mpiric.model.pu_set import pu_list
 
-_PACKAGE = "package"
+_WORDS = PlacementWords(
+    package="package",
+    binding="PRTE_MCA_hwloc_default_binding_policy",
+    mapping="PRTE_MCA_rmaps_default_mapping_policy",
+    ranking="PRTE_MCA_rmaps_default_ranking_policy",
+)
 
 _OPTIONS = (
-    *placing_options(
-        _PACKAGE,
-        binding="PRTE_MCA_hwloc_default_binding_policy",
-        mapping="PRTE_MCA_rmaps_default_mapping_policy",
-        ranking="PRTE_MCA_rmaps_default_ranking_policy",
-    ),
+    *placing_options(_WORDS),
     Option(("N", "npernode"), 1, Meaning.RANKS_PER_NODE),
     Option(("hostfile", "machinefile", "default-hostfile"), 1, Meaning.HOSTFILE),
     Option(("mca", "omca", "gmca", "gomca"), 2, Meaning.MPI_PARAMETER, variable="OMPI_MCA_{}"),
@@ -40,11 +50,74 @@ _OPTIONS = (
     *valued("cpu-list npersocket ppr amca am rankfile stream-buffering"),
 )
 
+
+_OBJECTS = {None: "node", Level.SOCKET: "package", Level.NUMA: "numa", Level.CACHE: "l3cache"}
+_FILE = "openmpi5.rankfile"
+
+
+def _emit(plan: Plan) -> Emission:
+    """Options of ``mpirun``."""
+    forward, variables = forwarded(plan)
+    mapping, files = _mapping(plan)
+    return Emission(
+        ("mpirun", "-np", str(plan.request.ranks), *words_for_hosts(plan), *mapping, *forward),
+        variables,
+        files,
+    )
+
+
+def _emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A rankfile, of cores where all ranks have whole ones."""
+    whole = all(map(whole_cores, plans))
+    return uneven(plans, _file_words(whole), _FILE, lambda plan, seat: pu_list(_numbers(plan, seat, whole)))
+
+
+def _file_words(whole: bool) -> tuple[str, ...]:  # noqa: FBT001 - of what a name says
+    unit = "" if whole else ":hwtcpus"
+    return ("--map-by", f"rankfile:file={_FILE}{unit}", "--bind-to", "core" if whole else "hwthread")
+
+
+def _mapping(plan: Plan) -> tuple[tuple[str, ...], dict[str, str]]:
+    if filled := fillings(plan):
+        shape = filled[0]
+        return (
+            "--map-by",
+            f"ppr:{shape.ranks}:{_OBJECTS[shape.level]}:pe={shape.width}",
+            "--bind-to",
+            "core",
+        ), {}
+    whole = whole_cores(plan)
+    if all(len(_units(plan, seat)) == 1 for seat in plan.seats):
+        places = ",".join(str(_units(plan, seat)[0]) for seat in plan.seats)
+        unit = "" if whole else ":hwtcpus"
+        return (
+            "--map-by",
+            f"pe-list={places}:ordered{unit}",
+            "--bind-to",
+            "core" if whole else "hwthread",
+        ), {}
+    return _file_words(whole), {_FILE: rankfile(plan, lambda seat: pu_list(_units(plan, seat)))}
+
+
+def _units(plan: Plan, seat: Seat) -> tuple[int, ...]:
+    """What PRRTE counts: cores, or hardware threads where a core is shared or used in part."""
+    return _numbers(plan, seat, whole_cores(plan))
+
+
+def _numbers(plan: Plan, seat: Seat, whole: bool) -> tuple[int, ...]:  # noqa: FBT001
+    if whole:
+        return tuple(core.index for core in seat.cores)
+    logical = logical_pus(plan)
+    return tuple(sorted(logical[pu] for pu in seat.pus))
+
+
 DIALECT = dialect(
     name="openmpi5",
-    package=_PACKAGE,
+    placement=_WORDS,
     grammar=Grammar(equals=True, long_after_one_dash=True, abbreviations=True, flags_together=True),
     options=_OPTIONS,
     recognise_version=version_by(r"\((?:Open MPI|PRRTE)\) (\d+\.\S+)"),
     travels=("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_"),
+    emit=_emit,
+    emit_uneven=_emit_uneven,
 )

@@ -3,13 +3,17 @@
 Source: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of ALCF; not run here.
 """
 
+from collections.abc import Sequence
+
 from mpiric.launchers._banner import version_by
-from mpiric.launchers._dialect import Dialect, Grammar, Option, flags, valued
-from mpiric.launchers._placement import by_word
-from mpiric.model.count import count_of
+from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, flags, separate, valued
+from mpiric.launchers._host_format import HostFormat, bare_name, by_commas, first_word
+from mpiric.launchers._openmp import openmp_variables
+from mpiric.launchers._placement import by_depth, by_word
+from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.model.job import Meaning
-from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_list
 
 _BINDING = {"none": "none", "core": "core", "hwthread": "thread", "numa": "numa", "package": "socket"}
 
@@ -35,8 +39,22 @@ _OPTIONS = (
 )
 
 
-def _threads(_situation: Situation, value: str) -> Spelling | None:
-    return Spelling(options=(("--depth", value), ("--cpu-bind", "depth"))) if count_of(value) else None
+def _emit(plan: Plan) -> Emission:
+    """Options of ``mpiexec``."""
+    words = ["mpiexec", "-n", str(plan.request.ranks), "--ppn", str(plan.ranks_per_node)]
+    if plan.hosts:
+        words += ["--hosts", ",".join(plan.hosts)]
+    words += ["--cpu-bind", "list:" + ":".join(pu_list(seat.pus) for seat in plan.seats)]
+    if len(plan.topology.numa_nodes) > 1:
+        words += ["--mem-bind", "local"]
+    return Emission(tuple(words), openmp_variables(plan))
+
+
+def _emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """A host named as often as it has ranks; ``list:`` is the same on every host."""
+    hosts = ",".join(host for host, count in hosts_with_ranks(plans) for _ in range(count))
+    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "--hosts", hosts, "--cpu-bind", "none")
+    return bound_inside(plans, words)
 
 
 DIALECT = Dialect(
@@ -46,21 +64,31 @@ DIALECT = Dialect(
     options=_OPTIONS,
     recognise_version=version_by(r"(?im)(?:PALS\D+|^mpiexec version )(\d\S+)"),
     write={
-        Meaning.RANKS: lambda values: ("-n", *values),
-        Meaning.RANKS_PER_NODE: lambda values: ("--ppn", *values),
-        Meaning.THREADS_PER_RANK: lambda values: ("--depth", *values),
-        Meaning.HOSTS: lambda values: ("--hosts", *values),
-        Meaning.HOSTFILE: lambda values: ("--hostfile", *values),
-        Meaning.ENVIRONMENT: lambda values: ("--env", "=".join(values)) if len(values) == 2 else (),
+        **separate(
+            {
+                Meaning.RANKS: "-n",
+                Meaning.RANKS_PER_NODE: "--ppn",
+                Meaning.THREADS_PER_RANK: "--depth",
+                Meaning.HOSTS: "--hosts",
+                Meaning.HOSTFILE: "--hostfile",
+                Meaning.WORKING_DIRECTORY: "--wdir",
+                Meaning.BINDING: "--cpu-bind",
+                Meaning.MEMORY_BINDING: "--mem-bind",
+                Meaning.PROCESS_MANAGER: "--pmi",
+            }
+        ),
+        Meaning.ENVIRONMENT: assignment("--env"),
         Meaning.ENVIRONMENT_LIMIT: lambda values: (
             (f"--env{values[0]}",) if values[0] in {"all", "none"} else ("--envlist", *values)
         ),
-        Meaning.WORKING_DIRECTORY: lambda values: ("--wdir", *values),
-        Meaning.BINDING: lambda values: ("--cpu-bind", *values),
-        Meaning.MEMORY_BINDING: lambda values: ("--mem-bind", *values),
-        Meaning.PROCESS_MANAGER: lambda values: ("--pmi", *values),
     },
-    spellings={"binding": by_word(_BINDING, lambda word: ("--cpu-bind", word)), "threads-per-rank": _threads},
-    host_file_format="lines",
+    spellings={
+        "binding": by_word(_BINDING, lambda word: ("--cpu-bind", word)),
+        "threads-per-rank": by_depth("--depth", "--cpu-bind"),
+    },
+    hosts=HostFormat(by_commas, first_word, bare_name, bare_name),
     binding_words=_BINDING,
+    rank_variable="PALS_RANKID",
+    emit=_emit,
+    emit_uneven=_emit_uneven,
 )

@@ -1,24 +1,38 @@
 """Slurm's ``srun``: getopt_long, so ``-n4``, ``-lu``, ``--ntasks=4`` and unambiguous beginnings all hold.
 
+A plan is a mask for each task of a node, and a step that has all CPUs which the masks name. Slurm 22.05
+refuses a mask that reaches outside of the step; earlier ones cut it, down to core 0 when nothing was left.
+With ``-c`` a step gets that many CPUs for each task, from the first core on, and whole cores: so ``-c``
+shares out the node, in multiples of a core, or no step fits. Where the rest of that division is needed, a
+step without ``-c`` has the whole node, if the job has. Where the last node has fewer ranks Slurm evens them
+out, whatever ``--ntasks-per-node`` says, unless they come in planes. ``-c`` counts hardware threads where
+Slurm knows of them: of cores that differ in their number it knows the first one each.
 Source: src/common/slurm_opt.c and src/srun/libsrun/opt.c of Slurm 22.05; srun(1).
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 from mpiric.launchers import _export
 from mpiric.launchers._banner import version_by
-from mpiric.launchers._dialect import Dialect, Grammar, Option, VariableList, flags, valued
+from mpiric.launchers._dialect import Dialect, Grammar, Option, VariableList, attached, flags, valued
+from mpiric.launchers._host_format import HostFormat, bare_name
+from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_word
 from mpiric.launchers._route import route_speller
-from mpiric.launchers._words import words
+from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.model.count import count_of
-from mpiric.model.job import Meaning
+from mpiric.model.host_list import hosts_of
+from mpiric.model.job import HostSlots, Meaning
+from mpiric.model.placement import Emission, Plan
+from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 _BINDING = {"none": "none", "core": "cores", "hwthread": "threads", "numa": "ldoms", "package": "sockets"}
 _MAPPING = {"compact": "block:block", "spread-package": "block:cyclic", "node-round-robin": "cyclic"}
 
-_MAY_BE_ATTACHED = words("bcast compress nice x11 overlap propagate resv-ports send-libs exclusive")
-_PER_NODE = ("ntasks-per-node", "tasks-per-node")
+_MAY_BE_ATTACHED = "bcast compress nice x11 overlap propagate resv-ports send-libs exclusive"
 
 _OPTIONS = (
     Option(("ntasks", "n"), 1, Meaning.RANKS, variable="SLURM_NTASKS"),
@@ -38,11 +52,7 @@ _OPTIONS = (
     Option(("overcommit", "O"), 0, Meaning.OVERSUBSCRIBE, variable="SLURM_OVERCOMMIT"),
     Option(("input", "i"), 1, Meaning.STDIN),
     Option(("multi-prog",), 0, Meaning.PROGRAM_FILE),
-    *(Option((name,), 1, attached_only=True) for name in ("bcast", "compress", "nice", "x11", "overlap")),
-    *(
-        Option((name,), 1, attached_only=True)
-        for name in ("propagate", "resv-ports", "send-libs", "exclusive")
-    ),
+    *(Option((name,), 1, attached_only=True) for name in _MAY_BE_ATTACHED.split()),
     Option(("immediate", "I"), 1, attached_only=True),
     Option(("kill-on-bad-exit", "K"), 1, attached_only=True),
     Option(("no-kill", "k"), 1, attached_only=True),
@@ -61,9 +71,75 @@ _OPTIONS = (
 )
 
 
+def _ranges(text: str) -> Iterator[HostSlots]:
+    """``n[1-4]`` by ``--nodelist`` and in the lines of ``--nodefile``."""
+    return (HostSlots(name) for name in hosts_of(text.replace(" ", "")))
+
+
 def _threads(_situation: Situation, value: str) -> Spelling | None:
     """Slurm counts hardware threads where a core has several."""
     return Spelling(options=((f"--cpus-per-task={value}",),)) if count_of(value) else None
+
+
+_HOSTS = "srun.hostfile"  # one line a rank
+
+
+def _emit(plan: Plan) -> Emission:
+    """Options of ``srun``."""
+    per_node, cores = plan.ranks_per_node, plan.topology.cores
+    known = min(len(core.pus) for core in cores)
+    even = all(len(core.pus) == known for core in cores)
+    if not even:
+        known = 1
+    slurms = {pu for core in cores for pu in core.pus[:known]}
+    seats = [tuple(pu for pu in seat.pus if pu in slurms) or seat.pus for seat in plan.seats]
+    each = max(1, len(cores) * known // per_node // known * known)
+    shared = {pu for core in cores[: -(-each * per_node // known)] for pu in core.pus[:known]}
+    ragged = bool(plan.request.ranks % per_node)
+    whole = ragged or any(pu not in shared for seat in seats for pu in seat)
+    words = [
+        "srun",
+        f"--nodes={plan.nodes}",
+        f"--ntasks={plan.request.ranks}",
+        *(() if ragged else (f"--ntasks-per-node={per_node}",)),
+        *(() if whole else (f"--cpus-per-task={each}", "--exclusive")),
+        f"--distribution={f'plane={per_node}' if ragged else 'block:block'}",
+        f"--cpu-bind=mask_cpu:{','.join(pu_mask(seat) for seat in seats)}",
+    ]
+    if len(plan.topology.numa_nodes) > 1:
+        words.append("--mem-bind=local")
+    if plan.hosts:
+        words.append(f"--nodelist={','.join(plan.hosts)}")
+    if plan.seats[0].gpu >= 0:
+        words += [
+            f"--gpus-per-node={len(plan.gpus)}",
+            "--gpu-bind=map_gpu:" + ",".join(str(seat.gpu) for seat in plan.seats),
+        ]
+    notes = (
+        "within a job that has its nodes to itself (sbatch --exclusive)" if whole else "",
+        "" if even else "Slurm knows one hardware thread of each core here",
+    )
+    return Emission(tuple(words), openmp_variables(plan), exact=even, note="; ".join(filter(None, notes)))
+
+
+def _emit_uneven(plans: Sequence[Plan]) -> Emission:
+    """Counts of ranks that differ come from ``SLURM_HOSTFILE``; a list of masks starts anew on every host."""
+    hosts = hosts_with_ranks(plans)
+    words = (
+        "srun",
+        f"--nodes={len(hosts)}",
+        f"--ntasks={ranks_in_all(plans)}",
+        f"--nodelist={','.join(host for host, _ in hosts)}",
+        "--distribution=arbitrary",
+        "--cpu-bind=none",
+    )
+    inside = bound_inside(plans, words)
+    return replace(
+        inside,
+        env={"SLURM_HOSTFILE": _HOSTS, **inside.env},
+        files={**inside.files, _HOSTS: "".join(f"{host}\n" * count for host, count in hosts)},
+        note=f"within a job that has its nodes to itself (sbatch --exclusive); {inside.note}",
+    )
 
 
 DIALECT = Dialect(
@@ -73,17 +149,21 @@ DIALECT = Dialect(
     options=_OPTIONS,
     recognise_version=version_by(r"^slurm(?:-wlm)? (\d\S+)"),
     write={
-        Meaning.RANKS: lambda values: (f"--ntasks={values[0]}",),
-        Meaning.RANKS_PER_NODE: lambda values: (f"--ntasks-per-node={values[0]}",),
-        Meaning.NODES: lambda values: (f"--nodes={values[0]}",),
-        Meaning.THREADS_PER_RANK: lambda values: (f"--cpus-per-task={values[0]}",),
-        Meaning.HOSTS: lambda values: (f"--nodelist={values[0]}",),
+        **attached(
+            {
+                Meaning.RANKS: "--ntasks",
+                Meaning.RANKS_PER_NODE: "--ntasks-per-node",
+                Meaning.NODES: "--nodes",
+                Meaning.THREADS_PER_RANK: "--cpus-per-task",
+                Meaning.HOSTS: "--nodelist",
+                Meaning.WORKING_DIRECTORY: "--chdir",
+                Meaning.BINDING: "--cpu-bind",
+                Meaning.MAPPING: "--distribution",
+                Meaning.MEMORY_BINDING: "--mem-bind",
+                Meaning.PROCESS_MANAGER: "--mpi",
+            }
+        ),
         Meaning.ENVIRONMENT_LIMIT: lambda values: (f"--export={','.join(values)}",),
-        Meaning.WORKING_DIRECTORY: lambda values: (f"--chdir={values[0]}",),
-        Meaning.BINDING: lambda values: (f"--cpu-bind={values[0]}",),
-        Meaning.MAPPING: lambda values: (f"--distribution={values[0]}",),
-        Meaning.MEMORY_BINDING: lambda values: (f"--mem-bind={values[0]}",),
-        Meaning.PROCESS_MANAGER: lambda values: (f"--mpi={values[0]}",),
         Meaning.OVERSUBSCRIBE: lambda _values: ("--overcommit",),
     },
     spellings={
@@ -91,12 +171,16 @@ DIALECT = Dialect(
         "mapping": by_word(_MAPPING, lambda word: (f"--distribution={word}",)),
         "threads-per-rank": _threads,
         "launch-route": route_speller,
+        "nodes": lambda _situation, value: Spelling(options=(("-N", value),)),
     },
     neutral=True,
-    host_file_format="slurm",
+    hosts=HostFormat(_ranges, _ranges, bare_name, bare_name),
     every_seat="arbitrary",
     facets=_export.facets,
     variable_list=VariableList(_export.listed, _export.unlist, _export.enlist),
     binding_words=_BINDING,
     mapping_words=_MAPPING,
+    rank_variable="SLURM_PROCID",
+    emit=_emit,
+    emit_uneven=_emit_uneven,
 )

@@ -1,7 +1,6 @@
-"""Topology + job → which rank and thread runs where; and what each launcher has to be told."""
+"""Topology + job → which rank and thread runs where."""
 
-from mpiric.placement.emission import emit, emit_all, launchers
 from mpiric.placement.planning import plan
 from mpiric.placement.policies import policies
 
-__all__ = ["emit", "emit_all", "launchers", "plan", "policies"]
+__all__ = ["plan", "policies"]

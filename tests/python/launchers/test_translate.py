@@ -137,11 +137,13 @@ def test_every_rank_keeps_its_host(parse, line, source, target, expected):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("openmpi", "n1 slots=2\nn2 slots=1\n"), ("hydra", "n1:2\nn2:1\n"), ("lines", "n1\nn2\n")],
+    [("openmpi5", "n1 slots=2\nn2 slots=1\n"), ("hydra", "n1:2\nn2:1\n"), ("pals", "n1\nn2\n")],
 )
 def test_host_files_are_written_as_they_are_read(name, text):
-    assert write_host_file(name, (HostSlots("n1", 2), HostSlots("n2", 1))) == text
-    assert [host.name for host in read_host_file(name, text)] == ["n1", "n2"]
+    form = dialects()[name].hosts
+    assert form is not None
+    assert write_host_file(form, (HostSlots("n1", 2), HostSlots("n2", 1))) == text
+    assert [host.name for host in read_host_file(form, text)] == ["n1", "n2"]
 
 
 REFUSED = [

@@ -3,13 +3,13 @@
 import pytest
 from tests.python.placement.machines import made_up, placed, recorded
 
+from mpiric.launchers import emit
+from mpiric.launchers._openmpi_emission import rankfile
+from mpiric.launchers._shape import whole_cores
+from mpiric.launchers.openmpi5 import _units
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads
 from mpiric.model.pu_set import pu_list
-from mpiric.placement import emit
-from mpiric.placement.emission._openmpi import rankfile
-from mpiric.placement.emission._shape import whole_cores
-from mpiric.placement.emission.openmpi5 import _units
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 
 WISHES = [

@@ -10,8 +10,7 @@ from mpiric.machine.gpus import local_gpus
 from mpiric.model.errors import NotFoundError
 from mpiric.model.job import HostSlots
 from mpiric.model.placement import Bandwidth, Emission, PlacementRequest, Plan
-from mpiric.placement import emit_all, plan
-from mpiric.placement.openmp import runtime_variables
+from mpiric.placement import plan
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 from mpiric.workflows.placement.measure_bandwidth import Say, measure_bandwidth
 
@@ -46,7 +45,7 @@ def place(
         gpus = local_gpus(host)
         made = plan(machine.topology, request, usable, machine.limits.cgroup_cpus, gpus)
         title = machine.host_name
-    return Placed((made,), emit_all((made,)), runtime_variables(made), title)
+    return Placed((made,), launchers.emit_all((made,)), launchers.runtime_variables(made), title)
 
 
 def place_rankfile(
@@ -59,7 +58,7 @@ def place_rankfile(
     topology = load_topology(host, source) if source else read_machine(host, working_directory).topology
     made = plan_rankfile(topology, read_rankfile(text), numbers, threads)
     alike = len(made) == 1  # else the words of a runtime would hold for some nodes only
-    return Placed(made, emit_all(made), runtime_variables(made[0]) if alike else {}, path)
+    return Placed(made, launchers.emit_all(made), launchers.runtime_variables(made[0]) if alike else {}, path)
 
 
 def host_files(placed: Placed) -> dict[str, str]:
@@ -69,11 +68,11 @@ def host_files(placed: Placed) -> dict[str, str]:
         for plan in placed.plans
         for node, name in enumerate(plan.hosts)
     ]
-    formats = {name: dialect.host_file_format for name, dialect in launchers.dialects().items()}
+    formats = {name: dialect.hosts for name, dialect in launchers.dialects().items()}
     return {
-        f"{name}.hosts": launchers.write_host_file(formats[name], hosts)
+        f"{name}.hosts": launchers.write_host_file(form, hosts)
         for name in placed.launchers
-        if hosts and formats[name]
+        if hosts and (form := formats[name]) is not None
     }
 
 

@@ -1,21 +1,20 @@
-"""Nodes that differ: each launcher takes one list of places for all nodes, so how else it can be told.
+"""Plans of nodes that differ, for launchers that take one list of CPUs for all nodes.
 
-Intel MPI and aprun take sections with a host and places of their own, which repeat the program. hydra, PALS
-and srun have no words for it: there each rank binds itself, by a script that is seen on the line.
+Intel MPI and aprun take sections with a host and CPUs of their own, which repeat the program. hydra, PALS and
+srun have no syntax for it: there each rank binds itself, by a script that stands in the command line.
 """
 
 from collections.abc import Iterator, Sequence
 
+from mpiric.launchers._openmp import openmp_variables
+from mpiric.launchers._registry import dialects
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.openmp import openmp_variables
 
 PROGRAM = "PROGRAM"  # stands for the program and its arguments
 _SCRIPT = "ranks.sh"
 _BINDS_ITSELF = "one list of places serves all nodes here: each rank binds itself by taskset (util-linux)"
 REPEATED = f"write the program and its arguments for {PROGRAM} and at the end"
-# Where a launcher says the rank: hydra and PMI-1/2, PALS, Slurm.
-_RANK = "${PMI_RANK:-${PALS_RANKID:-${SLURM_PROCID:?no launcher says which rank this is}}}"
 
 
 def hosts_with_ranks(plans: Sequence[Plan]) -> list[tuple[str, int]]:
@@ -60,13 +59,22 @@ def bound_inside(plans: Sequence[Plan], words: tuple[str, ...]) -> Emission:
     return Emission((*words, "sh", _SCRIPT), shared_variables(plans), script, note=_BINDS_ITSELF)
 
 
+def _rank() -> str:
+    """The rank's number in a shell's words, under whichever launcher the script is started."""
+    *names, last = (dialect.rank_variable for dialect in dialects().values() if dialect.rank_variable)
+    found = f"${{{last}:?no launcher says which rank this is}}"
+    for name in reversed(names):
+        found = f"${{{name}:-{found}}}"
+    return found
+
+
 def _binding_script(plans: Sequence[Plan]) -> str:
     """A script that binds the rank it is, then becomes the program."""
     cases = "".join(f"{rank}) pus={pu_list(seat.pus)} ;;  # {host}\n" for rank, host, seat in places(plans))
     return (
         "#!/bin/sh\n"
         f"# sh {_SCRIPT} PROGRAM …: binds this rank to its hardware threads, then becomes the program.\n"
-        f"case {_RANK} in\n{cases}"
+        f"case {_rank()} in\n{cases}"
         f'*) echo "{_SCRIPT}: there is no such rank" >&2; exit 1 ;;\n'
         "esac\n"
         'exec taskset -c "$pus" "$@"\n'

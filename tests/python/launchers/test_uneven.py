@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from tests.python.placement.machines import made_up
 
-from mpiric.placement import emit_all
+from mpiric.launchers import emit_all
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 
 TEXT = """rank 0=a slot=0-1

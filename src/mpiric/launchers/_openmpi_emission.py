@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mpiric.launchers._openmp import openmp_variables
+from mpiric.launchers._uneven import hosts_with_ranks, places, ranks_in_all, shared_variables
 from mpiric.model.placement import Emission, Plan, Seat
-from mpiric.placement.emission._uneven import hosts_with_ranks, places, ranks_in_all, shared_variables
-from mpiric.placement.openmp import openmp_variables
 
 
 def words_for_hosts(plan: Plan) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 import pytest
 from tests.python.placement.machines import made_up, placed, recorded
 
+from mpiric.launchers import emit, emit_all
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads, HugePages
-from mpiric.placement import emit, emit_all
 
 LAUNCHERS = {"aprun", "hydra", "intelmpi", "openmpi4", "openmpi5", "pals", "srun"}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, isfinite
 
-from mpiric.tuning.betting import centre, median_interval
+from mpiric.tuning.proof.confidence_sequence import centre, median_interval
 
 _STEPS = 60  # of bisection: far below anything printed
 

@@ -15,7 +15,7 @@ from mpiric.model.narrator import Silence
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.store import Store
+from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.parse_job import understand
 from mpiric.workflows.trials.observe import Observed, observe
 from mpiric.workflows.trials.trials import Judge, Trials

@@ -24,9 +24,9 @@ from mpiric.machine import read_machine
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.betting import centre
-from mpiric.tuning.events import read_log
-from mpiric.tuning.store import EVENTS
+from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS
 
 _CLOSE = 0.05  # found: at most this much slower than the expert's command
 _WORTH = 1.03  # an expert's gain below this says that there is nothing to find on this machine

@@ -21,7 +21,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.duration import parse_duration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.proof import Rule, prove
+from mpiric.tuning.proof.proof import StoppingRule, prove
 
 _GOAL = 0.01
 _WORKS = {"heat3d": (96, 10), "pingpong": (20000,), "malloc_churn": (6,)}  # sub-second, each noisy in its way
@@ -82,7 +82,7 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
     for number in numbers:
         if time.monotonic() >= until:
             break
-        proof = prove(trial, [Configuration()], Rule(), seed=hash_of(program, number))
+        proof = prove(trial, [Configuration()], StoppingRule(), seed=hash_of(program, number))
         evidence = proof.evidence[0]
         one = {
             "program": program,

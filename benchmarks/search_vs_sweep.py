@@ -20,10 +20,10 @@ from benchmarks._workbench import Workbench, workbench
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.betting import centre
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search import search
-from mpiric.tuning.space import Space
+from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.tuning.search.search import search
+from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.launch.spelling import can_be_written
 from mpiric.workflows.tune.choose import space_of
 
@@ -95,12 +95,12 @@ def measure(given: Namespace) -> Result:
 Found = tuple[Configuration, int]  # and after how many runs
 
 
-def within(space: Space, most: int) -> Space:
+def within(space: SearchSpace, most: int) -> SearchSpace:
     """The space of those knobs, taken in their order, that keep it at ``most`` configurations."""
     by_name = {dimension.knob: dimension for dimension in space.dimensions}
-    kept = Space()
+    kept = SearchSpace()
     for name in (name for name in _KNOBS if name in by_name):
-        larger = Space((*kept.dimensions, by_name[name]))
+        larger = SearchSpace((*kept.dimensions, by_name[name]))
         kept = larger if larger.size <= most else kept
     if kept.size < 4:
         raise MpiricError(f"only {kept.size} configurations apply here", hint="a larger --most")
@@ -117,7 +117,7 @@ def budgets(size: int, passes: int) -> dict[str, int]:
 class Sweep:
     """Every configuration of a space, several times."""
 
-    def __init__(self, bench: Workbench, space: Space, seed: int) -> None:
+    def __init__(self, bench: Workbench, space: SearchSpace, seed: int) -> None:
         self._bench, self._random, self._seed = bench, Random(f"sweep {seed}"), seed
         levels = [range(len(factor.values) + 1) for factor in space.factors]
         self._configurations = [space.configuration(point) for point in product(*levels)]
@@ -150,7 +150,7 @@ def limit_s(bench: Workbench) -> float:
     return _PATIENCE * bench.observed.wall_s + 1.0
 
 
-def _found(bench: Workbench, space: Space, runs: int, seed: int) -> Found:
+def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> Found:
     """The search's candidate, as `tune` would send it to the proof; observing the original counts."""
     seen = bench.observed.originals
     budget = Budget(runs=max(1, runs - len(seen)))

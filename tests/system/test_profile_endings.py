@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.tuning.lock import Lock
+from mpiric.tuning.store.lock import Lock
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 

@@ -17,7 +17,7 @@ from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.evidence import Verdict
-from mpiric.tuning.regression import Regression
+from mpiric.tuning.proof.regression import Regression
 from mpiric.workflows.fabric.history import against_fabric
 from mpiric.workflows.history import AgainstRequest, Comparison, Past, against, past
 

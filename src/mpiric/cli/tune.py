@@ -27,7 +27,7 @@ from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.tuning.objective import parse_objective
-from mpiric.tuning.proof import Rule
+from mpiric.tuning.proof.proof import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
 from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.tune.array import work
@@ -191,7 +191,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         allowed=Allowed(
             vary_ranks=given["vary_ranks"], vary_nodes=given["vary_nodes"], rounding=given["allow_rounding"]
         ),
-        rule=Rule(confidence=given["confidence"], minimum_effect=given["minimum_effect"]),
+        rule=StoppingRule(confidence=given["confidence"], minimum_effect=given["minimum_effect"]),
         seed=given["seed"],
         advised=advised_knobs(given["advice"]) if given["advice"] else (),
         site=given["site"],

@@ -20,8 +20,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
+from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.policy import parse_flat
-from mpiric.tuning.strict import Table
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
@@ -115,7 +115,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
     except (ValueError, RecursionError, OverflowError) as error:  # TOML and UTF-8 errors are ValueErrors
         reason = " ".join(str(error).split())[:200] or "nested too deeply"
         raise MpiricError(f"{where} is no recipe: {reason}", hint=_HINT) from error
-    top = Table(document, where, "", _HINT)
+    top = CheckedTable(document, where, "", _HINT)
     version = top.integer("mpiric_recipe", 1, 1_000_000)
     if version > FORMAT:
         raise MpiricError(
@@ -139,7 +139,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
     return recipe
 
 
-def _configuration(table: Table, check: Check) -> Configuration:
+def _configuration(table: CheckedTable, check: Check) -> Configuration:
     values = table.text_map(most=_MOST_KNOBS)
     for knob, value in values.items():
         if not _KNOB.fullmatch(knob):
@@ -151,20 +151,20 @@ def _configuration(table: Table, check: Check) -> Configuration:
     return Configuration.of(values)
 
 
-def _policy(top: Table, where: str) -> tuple[str, ...]:
+def _policy(top: CheckedTable, where: str) -> tuple[str, ...]:
     """Checked as a policy of its own would be: it can choose among known algorithms and do nothing else."""
     lines = top.texts("policy", most=_MOST_POLICY_LINES)
     parse_flat("\n".join(lines).encode(), f"{where}: 'policy'")
     return lines
 
 
-def _fingerprint(table: Table) -> Fingerprint:
+def _fingerprint(table: CheckedTable) -> Fingerprint:
     parts = {name: table.table(name).text_map() for name in ("machine", "mpi", "program")}
     table.nothing_else()
     return Fingerprint(**parts)
 
 
-def _evidence(table: Table) -> Evidence:
+def _evidence(table: CheckedTable) -> Evidence:
     low, high = table.numbers("interval", exactly=2)
     evidence = Evidence(
         configuration=Configuration(),

@@ -14,11 +14,11 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.events import read_log
 from mpiric.tuning.objective import parse_objective
+from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.recipe import read_recipe
-from mpiric.tuning.regression import Regression, compare_days, runs_needed
-from mpiric.tuning.store import EVENTS, Store, TuneSummary
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import understand

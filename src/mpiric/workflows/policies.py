@@ -27,7 +27,7 @@ from mpiric.tuning.policy import (
     write_learned,
 )
 from mpiric.tuning.policy.files import read_bounded, write_whole
-from mpiric.tuning.store import default_store
+from mpiric.tuning.store.store import default_store
 
 SWITCH = "MPIRIC_COLLECTIVES"
 _RUNTIME = "libmpiric.so"

@@ -5,9 +5,9 @@ from benchmarks.search_vs_sweep import budgets, row_of, summary_of, within
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.space import Dimension, Space
+from mpiric.tuning.search.space import Dimension, SearchSpace
 
-SPACE = Space(
+SPACE = SearchSpace(
     (
         Dimension("binding", ("core",)),
         Dimension("malloc", ("a", "b", "c")),
@@ -24,7 +24,7 @@ def test_knobs_are_taken_in_order_while_the_space_is_small_enough() -> None:
 
 def test_a_space_of_almost_nothing_is_refused() -> None:
     with pytest.raises(MpiricError, match="only 2"):
-        within(Space((Dimension("binding", ("core",)),)), 256)
+        within(SearchSpace((Dimension("binding", ("core",)),)), 256)
 
 
 def test_a_search_gets_a_tenth_of_one_pass_and_another_a_tenth_of_all() -> None:

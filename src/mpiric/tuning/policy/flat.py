@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import ANY, COLLECTIVES, FORMAT, ORDERS, Line, Named, Policy, Span
+from mpiric.tuning.checked_table import show
 from mpiric.tuning.policy.files import read_bounded
-from mpiric.tuning.strict import show
 
 _MOST_LINES = 65_536
 _LONGEST_LINE = 512

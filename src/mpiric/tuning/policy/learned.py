@@ -18,8 +18,8 @@ from mpiric.model.policy import (
     Named,
     Shape,
 )
+from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.policy.files import read_bounded, write_whole
-from mpiric.tuning.strict import Table
 
 _MOST_BYTES = 64 << 20
 _MOST_KEYS = 100_000
@@ -40,7 +40,7 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
     except (ValueError, RecursionError) as error:  # JSON and UTF-8 errors are ValueErrors
         reason = " ".join(str(error).split())[:200] if isinstance(error, ValueError) else "nested too deeply"
         raise MpiricError(f"{where} is no learned policy: {reason}", hint=_HINT) from error
-    top = Table(document, where, "", _HINT)
+    top = CheckedTable(document, where, "", _HINT)
     version = top.integer("mpiric_policy", 1, 1_000_000)
     if version > FORMAT:
         raise MpiricError(
@@ -65,14 +65,14 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _matching(table: Table, key: str, pattern: str) -> str:
+def _matching(table: CheckedTable, key: str, pattern: str) -> str:
     text = table.text(key)
     if not re.fullmatch(pattern, text):
         raise table.error(key, "is no such name")
     return text
 
 
-def _shape(table: Table) -> Shape:
+def _shape(table: CheckedTable) -> Shape:
     order = table.word("order", ORDERS) if table.has("order") else "block"
     place = table.text("place", default=ANY)
     if place != ANY and not re.fullmatch(r"[0-9a-f]{16}", place):
@@ -89,7 +89,7 @@ def _shape(table: Table) -> Shape:
     return shape
 
 
-def _key(table: Table) -> LearnedKey:
+def _key(table: CheckedTable) -> LearnedKey:
     start = table.integer("from", 0, _LARGEST)
     end = None if table.is_null("to") else table.integer("to", start + 1, _LARGEST)
     key = LearnedKey(
@@ -111,7 +111,7 @@ def _key(table: Table) -> LearnedKey:
     return key
 
 
-def _measured(table: Table) -> Measured:
+def _measured(table: CheckedTable) -> Measured:
     measured = Measured(
         name=_candidate(table, "name"),
         calls=table.integer("calls", 1, _LARGEST),
@@ -125,21 +125,21 @@ def _measured(table: Table) -> Measured:
     return measured
 
 
-def _candidate(table: Table, key: str) -> str:
+def _candidate(table: CheckedTable, key: str) -> str:
     try:
         return str(Named.parse(table.text(key)))
     except ValueError as error:
         raise table.error(key, f"is no candidate: {error}") from None
 
 
-def _between(table: Table, key: str, low: float, high: float) -> float:
+def _between(table: CheckedTable, key: str, low: float, high: float) -> float:
     number = table.number(key)
     if not (isfinite(number) and low <= number <= high):
         raise table.error(key, f"must be a number from {low} to {high}")
     return number
 
 
-def _seconds(table: Table, key: str) -> float:
+def _seconds(table: CheckedTable, key: str) -> float:
     return _between(table, key, 0, 1e12) if table.has(key) else 0.0
 
 

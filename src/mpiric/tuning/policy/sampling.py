@@ -36,7 +36,7 @@ class Subject:
 
 
 @dataclass(frozen=True, order=True)
-class Point:
+class SweepPoint:
     """One measurement to make."""
 
     subject: Subject
@@ -44,50 +44,52 @@ class Point:
     candidate: str
 
 
-Times = Mapping[Point, Measured]
+Times = Mapping[SweepPoint, Measured]
 Grids = Mapping[Subject, Sequence[int]]  # the sizes of each, ascending
 
 
 def next_points(
     grids: Grids, candidates: Mapping[Subject, Sequence[str]], measured: Times, stride: int = STRIDE
-) -> tuple[Point, ...]:
+) -> tuple[SweepPoint, ...]:
     """The next round, candidates in their order; empty when nothing more is worth a measurement."""
-    found: list[Point] = []
+    found: list[SweepPoint] = []
     for subject, grid in grids.items():
         if subject.has_one_choice:
             found += _at_all(subject, grid, candidates[subject], measured)
             continue
         first = sorted({*range(0, len(grid), stride), len(grid) - 1})
-        wanted = {Point(subject, grid[at], name) for at in first for name in candidates[subject]}
+        wanted = {SweepPoint(subject, grid[at], name) for at in first for name in candidates[subject]}
         missing = wanted - measured.keys()
         found += missing or _between(subject, grid, candidates[subject], measured)
 
-    def turn(point: Point) -> tuple[Subject, int, int]:
+    def turn(point: SweepPoint) -> tuple[Subject, int, int]:
         return point.subject, candidates[point.subject].index(point.candidate), point.size
 
     return tuple(sorted(found, key=turn))
 
 
-def _at_all(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[Point]:
+def _at_all(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[SweepPoint]:
     """Both ends, then what lies between for all that are not slower than the library at an end."""
-    ends = [Point(subject, size, name) for size in (grid[0], grid[-1]) for name in names]
+    ends = [SweepPoint(subject, size, name) for size in (grid[0], grid[-1]) for name in names]
     if missing := [point for point in dict.fromkeys(ends) if point not in measured]:
         return missing
 
     def loses(name: str) -> bool:
-        both = ((Point(subject, size, name), Point(subject, size, LIBRARY)) for size in grid)
+        both = ((SweepPoint(subject, size, name), SweepPoint(subject, size, LIBRARY)) for size in grid)
         return any(
             his in measured and own in measured and is_slower(measured[his], measured[own])
             for his, own in both
         )
 
-    left = [Point(subject, size, name) for name in names if not loses(name) for size in grid]
+    left = [SweepPoint(subject, size, name) for name in names if not loses(name) for size in grid]
     return [point for point in left if point not in measured]
 
 
-def _between(subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times) -> list[Point]:
-    known = [at for at, size in enumerate(grid) if Point(subject, size, LIBRARY) in measured]
-    points: list[Point] = []
+def _between(
+    subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times
+) -> list[SweepPoint]:
+    known = [at for at, size in enumerate(grid) if SweepPoint(subject, size, LIBRARY) in measured]
+    points: list[SweepPoint] = []
     for low, high in pairwise(known):
         if high - low < 2:
             continue
@@ -96,7 +98,7 @@ def _between(subject: Subject, grid: Sequence[int], names: Sequence[str], measur
             continue
         middle = grid[(low + high) // 2]
         points += [
-            Point(subject, middle, name)
+            SweepPoint(subject, middle, name)
             for name in names
             if name == LIBRARY or not all(_hopeless(name, times) for times in ends)
         ]
@@ -104,7 +106,7 @@ def _between(subject: Subject, grid: Sequence[int], names: Sequence[str], measur
 
 
 def _times(subject: Subject, size: int, names: Iterable[str], measured: Times) -> dict[str, float]:
-    there = ((name, measured.get(Point(subject, size, name))) for name in names)
+    there = ((name, measured.get(SweepPoint(subject, size, name))) for name in names)
     return {name: each.median_s for name, each in there if each is not None}
 
 
@@ -127,12 +129,12 @@ def grid_points(grids: Grids, candidates: Mapping[Subject, Sequence[str]]) -> in
     return sum(len(candidates[subject]) * len(grid) for subject, grid in grids.items())
 
 
-def winners(measured: Times) -> tuple[Point, ...]:
+def winners(measured: Times) -> tuple[SweepPoint, ...]:
     """Where candidates seem to beat the library: the best of them and the library, to be measured afresh.
 
     The best of many noisy times is too good to be true; what a policy rests on must not be what chose it.
     """
-    found: list[Point] = []
+    found: list[SweepPoint] = []
     for subject, by_size in _by_subject(measured).items():
         if subject.has_one_choice:
             ahead = _ahead_of_all(by_size, by_size.keys())
@@ -143,9 +145,9 @@ def winners(measured: Times) -> tuple[Point, ...]:
     return tuple(sorted(found))
 
 
-def _contest(subject: Subject, sizes: Iterable[int], ahead: Sequence[Measured]) -> list[Point]:
+def _contest(subject: Subject, sizes: Iterable[int], ahead: Sequence[Measured]) -> list[SweepPoint]:
     names = (LIBRARY, *(each.name for each in ahead[:_CONTENDERS])) if ahead else ()
-    return [Point(subject, size, name) for size in sizes for name in names]
+    return [SweepPoint(subject, size, name) for size in sizes for name in names]
 
 
 def _by_subject(measured: Times) -> dict[Subject, dict[int, dict[str, Measured]]]:
@@ -155,14 +157,16 @@ def _by_subject(measured: Times) -> dict[Subject, dict[int, dict[str, Measured]]
     return subjects
 
 
-def confirmed(measured: Times, fresh: Times) -> dict[Point, Measured]:
+def confirmed(measured: Times, fresh: Times) -> dict[SweepPoint, Measured]:
     """With the fresh times alone wherever there are any."""
     places = {(point.subject, point.size) for point in fresh}
     kept = {p: times for p, times in measured.items() if (p.subject, p.size) not in places}
     return {**kept, **fresh}
 
 
-def learned_keys(measured: Times, grids: Grids, unconfirmed: Iterable[Point] = ()) -> tuple[LearnedKey, ...]:
+def learned_keys(
+    measured: Times, grids: Grids, unconfirmed: Iterable[SweepPoint] = ()
+) -> tuple[LearnedKey, ...]:
     """A key for every size of the grid, from what was measured there or between its neighbours.
 
     A size stands for all from itself to the next; the smallest also for less, the largest for more. A gain at

@@ -16,8 +16,8 @@ from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
-from mpiric.tuning.betting import centre, median_interval
-from mpiric.tuning.equivalence import Expectation, learn
+from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
+from mpiric.tuning.proof.confidence_sequence import centre, median_interval
 
 _NOTHING = "the build called no compiler: clean the directory first, or give a command that builds all anew"
 _PATIENCE, _LEAST_LIMIT_S = 10, 60  # a run may take this many times the first program's, and these seconds

@@ -21,7 +21,7 @@ from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.job import Meaning
 from mpiric.mpis import abi_of_program, find_mpis
-from mpiric.tuning.equivalence import Expectation, learn
+from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
 
 NATIVE = "this machine"
 _LEAST_S, _MOST_S = 60.0, 900.0  # of a run without --timeout

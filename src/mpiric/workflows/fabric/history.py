@@ -10,7 +10,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass, Probe
 from mpiric.model.situation import Allowed
-from mpiric.tuning.regression import Regression, compare_days, runs_needed
+from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.probe import bench
 from mpiric.workflows.launch.parse_job import understand
 from mpiric.workflows.trials.observe import expected_situation

@@ -11,7 +11,7 @@ from typing import Any
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.schedulers import _slurm_jobs as slurm
-from mpiric.tuning.store import default_store
+from mpiric.tuning.store.store import default_store
 from mpiric.workflows.fabric.fabric import FabricRequest
 
 _NODES = 2  # all that a pair needs

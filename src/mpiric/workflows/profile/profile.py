@@ -23,7 +23,7 @@ from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
-from mpiric.tuning.lock import Lock
+from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.launch.parse_job import Understood, program_path, understand
 from mpiric.workflows.profile.report import with_others
 

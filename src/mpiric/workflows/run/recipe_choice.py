@@ -13,7 +13,7 @@ from mpiric.model.situation import Allowed, Situation
 from mpiric.tuning.fingerprint import Severity, differences, fits
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
-from mpiric.tuning.store import default_store
+from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import Understood

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.lock import Lock
+from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.submit.array_rounds import Round, drop_after, is_double, was_cancelled
 from mpiric.workflows.sweep.explore import measure
 from mpiric.workflows.sweep.log import Log

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, exp, inf, log, log2
 
 from mpiric.model.policy import LIBRARY
-from mpiric.tuning.policy.sampling import Point, Subject, Times, next_points
+from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points
 from mpiric.workflows.sweep.plan import NONBLOCKING, Prepared, in_blocks
 
 # As the probe measures a point (`src/probes/probe_collectives.cpp`).
@@ -62,7 +62,7 @@ class Costs:
         grids = self._prepared.sizes
         return all({grid[0], grid[-1]} <= {at for at, _ in self._own[of]} for of, grid in grids.items())
 
-    def point_s(self, point: Point) -> float | None:
+    def point_s(self, point: SweepPoint) -> float | None:
         """Seconds to measure it if the candidate is as fast as the library; None when that is not known."""
         known = self._own.get(point.subject)
         if not known:
@@ -70,11 +70,11 @@ class Costs:
         shortest_s = min(time_s for _, time_s in known)
         return _point_s(self._prepared, point, _between(known, point.size), shortest_s)
 
-    def sum_s(self, points: Iterable[Point]) -> float:
+    def sum_s(self, points: Iterable[SweepPoint]) -> float:
         """Of several, those that are not known left away."""
         return sum(self.point_s(point) or 0.0 for point in points)
 
-    def patience_s(self, points: Sequence[Point]) -> float:
+    def patience_s(self, points: Sequence[SweepPoint]) -> float:
         """How long a launch of these may take: much longer than with the library's own algorithms."""
         request = self._prepared.request
         known = all(point.subject in self._own for point in points)
@@ -136,11 +136,11 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _grid(prepared: Prepared) -> Iterable[Point]:
+def _grid(prepared: Prepared) -> Iterable[SweepPoint]:
     for subject, sizes in prepared.sizes.items():
         for name in prepared.candidates[subject]:
             for size in sizes:
-                yield Point(subject, size, name)
+                yield SweepPoint(subject, size, name)
 
 
 def _launches(prepared: Prepared) -> int:
@@ -159,7 +159,7 @@ def _pass_launches(prepared: Prepared) -> int:
     return sum(most.values())
 
 
-def _point_s(prepared: Prepared, point: Point, call_s: float, short_s: float) -> float:
+def _point_s(prepared: Prepared, point: SweepPoint, call_s: float, short_s: float) -> float:
     """``short_s``: a call that moves next to nothing."""
     seconds = prepared.request.seconds
     batches = _LEAST_BATCHES if call_s > seconds else _USUAL_BATCHES

@@ -10,7 +10,7 @@ from mpiric.host.host import Host
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.policy import LIBRARY, Measured
 from mpiric.tuning.policy.merge import averaged
-from mpiric.tuning.policy.sampling import Point, Subject, next_points, winners
+from mpiric.tuning.policy.sampling import Subject, SweepPoint, next_points, winners
 from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
 from mpiric.workflows.sweep.launch import Answer, ask, check_launching, launches, where
 from mpiric.workflows.sweep.log import Log
@@ -59,7 +59,7 @@ def explore(
     """Measure until nothing more is worth it or the time is up."""
     end = time.monotonic() + limit_s
 
-    def keep(point: Point, times: Measured) -> None:
+    def keep(point: SweepPoint, times: Measured) -> None:
         log.add(point, times)
         effort.points += 1
 
@@ -83,9 +83,9 @@ def confirm(prepared: Prepared, host: Host, log: Log, say: Say, effort: Effort, 
     """Measure what seems to beat the library once more, in turns with the library, until the limit."""
     end = time.monotonic() + limit_s
     wanted = [point for point in winners(log.measured) if point not in log.fresh]
-    found: dict[Point, list[Measured]] = defaultdict(list)
+    found: dict[SweepPoint, list[Measured]] = defaultdict(list)
 
-    def keep(point: Point, times: Measured) -> None:
+    def keep(point: SweepPoint, times: Measured) -> None:
         found[point].append(times)
         if len(found[point]) == _TURNS:
             log.add_fresh(point, averaged(point.candidate, found.pop(point)))
@@ -114,9 +114,9 @@ def _launch(
     host: Host,
     log: Log,
     effort: Effort,
-    points: Sequence[Point],
+    points: Sequence[SweepPoint],
     left_s: float,
-    keep: Callable[[Point, Measured], None],
+    keep: Callable[[SweepPoint, Measured], None],
 ) -> None:
     """Keep what comes of these points; who fails is given up. Raises MpiricError where the library does."""
     asked = [point for point in points if not log.is_given_up(point)]
@@ -133,7 +133,7 @@ def _launch(
             _give_up(prepared, host, log, point, why, answer)
 
 
-def _failures(answer: Answer, points: Sequence[Point]) -> Iterator[tuple[Point, str]]:
+def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[SweepPoint, str]]:
     """Points are measured one after another: the first that a failing launch says nothing of is to blame."""
     yield from answer.wrong.items()
     missing = [point for point in points if answer.is_missing(point)]
@@ -147,7 +147,7 @@ def _failures(answer: Answer, points: Sequence[Point]) -> Iterator[tuple[Point, 
     yield from ((point, f"failed at the end: {said}") for point in points)
 
 
-def _give_up(prepared: Prepared, host: Host, log: Log, point: Point, why: str, answer: Answer) -> None:
+def _give_up(prepared: Prepared, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
     """A candidate that cannot run; the library's own must."""
     if log.is_given_up(point):
         return

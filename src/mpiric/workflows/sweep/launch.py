@@ -11,7 +11,7 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.spelling import Spelling
-from mpiric.tuning.policy.sampling import Point
+from mpiric.tuning.policy.sampling import SweepPoint
 from mpiric.workflows.policies import lay_out, strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
 from mpiric.workflows.sweep.plan import NONBLOCKING, PROBE, LaunchFailedError, Prepared, run_launch
@@ -23,22 +23,22 @@ _LONGEST_S = 60.0  # of a launch, unless one point takes longer: what hangs is n
 class Answer:
     """What a launch said: times, and of whom something is wrong."""
 
-    found: list[tuple[Point, Measured]] = field(default_factory=list)
-    wrong: dict[Point, str] = field(default_factory=dict)
+    found: list[tuple[SweepPoint, Measured]] = field(default_factory=list)
+    wrong: dict[SweepPoint, str] = field(default_factory=dict)
     failure: ProgramFailedError | None = None
 
-    def is_missing(self, point: Point) -> bool:
+    def is_missing(self, point: SweepPoint) -> bool:
         """Whether it says nothing of a point."""
         return point not in self.wrong and all(point != there for there, _ in self.found)
 
 
-def launches(points: Iterable[Point], costs: Costs) -> Iterator[list[Point]]:
+def launches(points: Iterable[SweepPoint], costs: Costs) -> Iterator[list[SweepPoint]]:
     """The library's own choices by themselves; then one candidate of every collective at a time.
 
     What forces an algorithm of one collective may change what the library does in others: some algorithms of
     a blocking form are the nonblocking one and a wait, so these two never share a launch.
     """
-    by_name: dict[bool, dict[str, dict[str, list[Point]]]] = defaultdict(
+    by_name: dict[bool, dict[str, dict[str, list[SweepPoint]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for point in points:
@@ -52,8 +52,8 @@ def launches(points: Iterable[Point], costs: Costs) -> Iterator[list[Point]]:
             yield from _pieces([point for each in left for point in each.pop(next(iter(each)))], costs)
 
 
-def _pieces(points: Sequence[Point], costs: Costs) -> Iterator[list[Point]]:
-    piece: list[Point] = []
+def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPoint]]:
+    piece: list[SweepPoint] = []
     for point in points:
         if piece and costs.sum_s([*piece, point]) > _LONGEST_S:
             yield piece
@@ -63,7 +63,7 @@ def _pieces(points: Sequence[Point], costs: Costs) -> Iterator[list[Point]]:
         yield piece
 
 
-def ask(prepared: Prepared, host: Host, points: Sequence[Point], limit_s: float) -> Answer:
+def ask(prepared: Prepared, host: Host, points: Sequence[SweepPoint], limit_s: float) -> Answer:
     """Measure points of one candidate a collective."""
     request, mpi = prepared.request, prepared.mpi
     by_word = {
@@ -105,12 +105,12 @@ def check_launching(prepared: Prepared, host: Host) -> None:
         ) from error
 
 
-def where(point: Point) -> str:
+def where(point: SweepPoint) -> str:
     """``at 64 bytes on 4 ranks on 2 nodes``."""
     return f"at {point.size} bytes on {point.subject.shape}"
 
 
-def _setting(prepared: Prepared, points: Iterable[Point]) -> Spelling:
+def _setting(prepared: Prepared, points: Iterable[SweepPoint]) -> Spelling:
     """The library's variables, and for our own algorithms the runtime with a policy that names them."""
     mpi, tuner = prepared.mpi, tuner_for(prepared.mpi)
     assignment = sorted({(point.subject.collective, point.candidate) for point in points})

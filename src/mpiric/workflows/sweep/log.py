@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.policy import Measured, Shape
-from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.plan import Prepared
 
 
@@ -15,8 +15,8 @@ class Log:
 
     def __init__(self, path: Path, prepared: Prepared, *, resume: bool) -> None:
         self._path = path
-        self.measured: dict[Point, Measured] = {}
-        self.fresh: dict[Point, Measured] = {}  # of what seemed to win, measured once more
+        self.measured: dict[SweepPoint, Measured] = {}
+        self.fresh: dict[SweepPoint, Measured] = {}  # of what seemed to win, measured once more
         self.given_up: dict[str, str] = {}  # "bcast library:ring" → why; nothing is known of it any more
         head = {"mpi": prepared.mpi.label, "ranks": len(prepared.nodes), "nodes": len(set(prepared.nodes))}
         try:
@@ -46,28 +46,28 @@ class Log:
                     continue
                 subject = Subject(known["collective"], Shape(**known["shape"]))
                 if subject in subjects:
-                    point = Point(subject, known["size"], known["times"]["name"])
+                    point = SweepPoint(subject, known["size"], known["times"]["name"])
                     into = self.fresh if known.get("fresh") else self.measured
                     if not self.is_given_up(point):
                         into[point] = Measured(**known["times"])
         except (ValueError, KeyError, TypeError) as error:
             raise MpiricError(f"{self._path} is damaged: {error}", hint="leave --resume out") from error
 
-    def add(self, point: Point, times: Measured) -> None:
+    def add(self, point: SweepPoint, times: Measured) -> None:
         """Remember it, here and on disk; not of a candidate that was given up."""
         if self.is_given_up(point):
             return
         self.measured[point] = times
         self._write(point, times, fresh=False)
 
-    def add_fresh(self, point: Point, times: Measured) -> None:
+    def add_fresh(self, point: SweepPoint, times: Measured) -> None:
         """The same for a confirmation."""
         if self.is_given_up(point):
             return
         self.fresh[point] = times
         self._write(point, times, fresh=True)
 
-    def is_given_up(self, point: Point) -> bool:
+    def is_given_up(self, point: SweepPoint) -> bool:
         """Whether the candidate failed somewhere."""
         return f"{point.subject.collective} {point.candidate}" in self.given_up
 
@@ -82,7 +82,7 @@ class Log:
             for point in [each for each in times if f"{each.subject.collective} {each.candidate}" == name]:
                 del times[point]
 
-    def _write(self, point: Point, times: Measured, *, fresh: bool) -> None:
+    def _write(self, point: SweepPoint, times: Measured, *, fresh: bool) -> None:
         self._append(
             {
                 "fresh": fresh,

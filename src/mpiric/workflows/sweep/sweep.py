@@ -11,9 +11,9 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import LearnedPolicy, Shape, order_of
 from mpiric.schedulers._slurm_submission import ROUNDS
-from mpiric.tuning.lock import Lock
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
+from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies import export_policy, site_name
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.log import Log

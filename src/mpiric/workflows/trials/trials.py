@@ -18,10 +18,10 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.equivalence import Disagreement, Expectation, learn
-from mpiric.tuning.files import FilesExpectation, Stamps, learn_files, written
+from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
+from mpiric.tuning.equivalence.output_files import FilesExpectation, Stamps, learn_files, written
 from mpiric.tuning.objective import Objective, value_of
-from mpiric.tuning.store import Tune
+from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.failure_cause import Firm, Ground, LostAllocationError
 
@@ -82,7 +82,7 @@ class Trials:
         self,
         runner: Runner,
         copies: WorkingCopies,
-        tune: Tune,
+        tune: TuneLog,
         judge: Judge,
         ground: Ground | None = None,
         block: str = "",

@@ -19,8 +19,8 @@ from mpiric.model.trial import Phase
 from mpiric.model.tuned import Tuned
 from mpiric.tuning.blocks import Planned, deal, left_of
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.events import read_log
-from mpiric.tuning.store import EVENTS, Store, Tune
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS, Store, TuneLog
 from mpiric.workflows.fabric.probe import with_networks
 from mpiric.workflows.launch.parse_job import understand
 from mpiric.workflows.submit.array_rounds import Round, drop_after, is_double, submit_round, was_cancelled
@@ -85,7 +85,9 @@ def _work(
     return None
 
 
-def _make(one: Round, element: int, place: TrialPlace, record: Tune, host: Host, narrator: Narrator) -> None:
+def _make(
+    one: Round, element: int, place: TrialPlace, record: TuneLog, host: Host, narrator: Narrator
+) -> None:
     """The runs of a block that are not made yet."""
     tune = one.submission
     situation = with_learned(place.observed, tune, host).situation
@@ -132,7 +134,7 @@ def _hand_on(request: TuneRequest, one: Round, host: Host, element: int | None) 
         one.tell(f"{error.message}: round {one.next.number} is submitted by who follows, not from a node")
 
 
-def _take_in(one: Round, main: Tune) -> None:
+def _take_in(one: Round, main: TuneLog) -> None:
     """Into the record of the tune, what the blocks have measured and it does not have yet."""
     have = {(trial.block, trial.number) for trial in main.read().trials}
     for number in range(one.number + 1):
@@ -144,7 +146,7 @@ def _take_in(one: Round, main: Tune) -> None:
 
 
 def _course(
-    request: TuneRequest, one: Round, place: TrialPlace, main: Tune, host: Host, narrator: Narrator
+    request: TuneRequest, one: Round, place: TrialPlace, main: TuneLog, host: Host, narrator: Narrator
 ) -> Course:
     """Where the tune stands: all that was measured anywhere, and what is particular to the first round."""
     log = main.read()
@@ -158,14 +160,14 @@ def _course(
     return course
 
 
-def spent_s(main: Tune) -> float:
+def spent_s(main: TuneLog) -> float:
     """On runs, and on the benchmark of its collectives."""
     log = main.read()
     benchmarks = (event.get("elapsed_s") for event in log.events if event["event"] == "benchmark")
     return sum(trial.wall_s for trial in log.trials) + sum(s for s in benchmarks if isinstance(s, float))
 
 
-def _with_known_networks(observed: Observed, main: Tune, host: Host, narrator: Narrator) -> Observed:
+def _with_known_networks(observed: Observed, main: TuneLog, host: Host, narrator: Narrator) -> Observed:
     """Measured once in a tune."""
     known = next((event for event in main.read().events if event["event"] == "networks"), None)
     if known is None:
@@ -181,7 +183,7 @@ def _with_known_networks(observed: Observed, main: Tune, host: Host, narrator: N
     )
 
 
-def _plan(request: TuneRequest, one: Round, course: Course, main: Tune) -> tuple[tuple[Planned, ...], ...]:
+def _plan(request: TuneRequest, one: Round, course: Course, main: TuneLog) -> tuple[tuple[Planned, ...], ...]:
     """The blocks of the next round; none when nothing more is asked for."""
     assert request.spread is not None
     made = [t for t in course.earlier if t.phase is not Phase.SEARCH or not t.block.startswith(_LEARNING)]
@@ -226,7 +228,7 @@ def _room(spread: Spread, run_s: float, first_runs: int) -> int:
     return each
 
 
-def _chosen(main: Tune) -> list[Configuration] | None:
+def _chosen(main: TuneLog) -> list[Configuration] | None:
     """What the search has brought to the proof, once it has: not to be changed while that goes on."""
     said = [event for event in main.read().events if event["event"] == "candidates"]
     if not said:

@@ -22,9 +22,9 @@ from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedP
 from mpiric.model.situation import Situation
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.flat import render_line
-from mpiric.tuning.policy.sampling import Point, Subject, confirmed, learned_keys
+from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys
 from mpiric.tuning.policy.together import over_sizes
-from mpiric.tuning.store import Tune
+from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies import benchmark_file, learned_file
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
@@ -51,7 +51,7 @@ class Benchmarked:
 
 
 def settle_the_rest(
-    record: Tune, situation: Situation, seconds: float, host: Host, narrator: Narrator
+    record: TuneLog, situation: Situation, seconds: float, host: Host, narrator: Narrator
 ) -> str:
     """Have a benchmark settle, beside the tune's record, what the run that learned left open.
 
@@ -241,6 +241,6 @@ def _settled_by(log: Log, prepared: Prepared, keys: Iterable[LearnedKey]) -> Ite
         here = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
         tried = any(point.candidate != LIBRARY for point in here)
         for chosen in learned_keys(here, {subject: sizes}) if tried else ():
-            fresh = all(Point(subject, at, chosen.candidate) in log.fresh for at in sizes)
+            fresh = all(SweepPoint(subject, at, chosen.candidate) in log.fresh for at in sizes)
             if chosen.candidate == LIBRARY or fresh:
                 yield replace(chosen, shape=key.shape, start=key.start, end=key.end)

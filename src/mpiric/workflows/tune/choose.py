@@ -10,8 +10,8 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.knob import Knob
 from mpiric.model.situation import Situation
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof import Rule
-from mpiric.tuning.space import Dimension, Space
+from mpiric.tuning.proof.proof import StoppingRule
+from mpiric.tuning.search.space import Dimension, SearchSpace
 from mpiric.workflows.launch.spelling import can_be_written, spell
 
 _ADVISED_SCORE = 0.9  # of a knob that a record's advice names: tried before what only looks promising
@@ -38,12 +38,12 @@ def space_of(
     *,
     site: bool = False,
     advised: Sequence[str] = (),
-) -> Space:
+) -> SearchSpace:
     """Every knob that applies here, that the user lets us turn, with the values that can be written here.
 
     ``advised`` are knobs that the advice on a record names: the search turns them first.
     """
-    return Space(
+    return SearchSpace(
         tuple(
             dimension
             for knob in knobs.applicable(situation).values()
@@ -69,7 +69,7 @@ def withheld_for_rounding(situation: Situation) -> tuple[str, ...]:
     return tuple(name for name in knobs.applicable(freer) if name not in knobs.applicable(situation))
 
 
-def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rule: Rule) -> Budget:
+def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rule: StoppingRule) -> Budget:
     """What the search may spend, so that a proof still fits.
 
     A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
@@ -89,7 +89,7 @@ def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rul
     )
 
 
-def benchmark_s(budget: Budget, run_s: float, rule: Rule, job_s: float = inf) -> float:
+def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float = inf) -> float:
     """Seconds that a benchmark of the program's collectives may take, so that a proof still fits.
 
     ``job_s`` is what the job has in which it is made.
@@ -99,7 +99,7 @@ def benchmark_s(budget: Budget, run_s: float, rule: Rule, job_s: float = inf) ->
     return max(0.0, min(_BENCHMARK_SHARE * min(left_s, job_s), left_s - proof_s))
 
 
-def proof_shortfall(budget: Budget, run_s: float, rule: Rule) -> str:
+def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule) -> str:
     """A sentence when the budget is too small for a proof, "" otherwise."""
     needed = 2 * rule.fewest_pairs() * run_s
     runs = budget.remaining_runs

@@ -8,7 +8,7 @@ from mpiric.model.evidence import Evidence
 from mpiric.model.finding import Finding
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.space import Space
+from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.trials.observe import Observed
 
 
@@ -22,7 +22,7 @@ class Course:
     checked_output: str = "learned"  # "learned", "command" or "none": what stood guard over the answers
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption
     known: tuple[Trial, ...] = ()  # all that were made ahead of the search, in rounds
-    space: Space = field(default_factory=Space)
+    space: SearchSpace = field(default_factory=SearchSpace)
     findings: tuple[Finding, ...] = ()
     trials: list[Trial] = field(default_factory=list)  # of the search, in order
     rejected: dict[Configuration, str] = field(default_factory=dict)

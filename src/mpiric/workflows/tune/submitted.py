@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mpiric.launchers import parse_command
 from mpiric.model.errors import NotFoundError
-from mpiric.tuning.store import Store
+from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.submit.submit import is_submission
 from mpiric.workflows.tune.choose import check_names

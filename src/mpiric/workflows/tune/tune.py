@@ -18,9 +18,9 @@ from mpiric.model.tuned import Tuned
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.policy import condense
-from mpiric.tuning.proof import Rule, prove
-from mpiric.tuning.search import search
-from mpiric.tuning.store import Store, Tune
+from mpiric.tuning.proof.proof import StoppingRule, prove
+from mpiric.tuning.search.search import search
+from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.fabric.probe import with_networks
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
@@ -70,7 +70,7 @@ class TuneRequest:
     store: Path | None = None
     output: Path | None = None  # where the recipe goes as well
     allowed: Allowed = field(default_factory=Allowed)
-    rule: Rule = field(default_factory=Rule)
+    rule: StoppingRule = field(default_factory=StoppingRule)
     seed: int = 0
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: turned first
@@ -119,7 +119,7 @@ class TrialPlace:
 def trial_place(
     request: TuneRequest,
     understood: Understood,
-    record: Tune,
+    record: TuneLog,
     host: Host,
     narrator: Narrator,
     block: str = "",
@@ -139,7 +139,7 @@ def trial_place(
         yield TrialPlace(trials, copies, replace(observed, situation=situation))
 
 
-def _open(request: TuneRequest, understood: Understood) -> Tune:
+def _open(request: TuneRequest, understood: Understood) -> TuneLog:
     if request.into is not None:
         return Store().resume(request.into)
     store, job = Store(request.store), job_identity(understood.job)
@@ -153,7 +153,7 @@ def _open(request: TuneRequest, understood: Understood) -> Tune:
 def learn_collectives(
     request: TuneRequest,
     course: Course,
-    record: Tune,
+    record: TuneLog,
     trials: Runs,
     budget: Budget,
     host: Host,

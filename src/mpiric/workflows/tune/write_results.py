@@ -20,8 +20,8 @@ from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.objective import shown
 from mpiric.tuning.recipe import file_name, write_recipe
-from mpiric.tuning.search import best_so_far
-from mpiric.tuning.store import Tune
+from mpiric.tuning.search.search import best_so_far
+from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.launch.spelling import completed, render, spellings
 from mpiric.workflows.policies import all_learned, export_policy, origins
@@ -30,7 +30,7 @@ from mpiric.workflows.tune.state import Course
 
 
 def conclude(
-    course: Course, record: Tune, host: Host, elapsed_s: float, also: Path | None, *, site: bool = False
+    course: Course, record: TuneLog, host: Host, elapsed_s: float, also: Path | None, *, site: bool = False
 ) -> Tuned:
     """Write recipe and page (and a site's defaults), and close the record of a tune that came to its end."""
     situation = course.observed.situation
@@ -161,7 +161,7 @@ def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ..
     return tuple(Path(path).read_text(encoding="ascii").splitlines()) if path else ()
 
 
-def _export(configuration: Configuration, record: Tune, host: Host) -> list[str]:
+def _export(configuration: Configuration, record: TuneLog, host: Host) -> list[str]:
     """What was learned about collectives, as a policy and in the library's own form; in sentences."""
     learned = all_learned(record.path)
     if configuration.as_dict().get("collectives") not in ("policy", "exported") or learned is None:

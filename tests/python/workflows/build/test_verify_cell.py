@@ -8,7 +8,7 @@ import pytest
 
 from mpiric.abi.networks import networks_of
 from mpiric.host.toolchain import Finished, Toolchain
-from mpiric.tuning.equivalence import learn
+from mpiric.tuning.equivalence.output_equivalence import learn
 from mpiric.workflows.build.verify import Request, _cell, _Run
 
 NO_END = Finished(124, b"", b"")

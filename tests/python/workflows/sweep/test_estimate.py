@@ -7,7 +7,7 @@ import pytest
 from tests.python.knobs.situations import MPIS, situation
 
 from mpiric.model.policy import LIBRARY, Measured, Shape
-from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.estimate import FAST, SLOW, Costs, cost_by_guess, cost_by_own_times, guessed_s
 from mpiric.workflows.sweep.plan import Prepared, SweepRequest
 
@@ -26,8 +26,8 @@ def prepared(**of: object) -> Prepared:
     )
 
 
-def own(call_s: float, size: int) -> tuple[Point, Measured]:
-    return Point(BCAST, size, LIBRARY), Measured(LIBRARY, 9, call_s, call_s, call_s)
+def own(call_s: float, size: int) -> tuple[SweepPoint, Measured]:
+    return SweepPoint(BCAST, size, LIBRARY), Measured(LIBRARY, 9, call_s, call_s, call_s)
 
 
 def calls_of_the_probe(call_s: float, seconds: float, first: int) -> int:
@@ -41,7 +41,7 @@ def calls_of_the_probe(call_s: float, seconds: float, first: int) -> int:
 def test_a_point_takes_as_long_as_its_calls(call_s: float, name: str, first: int) -> None:
     costs = Costs(prepared(), dict([own(call_s, 8)]))
     least = call_s * calls_of_the_probe(call_s, 0.05, first)
-    assert costs.point_s(Point(BCAST, 8, "own:ring" if first == 16 else name)) == pytest.approx(
+    assert costs.point_s(SweepPoint(BCAST, 8, "own:ring" if first == 16 else name)) == pytest.approx(
         least + 2 * call_s * (13 if call_s <= 0.05 else 5)
     )
 
@@ -55,10 +55,10 @@ def test_slow_calls_are_not_thought_to_be_over_in_the_time_of_a_point() -> None:
 
 def test_between_measured_sizes_the_time_is_on_a_line() -> None:
     costs = Costs(prepared(), dict([own(1.0, 64), own(4.0, 1024)]))
-    at = {size: costs.point_s(Point(BCAST, size, LIBRARY)) or 0.0 for size in (64, 256, 1024)}
+    at = {size: costs.point_s(SweepPoint(BCAST, size, LIBRARY)) or 0.0 for size in (64, 256, 1024)}
     assert at[1024] - at[256] == pytest.approx(2.0 * (at[256] - at[64]))
     assert at[256] > at[64] > 0
-    assert costs.point_s(Point(ALLTOALL, 8, LIBRARY)) is None
+    assert costs.point_s(SweepPoint(ALLTOALL, 8, LIBRARY)) is None
 
 
 def test_times_are_known_when_both_ends_are() -> None:
@@ -67,7 +67,7 @@ def test_times_are_known_when_both_ends_are() -> None:
 
 
 def test_patience_grows_with_what_a_launch_takes() -> None:
-    point = Point(BCAST, 8, "library:ring")
+    point = SweepPoint(BCAST, 8, "library:ring")
     short, long = (Costs(prepared(), dict([own(call_s, 8)])) for call_s in (1e-5, 5.0))
     assert short.patience_s([point]) < 130
     assert long.patience_s([point]) > 10 * (long.point_s(point) or 0)

@@ -10,7 +10,7 @@ from tests.python.knobs.situations import MPIS, situation
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.policy import Measured, Shape
-from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import sweep
@@ -45,11 +45,11 @@ class Launches:
     failure: ProgramFailedError = HUNG
     wrong: Sequence[str] = ()
     fast: float = 0.5
-    seen: list[list[Point]] = field(default_factory=list)
+    seen: list[list[SweepPoint]] = field(default_factory=list)
     limits: list[float] = field(default_factory=list)
     works: bool = True
 
-    def ask(self, _prepared: object, _host: object, points: Sequence[Point], limit_s: float) -> Answer:
+    def ask(self, _prepared: object, _host: object, points: Sequence[SweepPoint], limit_s: float) -> Answer:
         self.seen.append(list(points))
         self.limits.append(limit_s)
         answer = Answer()
@@ -180,7 +180,7 @@ def test_what_the_budget_cuts_short_is_not_given_up(stands: Launches, tmp_path: 
 def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() -> None:
     starting = Subject("iallreduce", FOUR)
     blocking = Subject("allreduce", FOUR)
-    points = [Point(s, 8, name) for s in (starting, blocking) for name in ("library", "library:nb")]
+    points = [SweepPoint(s, 8, name) for s in (starting, blocking) for name in ("library", "library:nb")]
     costs = Costs(prepared(Path("/")), {})
     assert [[(p.subject.collective, p.candidate) for p in one] for one in launches(points, costs)] == [
         [("allreduce", "library"), ("iallreduce", "library")],
@@ -190,8 +190,8 @@ def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() 
 
 
 def test_a_launch_that_would_take_long_is_cut() -> None:
-    points = [Point(BCAST, size, name) for name in NAMES[BCAST] for size in (8, 64)]
-    own = {Point(BCAST, 8, "library"): Measured("library", 9, 2.0, 2.0, 2.0)}
+    points = [SweepPoint(BCAST, size, name) for name in NAMES[BCAST] for size in (8, 64)]
+    own = {SweepPoint(BCAST, 8, "library"): Measured("library", 9, 2.0, 2.0, 2.0)}
     assert len(list(launches(points, Costs(prepared(Path("/")), own)))) == 4
     assert len(list(launches(points, Costs(prepared(Path("/")), {})))) == 2
 
@@ -206,8 +206,8 @@ def test_a_launch_says_what_came_before_its_end(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(sweep_launch, "run_launch", ends)
     monkeypatch.setattr(sweep_launch, "native_part", lambda name, _: name)
-    first, second = (Point(BCAST, size, "library:binomial") for size in (8, 64))
-    third = Point(REDUCE, 8, "library:binomial")
+    first, second = (SweepPoint(BCAST, size, "library:binomial") for size in (8, 64))
+    third = SweepPoint(REDUCE, 8, "library:binomial")
     answer = sweep_launch.ask(prepared(tmp_path), LocalHost(), [first, second, third], 9)
     assert answer.found == [(first, Measured("library:binomial", 9, 2e-6, 1e-6, 3e-6))]
     assert list(answer.wrong) == [second]

@@ -5,12 +5,12 @@ from tests.python.knobs.situations import MPIS, situation
 
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape
-from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import Prepared, SweepRequest
 
 SUBJECT = Subject("bcast", Shape(4, 2, 2))
-FIRST, SECOND = (Point(SUBJECT, size, "library") for size in (8, 64))
+FIRST, SECOND = (SweepPoint(SUBJECT, size, "library") for size in (8, 64))
 TIMES = Measured("library", 100, 2e-6, 1e-6, 3e-6)
 
 

@@ -11,9 +11,9 @@ from tests.python.knobs.situations import MPIS, situation
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured, Shape
-from mpiric.tuning.lock import Lock
 from mpiric.tuning.policy import read_learned
-from mpiric.tuning.policy.sampling import Point, Subject
+from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.submit.array_rounds import Round
 from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
@@ -35,7 +35,7 @@ def prepared(directory: Path, **of: object) -> Prepared:
     return replace(Prepared(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
 
 
-def times(point: Point) -> Measured:
+def times(point: SweepPoint) -> Measured:
     at = 1e-6 if point.candidate.startswith("own:") else 2e-6
     return Measured(point.candidate, 10, at, at, at)
 
@@ -44,7 +44,7 @@ def silent(_: str) -> None:
     pass
 
 
-def answers(_prepared: object, _host: object, points: Sequence[Point], _limit_s: float) -> Answer:
+def answers(_prepared: object, _host: object, points: Sequence[SweepPoint], _limit_s: float) -> Answer:
     return Answer([(point, times(point)) for point in points])
 
 
@@ -68,7 +68,7 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
 
 def test_two_sweeps_do_not_share_a_directory(tmp_path: Path) -> None:
     log = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=False)
-    log.add(Point(BCAST, 8, "library"), times(Point(BCAST, 8, "library")))
+    log.add(SweepPoint(BCAST, 8, "library"), times(SweepPoint(BCAST, 8, "library")))
     held = Lock.take(tmp_path / "sweep.lock")
     with pytest.raises(MpiricError, match="another mpiric works"):
         sweep.sweep(prepared(tmp_path), LocalHost(), silent)
@@ -108,7 +108,7 @@ def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
 def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> None:
     one = Round(tmp_path, 1)
     one.plan([()] * 2)
-    point = Point(BCAST, 8, "own:good")
+    point = SweepPoint(BCAST, 8, "own:good")
     first, second = (
         Log(one.directory(at) / "sweep.jsonl", prepared(tmp_path), resume=False) for at in (0, 1)
     )

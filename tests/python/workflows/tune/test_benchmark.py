@@ -18,7 +18,7 @@ from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Sh
 from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
-from mpiric.tuning.store import Store, Tune
+from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows import policies
 from mpiric.workflows.policies import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.sweep import launch as sweep_launch
@@ -157,7 +157,7 @@ def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Iterator[Tune]:
+def record(tmp_path: Path) -> Iterator[TuneLog]:
     with Store(tmp_path).create("app", "job", ("mpiexec", "app")) as tune:
         yield tune
 
@@ -166,16 +166,16 @@ def here(*, rounding: bool = False) -> Situation:
     return situation(MPICH, ranks=4, nodes=2, allowed=Allowed(rounding=rounding))
 
 
-def settle(record: Tune, seconds: float = 60.0, **given: bool) -> str:
+def settle(record: TuneLog, seconds: float = 60.0, **given: bool) -> str:
     return settle_the_rest(record, here(**given), seconds, LocalHost(), Silence())
 
 
-def event(record: Tune) -> dict[str, Any]:
+def event(record: TuneLog) -> dict[str, Any]:
     return next(dict(event) for event in record.read().events if event["event"] == "benchmark")
 
 
 def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
-    probe: Probe, record: Tune
+    probe: Probe, record: TuneLog
 ) -> None:
     mine = replace(key("bcast", 64), settled=True, candidate="library:binomial")
     write_learned(
@@ -204,7 +204,7 @@ def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     ]
 
 
-def test_what_was_fastest_in_the_programs_own_calls_is_tried_first(probe: Probe, record: Tune) -> None:
+def test_what_was_fastest_in_the_programs_own_calls_is_tried_first(probe: Probe, record: TuneLog) -> None:
     times = {LIBRARY: 1.0, "library:binomial": 3.0, GOOD: 0.5, "library:scatter_ring_allgather": 0.9}
     called = tuple(Measured(name, 1, each, each, each) for name, each in times.items())
     write_learned(learned_file(record.path), learned(replace(key("bcast", 4096), candidates=called)))
@@ -215,7 +215,7 @@ def test_what_was_fastest_in_the_programs_own_calls_is_tried_first(probe: Probe,
     assert len(order) > 5
 
 
-def test_reductions_are_measured_where_rounding_may_change(probe: Probe, record: Tune) -> None:
+def test_reductions_are_measured_where_rounding_may_change(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(key("allreduce", 8, 1000)))
     assert settle(record) == ""
     assert not probe.points
@@ -224,7 +224,7 @@ def test_reductions_are_measured_where_rounding_may_change(probe: Probe, record:
 
 
 def test_calls_of_unknown_size_are_measured_at_several_and_who_is_slower_at_one_is_not_chosen(
-    probe: Probe, record: Tune
+    probe: Probe, record: TuneLog
 ) -> None:
     probe.times = lambda word, algorithm: {
         ("alltoallv", "scattered"): 0.5,
@@ -239,7 +239,7 @@ def test_calls_of_unknown_size_are_measured_at_several_and_who_is_slower_at_one_
     assert found.gain == pytest.approx(2.0)
 
 
-def test_what_does_not_block_is_measured_as_such(probe: Probe, record: Tune) -> None:
+def test_what_does_not_block_is_measured_as_such(probe: Probe, record: TuneLog) -> None:
     probe.times = lambda word, algorithm: 0.2 if algorithm == "tsp_tree" else 1.0
     write_learned(learned_file(record.path), learned(key("ibcast", 64)))
     assert settle(record) == ""
@@ -247,7 +247,7 @@ def test_what_does_not_block_is_measured_as_such(probe: Probe, record: Tune) -> 
     assert (found.collective, found.candidate) == ("ibcast", "library:tsp_tree")
 
 
-def test_one_that_was_interrupted_goes_on_and_one_that_is_done_stays(probe: Probe, record: Tune) -> None:
+def test_one_that_was_interrupted_goes_on_and_one_that_is_done_stays(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(key("bcast", 4096)))
     probe.stop_at = 4
     with pytest.raises(KeyboardInterrupt):
@@ -263,7 +263,7 @@ def test_one_that_was_interrupted_goes_on_and_one_that_is_done_stays(probe: Prob
     assert probe.calls == calls
 
 
-def test_a_candidate_that_hangs_is_given_up_and_said(probe: Probe, record: Tune) -> None:
+def test_a_candidate_that_hangs_is_given_up_and_said(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(key("bcast", 4096)))
     probe.fails = lambda algorithm: algorithm == "binomial"
     assert settle(record) == ""
@@ -272,7 +272,7 @@ def test_a_candidate_that_hangs_is_given_up_and_said(probe: Probe, record: Tune)
 
 
 def test_without_time_or_with_a_benchmark_that_does_not_run_the_tune_goes_on(
-    probe: Probe, record: Tune
+    probe: Probe, record: TuneLog
 ) -> None:
     write_learned(learned_file(record.path), learned(key("bcast", 4096)))
     assert "budget" in settle(record, seconds=1.0)
@@ -281,14 +281,14 @@ def test_without_time_or_with_a_benchmark_that_does_not_run_the_tune_goes_on(
     assert not benchmark_file(record.path).is_file()
 
 
-def test_communicators_that_the_benchmark_cannot_make_are_left_out(probe: Probe, record: Tune) -> None:
+def test_communicators_that_the_benchmark_cannot_make_are_left_out(probe: Probe, record: TuneLog) -> None:
     cyclic = replace(WORLD, order="cyclic")
     write_learned(learned_file(record.path), learned(key("bcast", 4096), key("bcast", 64, shape=cyclic)))
     settle(record)
     assert {k.shape for k in read_learned(benchmark_file(record.path)).keys} == {WORLD}
 
 
-def test_a_tune_that_settled_all_by_itself_makes_none(probe: Probe, record: Tune) -> None:
+def test_a_tune_that_settled_all_by_itself_makes_none(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(replace(key("bcast", 64), settled=True)))
     assert settle(record) == ""
     assert (probe.calls, origins(record.path)) == (0, [])

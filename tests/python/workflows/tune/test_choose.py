@@ -8,7 +8,7 @@ from tests.python.knobs.situations import MPIS, situation
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Tuner
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof import Rule
+from mpiric.tuning.proof.proof import StoppingRule
 from mpiric.workflows.tune.choose import benchmark_s, is_worth_a_run, proof_shortfall, search_budget, space_of
 
 OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
@@ -16,7 +16,7 @@ OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
 
 def _search_s(budget_s: float, run_s: float, best_s: float) -> float:
     whole = Budget(budget_s, clock=lambda: 0.0)
-    return search_budget(whole, run_s, lambda: best_s, Rule()).remaining_s
+    return search_budget(whole, run_s, lambda: best_s, StoppingRule()).remaining_s
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 100.0, 1000.0])
@@ -31,11 +31,11 @@ def test_a_fast_candidate_leaves_more_time_to_the_search():
 
 def test_a_proof_of_a_fast_candidate_fits_beside_the_search():
     left_for_proof = 50.0 - _search_s(50.0, 2.0, 0.25)
-    assert left_for_proof >= Rule().fewest_pairs() * (2.0 + 0.25)
+    assert left_for_proof >= StoppingRule().fewest_pairs() * (2.0 + 0.25)
 
 
 def test_a_limit_of_runs_is_shared_too():
-    shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, Rule())
+    shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, StoppingRule())
     assert shared.remaining_runs == 73
     assert shared.remaining_s == float("inf")
 
@@ -60,15 +60,17 @@ def test_one_node_says_nothing_of_networks_to_a_whole_site():
 @pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])
 @pytest.mark.parametrize("run_s", [0.5, 3.0, 14.0])
 def test_a_benchmark_takes_a_part_and_never_that_of_the_proof(budget_s: float, run_s: float):
-    seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, Rule())
+    seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, StoppingRule())
     assert 0 <= seconds <= 0.25 * budget_s
     if seconds:
         left = Budget(budget_s - seconds, clock=lambda: 0.0)
-        assert not proof_shortfall(left, run_s, Rule())
+        assert not proof_shortfall(left, run_s, StoppingRule())
 
 
 def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
-    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, Rule(), job_s=600.0) == pytest.approx(150.0)
+    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, StoppingRule(), job_s=600.0) == pytest.approx(
+        150.0
+    )
 
 
 @pytest.mark.parametrize(

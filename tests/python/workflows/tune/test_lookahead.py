@@ -6,15 +6,15 @@ from math import exp
 from random import Random
 
 import pytest
-from tests.python.tuning.landscapes import SHAPES, landscape
+from tests.support.landscapes import SHAPES, landscape
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof import Rule, prove
-from mpiric.tuning.search import search
+from mpiric.tuning.proof.proof import StoppingRule, prove
+from mpiric.tuning.search.search import search
 from mpiric.workflows.tune import lookahead as module
 from mpiric.workflows.tune.lookahead import Ahead, RoundIsFull
 
@@ -118,7 +118,7 @@ def proof(cluster, candidate, capacity):
         proved = prove(
             lambda configuration, pair: plan.run(None, configuration, Phase.PROOF, 9.0, pair).trial,
             [candidate],
-            Rule(),
+            StoppingRule(),
             recorded=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
         )
     return plan.asked, proved

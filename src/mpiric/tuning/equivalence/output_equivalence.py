@@ -1,0 +1,237 @@
+"""Output equivalence: what of a program's output must stay, learned from repeated runs of the original.
+
+Lines are grouped by shape (the line with its numbers, dates and paths marked). A shape that every original
+run printed equally often must come so again, and each of its columns that was the same in all of them must
+hold the same values again, in any order. What varied by itself is not looked at; neither are numbers that
+look like measurements (a unit of time or rate behind them, or a word like "elapsed" before them), because
+those may have been equal by chance.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from mpiric.model.errors import MpiricError
+from mpiric.tuning.equivalence import output_lines
+from mpiric.tuning.equivalence.output_digest import (
+    Column,
+    OutputDigest,
+    ShapeDigest,
+    Source,
+    contents_hash,
+    digest,
+    lines_of,
+)
+
+_FEW_DIGITS = 4  # a value of a timing table with no more digits may be equal by chance
+_ALARM = (
+    "error",
+    "fail",
+    "abort",
+    "segmentation",
+    "fault",
+    "nan",
+    "corrupt",
+    "invalid",
+    "mismatch",
+    "killed",
+)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for what is missing."""
+
+    sentence: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class _ExpectedColumn:
+    compared: bool
+    values: Column
+    may_be_special: bool  # the originals printed NaN or infinity here
+
+
+@dataclass(frozen=True)
+class _ExpectedShape:
+    low: int  # fewest and most lines of it in an original run
+    high: int
+    columns: tuple[_ExpectedColumn, ...]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What every run must print. Made by `learn`."""
+
+    shapes: dict[str, _ExpectedShape]
+    new_shapes_allowed: int  # originals tear lines apart or print random words: so many lines may be new
+    runs: tuple[OutputDigest, ...] = field(repr=False)
+
+    def compare(
+        self,
+        output: Source,
+        *,
+        rounding: bool = False,
+        tolerance: float = 1e-9,
+        settings: Collection[str] = (),
+    ) -> Disagreement | None:
+        """The first disagreement, or None.
+
+        ``rounding`` allows numbers to differ by ``tolerance``, relative, or by one in the last digit printed.
+        ``settings`` are variables that this run was given and the original was not: lines that name one, such
+        as "OMP_NUM_THREADS is not set, using 1", may come, go and change.
+        """
+        names = tuple(output_lines.take_apart(name).shape for name in settings)
+        if contents_hash(output) in {run.contents for run in self.runs}:
+            return None
+        found = digest(output)
+        new: list[tuple[int, str]] = []
+        wrong: list[tuple[str, int | None]] = []
+        for shape, entry in found.shapes.items():
+            if _names_one(names, shape):
+                continue
+            expected = self.shapes.get(shape)
+            if expected is None:
+                new.extend([(entry.first_line, shape)] * entry.count)
+            elif (column := _wrong_column(expected, entry, rounding, tolerance)) is not None:
+                wrong.append((shape, column))
+        if wrong:
+            return min(
+                (self._name_value(output, shape, column) for shape, column in wrong), key=lambda d: d.line
+            )
+        return self._new_lines(new) or self._counts(found, names)
+
+    def widened(self, output: Source) -> "Expectation":
+        """Learn from one more run of the original, after it disagreed."""
+        return _merge((*self.runs, digest(output)))
+
+    def _name_value(self, output: Source, shape: str, column: int | None) -> Disagreement:
+        """Find the line that holds a value the originals do not have in this column."""
+        if column is None:
+            return Disagreement(f"'{output_lines.show(shape)}' has other columns", 1)
+        known = self.shapes[shape].columns[column].values
+        left = Counter(known.numbers or ())
+        last: Disagreement | None = None
+        for number, text in lines_of(output):
+            line = output_lines.take_apart(text)
+            if line.shape != shape:
+                continue
+            value = line.values[column]
+            parsed = output_lines.number_and_step(value)
+            single = self.shapes[shape].high == 1
+            how = f"where the original has {known.example}" if single else "is not what the original prints"
+            last = Disagreement(
+                f"line {number}: {value} {how}: '{output_lines.show(shape, line.values)}'", number
+            )
+            if parsed is None or known.numbers is None or left[parsed[0]] <= 0:
+                return last
+            left[parsed[0]] -= 1
+        return last or Disagreement(f"'{output_lines.show(shape)}' holds other values")
+
+    def _new_lines(self, new: list[tuple[int, str]]) -> Disagreement | None:
+        alarming = [entry for entry in new if any(word in entry[1].lower() for word in _ALARM)]
+        if not alarming and len(new) <= self.new_shapes_allowed:
+            return None
+        number, shape = min(alarming or new)
+        return Disagreement(f"line {number}: the original never prints '{output_lines.show(shape)}'", number)
+
+    def _counts(self, found: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
+        for shape, expected in self.shapes.items():
+            if _names_one(settings, shape):
+                continue
+            count = found.shapes[shape].count if shape in found.shapes else 0
+            if expected.low == expected.high != count:
+                text = output_lines.show(shape)
+                if count == 0:
+                    return Disagreement(f"the line '{text}' is missing")
+                return Disagreement(
+                    f"the line '{text}' comes {count} times, {expected.low} times in the original"
+                )
+        return None
+
+
+def _names_one(settings: tuple[str, ...], shape: str) -> bool:
+    return any(name in shape for name in settings)
+
+
+def learn(outputs: Sequence[Source]) -> Expectation:
+    """Learn from at least two runs of the original, as texts or as files (for large ones)."""
+    if len(outputs) < 2:
+        raise MpiricError("at least two runs of the original are needed to learn what varies by itself")
+    return _merge(tuple(digest(output) for output in outputs))
+
+
+def _merge(runs: tuple[OutputDigest, ...]) -> Expectation:
+    names = dict.fromkeys(shape for run in runs for shape in run.shapes)
+    shapes = {name: _expect(name, [run.shapes.get(name) for run in runs]) for name in names}
+    torn = [
+        sum(entry.count for name, entry in run.shapes.items() if _only_here(name, run, runs)) for run in runs
+    ]
+    return Expectation(shapes, 2 * max(torn), runs)
+
+
+def _only_here(name: str, run: OutputDigest, runs: tuple[OutputDigest, ...]) -> bool:
+    return not any(name in other.shapes for other in runs if other is not run)
+
+
+def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
+    counts = [entry.count if entry else 0 for entry in entries]
+    there = [entry for entry in entries if entry]
+    steady = min(counts) == max(counts)
+    columns = list(zip(*(entry.columns for entry in there), strict=True))
+    same = [steady and len({column.hashes for column in runs}) == 1 for runs in columns]
+    examples = [runs[0].example for runs in columns]
+    broken = [not output_lines.is_whole(example) for example in examples]
+    varying = sum(not equal and fraction for equal, fraction in zip(same, broken, strict=True))
+    among_varying = output_lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
+    timing_table = among_varying or any(entry.timings for entry in there)
+    looks, unit = output_lines.timing_columns(name), output_lines.unit_columns(name)
+    return _ExpectedShape(
+        min(counts),
+        max(counts),
+        tuple(
+            _ExpectedColumn(
+                compared=same[i]
+                and not (i < len(looks) and ((looks[i] and broken[i]) or unit[i]))
+                and not (timing_table and broken[i] and output_lines.digits(examples[i]) <= _FEW_DIGITS),
+                values=runs[0],
+                may_be_special=any(column.specials for column in runs),
+            )
+            for i, runs in enumerate(columns)
+        ),
+    )
+
+
+def _wrong_column(
+    expected: _ExpectedShape,
+    entry: ShapeDigest,
+    rounding: bool,  # noqa: FBT001
+    tolerance: float,
+) -> int | None:
+    """The first column that disagrees; a count that differs is told later and more clearly."""
+    for index, (column, found) in enumerate(zip(expected.columns, entry.columns, strict=True)):
+        if found.specials and not column.may_be_special:
+            return index
+        if not column.compared or expected.low != entry.count or column.values.hashes == found.hashes:
+            continue
+        if not (rounding and _close(column.values, found, tolerance)):
+            return index
+    return None
+
+
+def _close(one: Column, other: Column, tolerance: float) -> bool:
+    if one.texts or other.texts:
+        return False
+    if one.numbers is None or other.numbers is None:
+        return abs(one.total - other.total) <= tolerance * max(one.total_size, other.total_size)
+    first = sorted(zip(one.numbers, one.steps, strict=True))
+    second = sorted(zip(other.numbers, other.steps, strict=True))
+    floor = 1e-15 * max((abs(value) for value, _ in first), default=0.0)  # what is left where sums cancel
+    return all(
+        abs(a - b) <= max(tolerance * max(abs(a), abs(b)), 1.01 * 10.0 ** min(a_step, b_step), floor)
+        for (a, a_step), (b, b_step) in zip(first, second, strict=True)
+    )

@@ -1,0 +1,131 @@
+"""Output files of the working directory: which must come out again, and what must be in them.
+
+A file that was the same in all runs of the original must be the same again; where it is text, a difference in
+what looks like a measurement is let pass, as in printed output. A text file that varied is held to what its
+runs have in common. Other files that varied are not looked at.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from mpiric.model.errors import MpiricError
+from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
+
+_LARGEST_TEXT_BYTES = 64 << 20
+_MOST_LEARNED = 200  # text files whose lines are learned; of more, the same ones are held to their hash
+
+Stamps = Mapping[str, tuple[int, int]]  # relative path → (size, modification time in ns)
+
+
+@dataclass(frozen=True)
+class FilesExpectation:
+    """What a run must leave behind. Made by `learn_files`."""
+
+    same: Mapping[str, str]  # relative path → hash
+    texts: Mapping[str, Expectation]
+    varying: frozenset[str]  # names with their digits left out, of files that are not looked at
+
+    def compare(
+        self,
+        directory: Path,
+        before: Stamps | None = None,
+        *,
+        rounding: bool = False,
+        tolerance: float = 1e-9,
+        settings: Collection[str] = (),
+    ) -> Disagreement | None:
+        """The first disagreement of a run that left its files in ``directory``, or None.
+
+        ``rounding``, ``tolerance`` and ``settings`` as in `Expectation.compare`.
+        """
+        found = written(directory, before or {})
+        if missing := sorted({*self.same, *self.texts} - found.keys()):
+            return Disagreement(f"the file '{_show(missing[0])}' was not written")
+        unknown = sorted(found.keys() - self.same.keys() - self.texts.keys())
+        if new := [name for name in unknown if _kind(name) not in self.varying]:
+            return Disagreement(f"the file '{_show(new[0])}' is none the original writes")
+        for name in sorted({*self.same, *self.texts}):
+            if name in self.same and _hash(found[name]) == self.same[name]:
+                continue
+            if name not in self.texts:
+                return Disagreement(f"the file '{_show(name)}' differs from the original's")
+            wrong = self.texts[name].compare(
+                found[name], rounding=rounding, tolerance=tolerance, settings=settings
+            )
+            if wrong:
+                return Disagreement(f"in the file '{_show(name)}', {wrong.sentence}", wrong.line)
+        return None
+
+
+def stamps(directory: Path) -> Stamps:
+    """Size and time of every file before a run, so that inputs that stay untouched need not be read."""
+    return {name: _stamp(path) for name, path in _files(directory).items()}
+
+
+def written(directory: Path, before: Stamps) -> dict[str, Path]:
+    """Files that a run made or changed, by relative path."""
+    return {name: path for name, path in _files(directory).items() if before.get(name) != _stamp(path)}
+
+
+def learn_files(directories: Sequence[Path], before: Sequence[Stamps] = ()) -> FilesExpectation:
+    """Learn from the working directories of at least two runs of the original.
+
+    ``before`` holds the stamps of each directory from before its run; without them every file counts.
+    """
+    if len(directories) < 2:
+        raise MpiricError("at least two runs of the original are needed to learn what varies by itself")
+    stamped = list(before) or [{} for _ in directories]
+    runs = [written(directory, its) for directory, its in zip(directories, stamped, strict=True)]
+    everywhere = set.intersection(*(set(run) for run in runs))
+    varying = {_kind(name) for run in runs for name in run if name not in everywhere}
+    same: dict[str, str] = {}
+    texts: dict[str, Expectation] = {}
+    for name in sorted(everywhere):
+        hashes = {_hash(run[name]) for run in runs}
+        if len(texts) < _MOST_LEARNED and all(_is_text(run[name]) for run in runs):
+            texts[name] = learn([run[name] for run in runs])
+        if len(hashes) == 1:
+            same[name] = hashes.pop()
+        elif name not in texts:
+            varying.add(_kind(name))
+    return FilesExpectation(same, texts, frozenset(varying))
+
+
+def _files(directory: Path) -> dict[str, Path]:
+    return {
+        str(path.relative_to(directory)): path
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _kind(name: str) -> str:
+    """A name without its digits: files named by process or date are of one kind."""
+    return re.sub(r"\d+", "#", name)
+
+
+def _hash(path: Path) -> str:
+    state = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            state.update(block)
+    return state.hexdigest()
+
+
+def _is_text(path: Path) -> bool:
+    if path.stat().st_size > _LARGEST_TEXT_BYTES:
+        return False
+    with path.open("rb") as file:
+        return b"\0" not in file.read(1 << 16)
+
+
+def _show(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name)

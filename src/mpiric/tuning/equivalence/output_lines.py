@@ -1,0 +1,153 @@
+"""A line of output taken apart: its shape (what stays), its values (what may vary), and which are timings."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_SPECIAL = r"(?<![\w./-])[-+]?(?:nan|inf|infinity)(?![\w./-])"
+_VALUE = re.compile(
+    r"(?P<path>(?<![\w.])(?:/[\w.+~@%-]+){2,}/?)"
+    r"|(?P<hex>\b0x[0-9a-f]+\b|\b(?=[0-9a-f-]*[0-9])(?=[0-9-]*[a-f])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b)"
+    r"|(?P<clock>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?"
+    r"|\b\d{1,3}:\d\d(?::\d\d)?(?:\.\d+)?\b)"
+    r"|(?P<day>\b(?:mon|tue|wed|thu|fri|sat|sun)(?:day|sday|nesday|rsday|urday)?\b,?"
+    r"(?:\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\s+\d{1,2})?)"
+    rf"|(?P<special>{_SPECIAL})"
+    r"|(?P<number>(?:(?<![\w.)\]])[-+])?(?:\d+\.?\d*|(?<!\w)\.\d+)(?:[ed][-+]?\d+)?)",
+    re.IGNORECASE,
+)
+_BAR = re.compile(r"(?<=[\[(|])[=#>.\-*_~+█▉▊▋▌▍▎▏░▒▓ ]{4,}(?=[\])|])")
+_RUN = re.compile(r"([=#>.\-*_~+█▉▊▋▌▍▎▏░▒▓])\1{2,}|[ \t]+")
+_UNIT = re.compile(
+    r"\s*[\])]?\s*(?:%|(?:[numµk]|milli|micro|nano)?s(?:ec(?:ond)?s?)?\b(?!\s*=)|min(?:ute)?s?\b|h(?:ou)?rs?\b"
+    r"|h\b|(?:clock\s+)?(?:ticks|cycles)\b|[kmgtp]?i?b(?:ytes?|its?)?\s*/\s*s|[kmgtpe]?flop/?s?\b|[mg]?ups\b|[kmg]hz\b"
+    r"|\w+\s*/\s*(?:s|sec|second|day|ns|min|hour|h)\b|x faster|[kmg]i?b\b)",
+    re.IGNORECASE,
+)
+_KEYWORD = re.compile(
+    r"\b(?:time|times|timing|timings|timer|elapsed|wall|walltime|wallclock|cpu|real|user|sys|system|duration|secs?"
+    r"|seconds?|rate|bandwidth|latency|throughput|speed|speedup|performance|efficiency|utili[sz]ation|usage|imbalance"
+    r"|load|date|pid|eta|flops?|[mgt]flops?|[mg]ups|overhead|rss|hwm)\b|%|\w+/s(?:ec)?\b"
+    r"|\w(?:latency|bandwidth|time|_[munµ]?s(?:ecs?)?|_[kmgt]b/?p?s|_[kmgt]?flops?|_[mg]ups)\b",
+    re.IGNORECASE,
+)
+_CLASSES = ("path", "hex", "clock", "day", "special", "number")
+_LONGEST = 20_000  # characters of a line that are looked at
+
+
+@dataclass(frozen=True)
+class OutputLine:
+    """``shape`` has a mark for each value."""
+
+    shape: str
+    values: tuple[str, ...]
+
+
+@lru_cache(maxsize=4096)
+def take_apart(text: str) -> OutputLine:
+    """Split a line into shape and values. White space and bars count by kind, not by length."""
+    values: list[str] = []
+
+    def mark(match: re.Match[str]) -> str:
+        values.append(match[0])
+        return "\x01" if match.lastgroup in ("number", "special") else f"\x02{match.lastgroup}\x02"
+
+    if not any(char.isdigit() for char in text) and "/" not in text and not _MAY_VARY.search(text):
+        return OutputLine(_squeeze(text[:_LONGEST]), ())
+    shape = _VALUE.sub(mark, text[:_LONGEST])
+    return OutputLine(_squeeze(shape), tuple(values))
+
+
+_MAY_VARY = re.compile(rf"\b(?:mon|tue|wed|thu|fri|sat|sun)|{_SPECIAL}|[0-9a-f]{{8,}}", re.IGNORECASE)
+
+
+def _squeeze(text: str) -> str:
+    without_bars = _BAR.sub(lambda match: " " if match[0].isspace() else "=", text)
+    return _RUN.sub(lambda match: match[1] * 3 if match[1] else " ", without_bars).strip()
+
+
+@lru_cache(maxsize=4096)
+def timing_columns(shape: str) -> tuple[bool, ...]:
+    """For each value of a shape, whether unit or keyword make it look like a measurement."""
+    parts = re.split(r"(\x01|\x02\w+\x02)", shape)
+    found: list[bool] = []
+    for index in range(1, len(parts), 2):
+        before, mark, after = "".join(parts[max(0, index - 3) : index]), parts[index], parts[index + 1]
+        found.append(
+            mark in ("\x02clock\x02", "\x02day\x02")
+            or _UNIT.match(after) is not None
+            or _KEYWORD.search(before) is not None
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def unit_columns(shape: str) -> tuple[bool, ...]:
+    """For each value, whether a unit of time, rate or share is written right behind it."""
+    parts = re.split(r"(\x01|\x02\w+\x02)", shape)
+    return tuple(_UNIT.match(parts[index + 1]) is not None for index in range(1, len(parts), 2))
+
+
+@lru_cache(maxsize=4096)
+def is_table_row(shape: str) -> bool:
+    """Whether no words follow the first value: a label and a row of numbers."""
+    _, _, rest = shape.partition("\x01")
+    return bool(rest) and not re.search(r"[A-Za-z]", rest)
+
+
+@lru_cache(maxsize=4096)
+def is_timing_header(shape: str) -> bool:
+    """Whether it may head a table of times or rates: words, among them a telling one, and no numbers."""
+    return "\x01" not in shape and len(shape.split()) >= 3 and _KEYWORD.search(shape) is not None
+
+
+@lru_cache(maxsize=4096)
+def is_row_or_rule(shape: str) -> bool:
+    """Whether it may stand in a table: mostly numbers after a label, or a line of dashes."""
+    _, mark, rest = shape.partition("\x01")
+    return (
+        len(re.findall(r"[A-Za-z]+", rest)) <= rest.count("\x01") // 3
+        if mark
+        else not re.search(r"\w", shape)
+    )
+
+
+def is_special(value: str) -> bool:
+    """Not-a-number or infinity."""
+    return value.lstrip("+-").lower() in ("nan", "inf", "infinity")
+
+
+def is_whole(value: str) -> bool:
+    """Digits only, perhaps signed."""
+    return value.lstrip("+-").isdigit()
+
+
+def digits(value: str) -> int:
+    """Significant digits as written."""
+    mantissa = re.split("[eEdD]", value.lstrip("+-"))[0].replace(".", "").lstrip("0")
+    return len(mantissa)
+
+
+def number_and_step(value: str) -> tuple[float, int] | None:
+    """A number and the power of ten of its last digit; None when it is none."""
+    try:
+        number = float(value)
+    except ValueError:
+        if "d" not in value.lower():
+            return None
+        try:
+            number = float(re.sub("[dD]", "e", value))  # as Fortran writes it
+        except ValueError:
+            return None
+    mantissa, _, power = value.lower().replace("d", "e").partition("e")
+    point = mantissa.find(".")
+    decimals = len(mantissa) - point - 1 if point >= 0 else 0
+    return number, max(-127, min(127, (int(power[:6]) if power else 0) - decimals))
+
+
+def show(shape: str, values: tuple[str, ...] = ()) -> str:
+    """A line for people: the shape with its values put back, shortened."""
+    rest = iter(values)
+    text = re.sub(r"\x01|\x02\w+\x02", lambda _: next(rest, "#"), shape)
+    text = "".join(char if char.isprintable() else "?" for char in text)
+    return text if len(text) <= 80 else text[:77] + "..."

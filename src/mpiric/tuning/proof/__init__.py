@@ -1,0 +1,1 @@
+"""The proof: paired runs, and the statistics that decide them."""

@@ -1,0 +1,1 @@
+"""The search: from what the observation suggests to the configurations worth proving."""

@@ -1,0 +1,157 @@
+"""The evaluator: makes the runs of a search, limits their time, and remembers what they gave."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, log
+from statistics import median
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.effects import Effects
+from mpiric.tuning.search.space import Point, SearchSpace
+
+Measure = Callable[[Configuration, float], Trial]
+
+_CAP = 2.5  # a run longer than this multiple of the best is stopped
+_SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
+
+
+class OutOfBudgetError(Exception):
+    """The next run does not fit any more; ends the search, never reaches the user."""
+
+
+@dataclass
+class Evaluator:
+    """All runs so far, in order; ``objective_is_time`` allows a slow run to be stopped early.
+
+    ``feasible`` tells without a run what cannot even be written down. Runs that are ``known`` inform from the
+    start, and answer once when such a run is asked for; they cost nothing.
+    """
+
+    space: SearchSpace
+    measure: Measure
+    budget: Budget
+    seen: Iterable[Trial] = ()
+    known: Sequence[Trial] = ()
+    objective_is_time: bool = True
+    feasible: Callable[[Configuration], bool] = lambda _: True
+    trials: list[Trial] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
+    logs: list[float] = field(default_factory=list)
+    failed: dict[Point, str] = field(default_factory=dict)
+    stopped: set[Point] = field(default_factory=set)
+    minimal: Point | None = None  # what backward elimination has left of the winner; goes to the proof
+    _writable: dict[Point, bool] = field(default_factory=dict)
+    _fit: Effects | None = None
+    _fitted: int = 0
+    _recorded: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
+    _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        for trial in self.seen:
+            if trial.phase is Phase.OBSERVE:
+                self._enter(trial)
+            elif trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
+                self._recorded[trial.configuration].append(trial)
+        self.take(self.known)
+        for trial in self.known:
+            if trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
+                self._answers[trial.configuration].append(trial)
+
+    @property
+    def original(self) -> Point:
+        """Nothing changed."""
+        return (0,) * len(self.space.factors)
+
+    @property
+    def run_s(self) -> float:
+        """What one more run takes, about."""
+        walls = [trial.wall_s for trial in self.trials if trial.outcome is not Outcome.REFUSED]
+        return median(walls) if walls else 0.0
+
+    def runs_left(self) -> int:
+        """How many more runs fit."""
+        return self.budget.runs_that_fit(self.run_s)
+
+    def runs_of(self, point: Point) -> int:
+        """How often a point was measured to its end."""
+        return 0 if point in self.stopped else self.points.count(point)
+
+    def run(self, point: Point) -> Trial:
+        """One more run of a point. Raises OutOfBudgetError; a KeyboardInterrupt passes through."""
+        configuration = self.space.configuration(point)
+        if self._answers[configuration]:
+            return self._answers[configuration].pop(0)
+        recorded = self._recorded[configuration]
+        if self.budget.remaining_runs == 0 or (not recorded and not self.budget.fits(max(self.run_s, 1e-3))):
+            raise OutOfBudgetError
+        trial = recorded.pop(0) if recorded else self.measure(configuration, self._limit_s(point))
+        if trial.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        self.budget.spend()
+        self._enter(trial)
+        return trial
+
+    def may_work(self, point: Point) -> bool:
+        """Whether it can be written down and nothing that failed is contained in it."""
+        return self._can_be_written(point) and not any(
+            all(have == bad for have, bad in zip(point, failure, strict=True) if bad)
+            for failure in self.failed
+        )
+
+    def _can_be_written(self, point: Point) -> bool:
+        if point not in self._writable:
+            self._writable[point] = self.feasible(self.space.configuration(point))
+        return self._writable[point]
+
+    def effects(self) -> Effects:
+        """What all runs say together; fitted once a run, the sizes of its priors now and then."""
+        if self._fit is None or self._fitted != len(self.points):
+            sizes = self._fit.sizes if self._fit and self._fitted >= 30 and len(self.points) % 5 else None
+            self._fit = Effects(self.space, self.points, self.logs, sizes)
+            self._fitted = len(self.points)
+        return self._fit
+
+    def take(self, trials: Iterable[Trial]) -> None:
+        """Enter recorded trials without running anything."""
+        for trial in trials:
+            if trial.phase in (Phase.OBSERVE, Phase.SEARCH) and trial.outcome is not Outcome.INTERRUPTED:
+                self._enter(trial)
+
+    def rejected(self) -> tuple[tuple[Configuration, str], ...]:
+        """What failed and what was stopped for being slow, with the reason."""
+        slow = [(point, "clearly slower than the best; stopped early") for point in sorted(self.stopped)]
+        return tuple((self.space.configuration(point), why) for point, why in (*self.failed.items(), *slow))
+
+    def _enter(self, trial: Trial) -> None:
+        self.trials.append(trial)
+        point = self.space.point(trial.configuration)
+        if point is None:
+            return
+        objective = trial.objective
+        if trial.outcome is Outcome.OK and objective is not None and isfinite(objective) and objective > 0:
+            self.points.append(point)
+            self.logs.append(log(objective))
+        elif trial.outcome is Outcome.TIMED_OUT and self.objective_is_time and self.logs and any(point):
+            self.points.append(point)
+            self.logs.append(log(max(trial.wall_s, 1e-6)))
+            self.stopped.add(point)
+        elif any(point):  # the original's own failures are the proof's business
+            self.failed[point] = trial.reason or trial.outcome.value
+
+    def _limit_s(self, point: Point) -> float:
+        """Stop what is clearly slower than the best; a run of the original is never stopped by it."""
+        if not self.logs or not any(point):
+            return float("inf")
+        walls: dict[Configuration, list[float]] = defaultdict(list)
+        for trial in self.trials:
+            if trial.outcome is Outcome.OK:
+                walls[trial.configuration].append(trial.wall_s)
+        usual = [median(times) for times in walls.values()]
+        if not usual:
+            return float("inf")
+        if self.objective_is_time:
+            return _CAP * min(usual) + _SLACK_S
+        return 4 * _CAP * max(usual) + _SLACK_S

@@ -1,0 +1,121 @@
+"""Which of the measured points is the best, by all runs together."""
+
+from dataclasses import dataclass
+
+from mpiric.tuning.search.effects import UNPROMISING
+from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.tuning.search.space import Point
+
+WORTH = 0.005  # a setting must contribute half a percent to stay while the search goes on
+SHOWN = 0.01  # and this to be proved and kept
+SURE = 0.8  # standard deviations of the model's doubt, about 4 chances in 5
+
+
+_MOST_LOST = 0.015  # by the estimate, however doubtful, for the sake of fewer settings
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A measured point and the estimated logarithm of its objective."""
+
+    point: Point
+    mean: float
+    deviation: float
+
+
+def rank(evaluator: Evaluator) -> list[Ranked]:
+    """Measured points that work, the best first.
+
+    A point that is the best one with settings taken back goes before it when it is as good within `WORTH`.
+    """
+    measured = [
+        p for p in dict.fromkeys(evaluator.points) if evaluator.may_work(p) and p not in evaluator.stopped
+    ]
+    if not measured:
+        return []
+    means, covariance = evaluator.effects().predict(measured)
+    ranked = [
+        Ranked(point, float(mean), float(max(variance, 0.0)) ** 0.5)
+        for point, mean, variance in zip(measured, means, covariance.diagonal(), strict=True)
+    ]
+    ranked.sort(key=lambda entry: (entry.mean, entry.point))
+    best = ranked[0]
+    equal = [
+        entry for entry in ranked if _within(entry.point, best.point) and entry.mean <= best.mean + WORTH
+    ]
+    first = min(equal, key=lambda entry: (sum(map(bool, entry.point)), entry.mean))
+    return [first, *(entry for entry in ranked if entry is not first)]
+
+
+def _within(smaller: Point, point: Point) -> bool:
+    return all(mine in (0, its) for mine, its in zip(smaller, point, strict=True))
+
+
+def contributions(evaluator: Evaluator, point: Point) -> dict[int, float]:
+    """Factor → by how much its setting shortens the logarithm, for each setting of a point; an estimate."""
+    chosen = [index for index, level in enumerate(point) if level]
+    singles = [(*point[:index], 0, *point[index + 1 :]) for index in chosen]
+    means, _ = evaluator.effects().predict([point, *singles])
+    return {index: float(mean - means[0]) for index, mean in zip(chosen, means[1:], strict=True)}
+
+
+def doubtful(evaluator: Evaluator, point: Point) -> list[Point]:
+    """The point without one setting, for each that is not shown to contribute; the most useless first."""
+    singles = [(*point[:i], 0, *point[i + 1 :]) for i, level in enumerate(point) if level]
+    if not singles:
+        return []
+    means, covariance = evaluator.effects().predict([point, *singles])
+    variances = covariance.diagonal()
+    doubts = variances[1:] + variances[0] - 2 * covariance[0, 1:]
+    shown = means[1:] - means[0] - SURE * doubts.clip(min=0.0) ** 0.5
+    return [singles[int(index)] for index in shown.argsort(kind="stable") if shown[index] <= SHOWN]
+
+
+def slimmest(evaluator: Evaluator, best: Point) -> Point:
+    """The smallest measured part of the best of which it is not shown that something is lost."""
+    parts = [
+        entry.point
+        for entry in rank(evaluator)
+        if _within(entry.point, best) and any(entry.point) and entry.point != best
+    ]
+    if not parts:
+        return best
+    means, covariance = evaluator.effects().predict([best, *parts])
+    variances = covariance.diagonal()
+    doubts = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
+    losses = means[1:] - means[0]
+    equal = [
+        (sum(map(bool, point)), float(loss), point)
+        for point, loss, doubt in zip(parts, losses, doubts, strict=True)
+        if loss - SURE * doubt <= SHOWN and loss <= _MOST_LOST
+    ]
+    return min(equal)[2] if equal else best
+
+
+def live_levels(evaluator: Evaluator) -> list[list[int]]:
+    """For each factor the levels worth combining: of unpromising ones only those that have shown a gain."""
+    factors = evaluator.space.factors
+    everything = [list(range(len(factor.values) + 1)) for factor in factors]
+    ranked = rank(evaluator)
+    if not ranked or all(factor.score < UNPROMISING for factor in factors):
+        return everything
+    best = ranked[0].point
+    return [
+        levels if factor.score >= UNPROMISING else [0, *_gaining(evaluator, best, index)]
+        for index, (factor, levels) in enumerate(zip(factors, everything, strict=True))
+    ]
+
+
+def _gaining(evaluator: Evaluator, best: Point, index: int) -> list[int]:
+    """Measured levels of a factor that the model believes to gain more than it is sure of by chance."""
+    tried = sorted({point[index] for point in evaluator.points} - {0})
+    if not tried:
+        return []
+    points = [(*best[:index], level, *best[index + 1 :]) for level in (0, *tried)]
+    means, _ = evaluator.effects().predict(points)
+    return [level for level, mean in zip(tried, means[1:], strict=True) if means[0] - mean > SHOWN]
+
+
+def only_live(point: Point, live: list[list[int]]) -> Point:
+    """The point without levels that are not worth combining."""
+    return tuple(level if level in levels else 0 for level, levels in zip(point, live, strict=True))

@@ -1,0 +1,75 @@
+"""Screening: one setting after the other on top of the best so far."""
+
+from mpiric.model.trial import Outcome
+from mpiric.tuning.search.effects import UNPROMISING
+from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.tuning.search.ranking import live_levels, only_live, rank
+from mpiric.tuning.search.space import Point
+
+_SHARE = 0.7  # of the runs; the rest looks for combinations
+_FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
+_ORIGINAL_EVERY = 12  # runs between two of the original: the machine's mood changes
+
+
+def screen(evaluator: Evaluator, runs: int) -> None:
+    """Try each level once while its share of ``runs`` lasts, best first by promise.
+
+    What promises nothing comes after all that does, and ends when several in a row brought nothing.
+    """
+    last = len(evaluator.trials) + max(1, int(runs * _SHARE)) if runs > 5 else len(evaluator.trials) + runs
+    likely, unlikely = _levels(evaluator)
+    for factor, level in likely:
+        if len(evaluator.trials) >= last:
+            return
+        _try(evaluator, factor, level)
+    fruitless = 0
+    for factor, level in unlikely:
+        if len(evaluator.trials) >= last or (likely and fruitless >= _FRUITLESS):
+            return
+        _try(evaluator, factor, level)
+        fruitless = 0 if level in live_levels(evaluator)[factor] else fruitless + 1
+
+
+def _try(evaluator: Evaluator, factor: int, level: int) -> None:
+    """Run the best so far with one level more, now and then the original before it."""
+    if any(point[factor] == level for point in evaluator.points):
+        return  # known from runs made ahead
+    if len(evaluator.trials) % _ORIGINAL_EVERY == _ORIGINAL_EVERY - 1:
+        evaluator.run(evaluator.original)
+    base = (
+        only_live(rank(evaluator)[0].point, live_levels(evaluator))
+        if evaluator.points
+        else evaluator.original
+    )
+    point = _with(base, factor, level)
+    if point == base or not evaluator.may_work(point):
+        return
+    trial = evaluator.run(point)
+    if trial.outcome is not Outcome.OK and any(base) and point in evaluator.failed:
+        _blame(evaluator, _with(evaluator.original, factor, level))
+
+
+def _levels(evaluator: Evaluator) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Levels of promising and of other factors, each in the order of trying.
+
+    A promising factor's second guess may come before another's first.
+    """
+    turns = sorted(
+        ((turn + 1) / (0.1 + factor.score), index, level + 1)
+        for index, factor in enumerate(evaluator.space.factors)
+        for turn, level in enumerate(factor.order)
+    )
+    split: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for _, index, level in turns:
+        split[evaluator.space.factors[index].score < UNPROMISING].append((index, level))
+    return split
+
+
+def _blame(evaluator: Evaluator, alone: Point) -> None:
+    """Find out whether a setting fails by itself or only together with the others."""
+    if evaluator.may_work(alone) and alone not in evaluator.points and evaluator.runs_left() >= 10:
+        evaluator.run(alone)
+
+
+def _with(point: Point, factor: int, level: int) -> Point:
+    return (*point[:factor], level, *point[factor + 1 :])

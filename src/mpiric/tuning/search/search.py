@@ -1,0 +1,137 @@
+"""The search: from what the observation suggests to one or two candidates worth proving.
+
+1. Screening: one setting after the other on top of the best so far, the most promising first. A setting that
+   helps stays, so winners combine as they are found and interactions are met on the way.
+2. Model-based: Thompson sampling on what all runs together say (`effects`), among neighbours of the best,
+   combinations of good settings and Optuna's proposals (`tpe`). It runs anew whatever may still be the
+   best, so that contenders are measured often and losers once.
+3. Finalists run interleaved with the original, the worse half leaving after each round.
+4. Backward elimination: the fewest settings that keep up with the winner in pairs (`backward_elimination`);
+   with few runs, those that the model holds for useless go (`finals.prune`).
+
+Runs that are clearly slower than the best are stopped early. What fails is never tried again, nor is any
+configuration that contains it. The decisions follow from the seed and the measurements alone, so an
+interrupted search repeats them from the recorded trials and goes on.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import exp
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.trial import Outcome, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.backward_elimination import eliminate_backward
+from mpiric.tuning.search.evaluator import Evaluator, Measure, OutOfBudgetError
+from mpiric.tuning.search.finals import hold_finals, prune
+from mpiric.tuning.search.ranking import Ranked, rank, slimmest
+from mpiric.tuning.search.screening import screen
+from mpiric.tuning.search.space import SearchSpace
+from mpiric.tuning.search.thompson import explore
+
+_ORIGINAL_FAILURES = 3
+_MOST_CANDIDATES = 2
+_FEWEST_FOR_FINALS = 40  # with fewer, Thompson sampling is the better judge of contenders
+
+
+@dataclass(frozen=True)
+class ProofCandidate:
+    """A configuration worth proving; its gain is the search's own estimate and proves nothing."""
+
+    configuration: Configuration
+    expected_ratio: float  # original ÷ candidate
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """``candidates`` best first, empty when nothing seems faster; ``rejected`` with the reasons."""
+
+    candidates: tuple[ProofCandidate, ...]
+    rejected: tuple[tuple[Configuration, str], ...]
+
+
+def search(
+    space: SearchSpace,
+    measure: Measure,
+    budget: Budget,
+    seen: Iterable[Trial] = (),
+    *,
+    known: Sequence[Trial] = (),
+    seed: int = 0,
+    objective_is_time: bool = True,
+    feasible: Callable[[Configuration], bool] = lambda _: True,
+) -> SearchResult:
+    """Look for faster configurations.
+
+    ``measure(configuration, limit_s)`` runs and records one trial (phase SEARCH); the limit may be infinite.
+    ``seen`` are recorded trials: those of phase OBSERVE inform from the start, those of phase SEARCH are
+    taken instead of running again when the search comes to the same configuration (as runs, not as time).
+    ``known`` are runs that were made ahead of the search, many at a time: all of them inform from the start.
+    ``feasible`` says without a run whether a configuration can be written down at all.
+    A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
+    """
+    evaluator = Evaluator(space, measure, budget, seen, known, objective_is_time, feasible)
+    with suppress(OutOfBudgetError):
+        _baseline(evaluator)
+        if space.factors:
+            runs = evaluator.runs_left()
+            finals = _finals_runs(runs)
+            screen(evaluator, runs - finals)
+            explore(evaluator, finals, seed)
+            if runs >= _FEWEST_FOR_FINALS:
+                hold_finals(evaluator, finals // 3)
+                eliminate_backward(evaluator)
+            else:
+                prune(evaluator)
+    return _result(evaluator)
+
+
+def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
+    """What recorded trials say, without running anything: after an interruption."""
+    evaluator = Evaluator(space, _never, Budget())
+    evaluator.take(trials)
+    return _result(evaluator)
+
+
+def _never(configuration: Configuration, limit_s: float) -> Trial:
+    raise AssertionError(f"no run is made here: {configuration}, {limit_s}")
+
+
+def _baseline(evaluator: Evaluator) -> None:
+    """The original twice, so that there is something to compare with."""
+    failures = 0
+    while evaluator.runs_of(evaluator.original) < 2:
+        trial = evaluator.run(evaluator.original)
+        failures += trial.outcome is not Outcome.OK
+        if failures == _ORIGINAL_FAILURES:
+            raise ProgramFailedError(
+                f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
+                hint="it must run reliably as it stands before anything can be tuned",
+            )
+
+
+def _finals_runs(runs: int) -> int:
+    """How many runs to keep for finals and pruning."""
+    return runs // 6 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
+
+
+def _ratio(evaluator: Evaluator, one: Ranked, ranked: list[Ranked]) -> float:
+    original = next((entry.mean for entry in ranked if entry.point == evaluator.original), one.mean)
+    return exp(original - one.mean)
+
+
+def _result(evaluator: Evaluator) -> SearchResult:
+    ranked = rank(evaluator)
+    if ranked and any(ranked[0].point):
+        slim = evaluator.minimal or slimmest(evaluator, ranked[0].point)
+        ranked.sort(key=lambda entry: entry.point != slim)  # stable: the rest stays in its order
+    candidates: list[ProofCandidate] = []
+    for entry in ranked:
+        if entry.point == evaluator.original or len(candidates) == _MOST_CANDIDATES:
+            break  # what is behind the original is no candidate
+        candidates.append(
+            ProofCandidate(evaluator.space.configuration(entry.point), _ratio(evaluator, entry, ranked))
+        )
+    return SearchResult(tuple(candidates), evaluator.rejected())

@@ -1,0 +1,1 @@
+"""The store: what a tune has measured, on disk."""

@@ -1,0 +1,103 @@
+"""Events of a tune ⇄ lines of JSON. The reader takes what it can and counts what it cannot."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+
+_LONGEST_LINE = 1 << 20
+
+
+@dataclass(frozen=True)
+class TuneEvents:
+    """What the file of one tune says."""
+
+    meta: Mapping[str, object] = field(default_factory=dict)  # the first "meta" event
+    events: tuple[Mapping[str, object], ...] = ()  # every readable one, in order
+    trials: tuple[Trial, ...] = ()
+    damaged_lines: int = 0
+
+    def trials_of(self, phase: Phase) -> tuple[Trial, ...]:
+        """Trials of one phase, in the order they were made."""
+        return tuple(trial for trial in self.trials if trial.phase is phase)
+
+
+def read_log(path: Path) -> TuneEvents:
+    """Read the events of one tune; lines that are torn or no events are skipped and counted."""
+    events: list[Mapping[str, object]] = []
+    trials: list[Trial] = []
+    damaged = 0
+    with suppress(OSError), path.open("rb") as file:
+        while line := file.readline(_LONGEST_LINE):
+            try:
+                event = _event(line)
+                if event["event"] == "trial":
+                    trials.append(trial_from_json(event))
+                events.append(event)
+            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):  # noqa: PERF203
+                damaged += 1
+    meta = next((event for event in events if event["event"] == "meta"), {})
+    return TuneEvents(meta, tuple(events), tuple(trials), damaged)
+
+
+def _event(line: bytes) -> Mapping[str, object]:
+    if not line.endswith(b"\n"):
+        raise ValueError("cut short")
+    document = json.loads(line)
+    if not isinstance(document, dict) or not isinstance(document.get("event"), str):
+        raise TypeError("no event")
+    return document
+
+
+def trial_to_json(trial: Trial) -> dict[str, object]:
+    """Field by field, enums by their words."""
+    return {
+        "configuration": trial.configuration.as_dict(),
+        "phase": trial.phase.value,
+        "outcome": trial.outcome.value,
+        "wall_s": trial.wall_s,
+        "objective": trial.objective,
+        "exit_status": trial.exit_status,
+        "reason": trial.reason,
+        "stdout": trial.stdout,
+        "stderr": trial.stderr,
+        "started_at": trial.started_at,
+        "rss_peak_bytes": trial.rss_peak_bytes,
+        "number": trial.number,
+        "pair": trial.pair,
+        **({"block": trial.block} if trial.block else {}),
+    }
+
+
+def trial_from_json(document: Mapping[str, object]) -> Trial:
+    """Raises ValueError, KeyError or TypeError for anything that no trial can have written."""
+    configuration = document["configuration"]
+    if not isinstance(configuration, dict):
+        raise TypeError("configuration")
+    objective = document["objective"]
+    return Trial(
+        configuration=Configuration.of({str(knob): str(value) for knob, value in configuration.items()}),
+        phase=Phase(document["phase"]),
+        outcome=Outcome(document["outcome"]),
+        wall_s=_number(document["wall_s"]),
+        objective=None if objective is None else _number(objective),
+        exit_status=int(_number(document.get("exit_status", 0))),
+        reason=str(document.get("reason", "")),
+        stdout=str(document.get("stdout", "")),
+        stderr=str(document.get("stderr", "")),
+        started_at=str(document.get("started_at", "")),
+        rss_peak_bytes=int(_number(document.get("rss_peak_bytes", 0))),
+        number=int(_number(document.get("number", 0))),
+        pair=int(_number(document.get("pair", -1))),
+        block=str(document.get("block", "")),
+    )
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("number")
+    return float(value)

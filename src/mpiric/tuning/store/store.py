@@ -1,0 +1,210 @@
+"""The store: a directory per tune with append-only JSON Lines, so that nothing is lost.
+
+``<store>/<when>-<program>-<random>/events.jsonl`` holds one event a line, each written by one write() in
+append mode and flushed to the disk. A line cut short by kill -9 or a full disk is skipped by the reader and
+never touches its neighbours. No database: files like these are safe on NFS and Lustre and readable with less.
+"""
+
+import errno
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+
+import platformdirs
+
+from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.trial import Trial
+from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
+from mpiric.tuning.store.lock import Lock
+
+EVENTS = "events.jsonl"
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def default_store() -> Path:
+    """``$XDG_STATE_HOME/mpiric/tunes``."""
+    return platformdirs.user_state_path("mpiric") / "tunes"
+
+
+@dataclass(frozen=True)
+class TuneSummary:
+    """One tune of the store, as a list shows it."""
+
+    path: Path
+    job: str  # fingerprint of the job
+    started_at: str
+    command: tuple[str, ...]
+    finished: bool
+    running: str  # "host, process 123" while one works on it, "" otherwise
+    trials: int
+    damaged_lines: int
+
+
+class TuneLog:
+    """One tune open for writing; holds its lock until closed."""
+
+    def __init__(self, path: Path, lock: Lock) -> None:
+        self.path = path
+        self._lock = lock
+        try:
+            self._file = _open_to_append(path / EVENTS)
+        except OSError as error:
+            lock.release()
+            raise _no_room(path, error) from error
+
+    def append(self, event: str, fields: Mapping[str, object]) -> None:
+        """Write one event; on return it is on the disk. Raises NoRoomError and leaves no part behind."""
+        document = {"event": event, "at": _now(), **fields}
+        line = (json.dumps(document, ensure_ascii=False, allow_nan=True) + "\n").encode("utf-8", "replace")
+        before = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, line)
+            if written < len(line):
+                os.write(self._file, line[written:])  # says why the rest did not fit, or writes it
+            os.fsync(self._file)
+        except OSError as error:
+            _take_back(self._file, before)
+            raise _no_room(self.path, error) from error
+
+    def append_trial(self, trial: Trial) -> None:
+        """Write one trial."""
+        self.append("trial", trial_to_json(trial))
+
+    def read(self) -> TuneEvents:
+        """All that was written so far, by this and by earlier processes."""
+        return read_log(self.path / EVENTS)
+
+    def close(self) -> None:
+        """Let others continue it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+            self._lock.release()
+
+    def __enter__(self) -> "TuneLog":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Store:
+    """The tunes of one directory."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or default_store()
+
+    def create(self, program: str, job: str, command: tuple[str, ...], **meta: object) -> TuneLog:
+        """Open a new tune in a directory of its own. ``job`` is the fingerprint `latest` looks for."""
+        word = re.sub(r"[^A-Za-z0-9_.-]+", "-", program).strip("-.")[:40] or "program"
+        name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{word}-{secrets.token_hex(3)}"
+        return _open(self.root / name, {"job": job, "program": program, "command": list(command), **meta})
+
+    @staticmethod
+    def part(path: Path, **meta: object) -> TuneLog:
+        """Open a part of a tune in this very directory, a new one or one that was begun before."""
+        return _open(path, meta)
+
+    def resume(self, path: Path) -> TuneLog:
+        """Continue a tune; raises MpiricError while another process works on it."""
+        if not (path / EVENTS).is_file():
+            raise NotFoundError(
+                f"no tune in {path}", hint="`mpiric history` lists them; --store DIR looks elsewhere"
+            )
+        try:
+            lock = Lock.take(path / "lock")
+        except OSError as error:
+            raise _no_room(path, error) from error
+        return TuneLog(path, lock)
+
+    def tunes(self) -> tuple[TuneSummary, ...]:
+        """Every tune, the oldest first; directories that hold none are passed over."""
+        try:
+            paths = sorted(path for path in self.root.iterdir() if (path / EVENTS).is_file())
+        except OSError:
+            return ()
+        return tuple(_summary(path) for path in paths)
+
+    def latest(self, job: str) -> TuneSummary:
+        """The newest tune of this job that is neither finished nor being worked on."""
+        of_job = [tune for tune in self.tunes() if tune.job == job]
+        free = [tune for tune in of_job if not tune.finished and not tune.running]
+        if free:
+            return free[-1]
+        running = next((tune.running for tune in of_job if tune.running), "")
+        if running:
+            raise MpiricError(f"the tune of this command is still running ({running})")
+        raise NotFoundError(
+            f"no interrupted tune of this command in {self.root}",
+            hint="start one without --resume, or name its store with --store DIR",
+        )
+
+
+def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = Lock.take(path / "lock")
+    except OSError as error:
+        raise _no_room(path.parent, error) from error
+    tune = TuneLog(path, lock)
+    try:
+        if not tune.read().meta:
+            tune.append("meta", meta)
+    except BaseException:
+        tune.close()
+        raise
+    return tune
+
+
+def _summary(path: Path) -> TuneSummary:
+    log = read_log(path / EVENTS)
+    command = log.meta.get("command", [])
+    return TuneSummary(
+        path=path,
+        job=str(log.meta.get("job", "")),
+        started_at=str(log.meta.get("at", "")),
+        command=tuple(str(word) for word in command) if isinstance(command, list) else (),
+        finished=any(event.get("event") == "finished" for event in log.events),
+        running=Lock.holder(path / "lock"),
+        trials=len(log.trials),
+        damaged_lines=log.damaged_lines,
+    )
+
+
+def _open_to_append(path: Path) -> int:
+    """Open for appending, first ending a line that an earlier process left unfinished."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            os.write(descriptor, b"\n")
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _take_back(descriptor: int, size: int) -> None:
+    """Cut off what a failed write left; where even that fails, the reader skips it."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, size)
+
+
+def _no_room(path: Path, error: OSError) -> NoRoomError:
+    what = "the disk is full" if error.errno in _NO_SPACE else (error.strerror or str(error))
+    return NoRoomError(
+        f"cannot write to the store {path}: {what}", hint="name another place with --store DIR"
+    )
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -1,0 +1,61 @@
+"""The fewest settings that are as fast as the winner."""
+
+from collections.abc import Callable
+from math import exp
+from random import Random
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.backward_elimination import eliminate_backward
+from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.tuning.search.space import Dimension, Point, SearchSpace
+
+SPACE = SearchSpace(tuple(Dimension(name, ("on",), 0.3) for name in ("large", "small", "nothing", "none")))
+
+
+def bench_of(
+    noise: float = 0.01, crashes: Callable[[Configuration], bool] = lambda _: False, seed: int = 5
+) -> Evaluator:
+    """`large` gains 50 %, `small` 4 %, the others nothing."""
+    random = Random(seed)
+    gains = {"large": 0.5, "small": 0.04}
+
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        if crashes(configuration):
+            return Trial(configuration, Phase.SEARCH, Outcome.FAILED, 0.1, reason="signal 11")
+        wall_s = exp(-sum(gains.get(knob, 0.0) for knob, _ in configuration.items) + random.gauss(0, noise))
+        return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
+
+    evaluator = Evaluator(SPACE, measure, Budget())
+    for point in ((0, 0, 0, 0), (0, 0, 0, 0), (1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 1), (1, 1, 1, 1)):
+        evaluator.run(point)
+    return evaluator
+
+
+def settled(evaluator: Evaluator) -> Point | None:
+    eliminate_backward(evaluator)
+    return evaluator.minimal
+
+
+def test_what_does_nothing_is_left_out_and_what_gains_a_little_stays() -> None:
+    assert settled(bench_of()) == (1, 1, 0, 0)
+
+
+def test_in_much_noise_what_does_nothing_seldom_stays() -> None:
+    found = [settled(bench_of(noise=0.1, seed=seed)) for seed in range(20)]
+    kept = sum(point[2] + point[3] for point in found if point is not None)
+    assert kept <= 8
+    assert all(point is None or point[0] for point in found)
+
+
+def test_a_part_that_crashes_is_no_answer() -> None:
+    evaluator = bench_of(crashes=lambda one: "large" in one.as_dict() and len(one.items) in (2, 3))
+    found = settled(evaluator)
+    assert found is None or sum(found) in (1, 4)
+
+
+def test_the_original_is_not_settled() -> None:
+    evaluator = Evaluator(SPACE, lambda one, _: Trial(one, Phase.SEARCH, Outcome.OK, 1.0, 1.0), Budget())
+    evaluator.run((0, 0, 0, 0))
+    assert settled(evaluator) is None

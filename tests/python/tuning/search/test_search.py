@@ -1,0 +1,219 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.support.landscapes import Landscape, landscape
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.search import SearchResult, best_so_far, search
+from mpiric.tuning.search.space import Dimension, SearchSpace
+
+THREE = SearchSpace(
+    (
+        Dimension("binding", ("core", "socket"), 0.9),
+        Dimension("allocator", ("jemalloc", "bad"), 0.2),
+        Dimension("yield", ("on",), 0.1),
+    )
+)
+GAINS = {
+    ("binding", "core"): 0.5,
+    ("binding", "socket"): 0.8,
+    ("allocator", "jemalloc"): 0.9,
+    ("yield", "on"): 1.0,
+}
+
+
+class Program:
+    """A program without noise; some settings crash it."""
+
+    def __init__(self, crash: Callable[[dict[str, str]], bool] = lambda _: False) -> None:
+        self.crash, self.asked, self.limits = crash, list[Configuration](), list[float]()
+        self.trials = list[Trial]()
+
+    def __call__(self, configuration: Configuration, limit_s: float) -> Trial:
+        self.trials.append(self._run(configuration, limit_s))
+        return self.trials[-1]
+
+    def _run(self, configuration: Configuration, limit_s: float) -> Trial:
+        self.asked.append(configuration)
+        self.limits.append(limit_s)
+        wall_s = 1.0
+        for setting in configuration.items:
+            wall_s *= GAINS.get(setting, 9.0)
+        if self.crash(configuration.as_dict()):
+            return Trial(
+                configuration, Phase.SEARCH, Outcome.FAILED, 0.1, exit_status=139, reason="signal 11"
+            )
+        if wall_s > limit_s:
+            return Trial(configuration, Phase.SEARCH, Outcome.TIMED_OUT, limit_s, reason="too slow")
+        wall_s *= 1 + 0.001 * (len(self.asked) % 5)
+        return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
+
+
+def _find(program: Program, runs: int = 30, **options: object) -> SearchResult:
+    return search(THREE, program, Budget(runs=runs), **options)  # type: ignore[arg-type]
+
+
+def test_the_winners_are_combined_and_what_does_nothing_is_left_out() -> None:
+    best = _find(Program()).candidates[0]
+    assert best.configuration == Configuration.of({"binding": "core", "allocator": "jemalloc"})
+    assert best.expected_ratio == pytest.approx(1 / 0.45, rel=0.05)
+
+
+def test_the_suggestion_comes_right_after_the_original() -> None:
+    program = Program()
+    _find(program)
+    assert program.asked[:2] == [Configuration(), Configuration()]
+    assert program.asked[2] == Configuration.of({"binding": "core"})
+
+
+def test_with_five_runs_the_best_suggestion_is_found() -> None:
+    program = Program()
+    result = _find(program, runs=5)
+    assert len(program.asked) == 5
+    assert ("binding", "core") in result.candidates[0].configuration.items
+
+
+def test_a_budget_of_one_run_finds_nothing() -> None:
+    assert _find(Program(), runs=1).candidates == ()
+
+
+def test_what_is_clearly_slower_is_stopped_early_and_listed() -> None:
+    program = Program()
+    rejected = dict(_find(program).rejected)
+    slow = [configuration for configuration in rejected if ("allocator", "bad") in configuration.items]
+    assert slow
+    assert "stopped early" in rejected[slow[0]]
+    assert all(limit < 10 for asked, limit in zip(program.asked, program.limits, strict=True) if asked)
+
+
+def test_the_original_is_never_stopped_early() -> None:
+    program = Program()
+    _find(program)
+    limits = [limit for asked, limit in zip(program.asked, program.limits, strict=True) if not asked]
+    assert set(limits) == {float("inf")}
+
+
+def test_what_crashes_is_rejected_with_its_reason_and_not_tried_again() -> None:
+    program = Program(lambda values: values.get("binding") == "core")
+    result = _find(program)
+    assert (Configuration.of({"binding": "core"}), "signal 11") in result.rejected
+    assert sum(("binding", "core") in asked.items for asked in program.asked) == 1
+    assert result.candidates[0].configuration == Configuration.of(
+        {"allocator": "jemalloc", "binding": "socket"}
+    )
+
+
+def test_what_crashes_only_together_may_still_be_used_alone() -> None:
+    program = Program(lambda values: {"binding", "allocator"} <= values.keys())
+    result = _find(program)
+    assert result.candidates[0].configuration == Configuration.of({"binding": "core"})
+    assert Configuration.of({"allocator": "jemalloc"}) not in dict(result.rejected)
+
+
+def test_nothing_better_is_a_good_answer() -> None:
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        wall_s = 1.0 if not configuration else 1.3
+        return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
+
+    budget = Budget(runs=60)
+    assert search(THREE, measure, budget).candidates == ()
+    assert budget.remaining_runs  # because nothing better was expected
+
+
+def test_a_search_without_limits_comes_to_an_end() -> None:
+    program = Program()
+    assert search(THREE, program, Budget()).candidates
+    assert len(program.asked) < 120
+
+
+def test_an_original_that_keeps_failing_is_an_error() -> None:
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        return Trial(configuration, Phase.SEARCH, Outcome.FAILED, 0.1, exit_status=1, reason="exit status 1")
+
+    with pytest.raises(ProgramFailedError, match="exit status 1"):
+        search(THREE, measure, Budget(runs=20))
+
+
+def test_a_space_in_which_everything_crashes_is_no_error() -> None:
+    result = _find(Program(lambda values: bool(values)))
+    assert result.candidates == ()
+    assert len(result.rejected) == 5
+
+
+def test_a_large_space_is_searched_in_reasonable_time() -> None:
+    dimensions = tuple(Dimension(f"knob{i}", tuple(f"v{j}" for j in range(4)), 0.5) for i in range(15))
+
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        wall_s = 0.9 ** sum(value == "v2" for _, value in configuration.items)
+        return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
+
+    result = search(SearchSpace(dimensions), measure, Budget(runs=60))
+    assert result.candidates[0].expected_ratio > 1.6
+
+
+def test_an_empty_space_needs_no_search() -> None:
+    assert search(SearchSpace(), Program(), Budget(runs=10)).candidates == ()
+
+
+def test_the_same_measurements_and_seed_give_the_same_search() -> None:
+    one, other = landscape(5, noise=0.05), landscape(5, noise=0.05)
+    results = [search(made.space, made.measure, Budget(runs=25), seed=3) for made in (one, other)]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("interrupted_after", [1, 4, 11, 20])
+def test_an_interrupted_search_goes_on_where_it_was(interrupted_after: int) -> None:
+    undisturbed = landscape(7, noise=0.05)
+    whole = _landscape_search(undisturbed, ())
+    made = landscape(7, noise=0.05)
+    done: list[Trial] = []
+
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        if len(done) == interrupted_after:
+            raise KeyboardInterrupt
+        done.append(made.measure(configuration, limit_s))
+        return done[-1]
+
+    with pytest.raises(KeyboardInterrupt):
+        search(made.space, measure, Budget(runs=25), seed=3)
+    resumed = _landscape_search(made, tuple(done))
+    assert made.runs == undisturbed.runs
+    assert resumed == whole
+
+
+def _landscape_search(made: Landscape, seen: tuple[Trial, ...]) -> SearchResult:
+    return search(made.space, made.measure, Budget(runs=25), seen, seed=3)
+
+
+def test_the_best_so_far_is_known_without_running_anything() -> None:
+    program = Program()
+    _find(program)
+    assert ("binding", "core") in best_so_far(THREE, program.trials[:6]).candidates[0].configuration.items
+
+
+def test_observed_runs_of_the_original_are_not_made_again() -> None:
+    observed = [
+        replace(Trial(Configuration(), Phase.OBSERVE, Outcome.OK, 1.0, 1.0), number=i) for i in (1, 2, 3)
+    ]
+    program = Program()
+    _find(program, seen=observed)
+    assert program.asked[0] == Configuration.of({"binding": "core"})
+
+
+def test_trials_of_a_proof_are_never_looked_at() -> None:
+    lie = Trial(Configuration.of({"yield": "on"}), Phase.PROOF, Outcome.OK, 0.001, 0.001)
+    assert best_so_far(THREE, [lie]).candidates == ()
+
+
+def test_an_objective_that_is_no_time_does_not_stop_runs_by_it() -> None:
+    program = Program()
+
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        return replace(program(configuration, limit_s), wall_s=5.0)
+
+    result = search(THREE, measure, Budget(runs=30), objective_is_time=False)
+    assert all("stopped early" not in why for _, why in result.rejected)

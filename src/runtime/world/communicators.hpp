@@ -1,5 +1,5 @@
-// Communicators and windows of the program: which ranks of the world they hold. Learnt at birth, forgotten
-// when freed.
+// The program's communicators and windows: which ranks of the world they hold. Looked up when they are
+// created, forgotten when they are freed.
 #pragma once
 
 #include "world/datatypes.hpp"
@@ -10,64 +10,64 @@
 namespace mpiric::world {
 
 /// One communicator or window. `index` is the one in the record.
-struct Place {
-    uint64_t handle = 0;  ///< 0: this place is free
+struct CommInfo {
+    uint64_t handle = 0;  ///< 0: this slot is free
     uint32_t index = 0;
-    int32_t size = 0;   ///< ranks that can be addressed: the other group of an intercommunicator
-    int32_t group = 0;  ///< ranks of the own group
+    int32_t size = 0;   ///< ranks that can be addressed: the remote group of an intercommunicator
+    int32_t group = 0;  ///< ranks of the local group
     int32_t rank = 0;
     int32_t degree = -1;  ///< neighbours to send to; -1: not asked yet
     bool is_window = false;
-    bool between = false;            ///< joins two groups
+    bool is_inter = false;           ///< an intercommunicator
     int32_t* world_ranks = nullptr;  ///< null: rank r is rank r of the world
 
     /// Rank of the program's world, -1 for one outside it.
-    int32_t world_rank(int32_t rank_here) const noexcept {
-        if (rank_here < 0 || rank_here >= size)
+    int32_t world_rank(int32_t rank_in_comm) const noexcept {
+        if (rank_in_comm < 0 || rank_in_comm >= size)
             return -1;
-        return world_ranks ? world_ranks[rank_here] : rank_here;
+        return world_ranks ? world_ranks[rank_in_comm] : rank_in_comm;
     }
 };
 
-/// What a new place is like, for the record.
+/// A new communicator or window, as the record wants it.
 struct Description {
     uint64_t members;
     int32_t size, rank, remote_size;
-    bool is_window, between, whole_world;
+    bool is_window, is_inter, whole_world;
     const char* name;
 };
 
-/// Told about each new place; answers with its index in the record.
-using Register = uint32_t (*)(const Description&);
+/// Enters a new communicator or window; returns its index in the record.
+using AddToRecord = uint32_t (*)(const Description&);
 
-/// Begins with the world as this process sees it: the group of MPI_COMM_WORLD, or of `mpi://WORLD`.
-void begin_places(MPI_Group world, Register register_place) noexcept;
+/// To be called first, with the group of MPI_COMM_WORLD or of `mpi://WORLD`.
+void begin_comm_info(MPI_Group world, AddToRecord add_to_record) noexcept;
 
-struct alignas(32) RememberedPlace {
+struct alignas(32) CachedCommInfo {
     uint64_t handle;
     uint32_t generation;
-    Place* place;
+    CommInfo* info;
 };
 
-/// Looks it up under a lock, or learns it, and remembers it.
-Place* find_place(MPI_Comm comm, RememberedPlace& here) noexcept;
+/// Looks it up under a lock, or asks the library, and caches it.
+CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept;
 
-/// The place of a live communicator or window, learnt now if it is new; null when there is no room.
-/// Remembered per thread: a lock alone costs as much as the rest of the wrapper.
-[[gnu::always_inline]] inline Place* place_of(MPI_Comm comm) noexcept {
-    static thread_local RememberedPlace remembered[16];
+/// What is known of a live communicator; null when there is no room. Cached per thread: a lock alone costs as
+/// much as the rest of the wrapper.
+[[gnu::always_inline]] inline CommInfo* comm_info(MPI_Comm comm) noexcept {
+    static thread_local CachedCommInfo cache[16];
     const uint64_t handle = number(comm);
-    RememberedPlace& here = remembered[few_bits(comm)];
-    if (here.handle == handle && here.generation == generation.load(std::memory_order_acquire)) [[likely]]
-        return here.place;
-    return find_place(comm, here);
+    CachedCommInfo& cached = cache[few_bits(comm)];
+    if (cached.handle == handle && cached.generation == generation.load(std::memory_order_acquire)) [[likely]]
+        return cached.info;
+    return find_comm_info(comm, cached);
 }
-Place* place_of_window(MPI_Win window) noexcept;
+CommInfo* window_info(MPI_Win window) noexcept;
 
 void forget(MPI_Comm comm) noexcept;
 void forget_window(MPI_Win window) noexcept;
 
-/// Neighbours this rank sends to, by the topology of the communicator.
-int32_t out_degree(Place& place, MPI_Comm comm) noexcept;
+/// Number of neighbours that this rank sends to, by the topology of the communicator.
+int32_t out_degree(CommInfo& info, MPI_Comm comm) noexcept;
 
 }  // namespace mpiric::world

@@ -33,14 +33,14 @@ void Call::note_site() const noexcept {
 }
 
 void Call::named(const char* name) noexcept {
-    if (place)
-        runtime.recorder.name_communicator(place->index, name);
+    if (comm_info)
+        runtime.recorder.name_communicator(comm_info->index, name);
 }
 
 void Call::remembers(MPI_Request request, int destination) noexcept {
-    const bool message = destination != MPI_PROC_NULL && place;
-    remember_request(request,
-                     {communicator, bytes, message ? place->world_rank(destination) : -1, message, false});
+    const bool message = destination != MPI_PROC_NULL && comm_info;
+    remember_request(
+        request, {communicator, bytes, message ? comm_info->world_rank(destination) : -1, message, false});
     bytes = 0;  // nothing moves before it is started
 }
 
@@ -99,8 +99,8 @@ void Call::writes(MPI_File file) noexcept {
 }
 
 uint64_t wait_for_others(MPI_Comm comm) noexcept {
-    const world::Place* place = world::place_of(comm);
-    if (!place || place->between || place->group < 2)
+    const world::CommInfo* info = world::comm_info(comm);
+    if (!info || info->is_inter || info->group < 2)
         return 0;
     const uint64_t begin = ticks();
     world::library.Barrier(comm);
@@ -111,8 +111,8 @@ void look(int source, int tag, MPI_Comm comm) noexcept {
     // Only what is certainly valid is asked: an error here would reach the program's error handler.
     if (comm == world::handles.comm_null || tag < (tag == MPI_ANY_TAG ? MPI_ANY_TAG : 0))
         return;
-    const world::Place* place = world::place_of(comm);
-    if (!place || (source != MPI_ANY_SOURCE && (source < 0 || source >= place->size)))
+    const world::CommInfo* info = world::comm_info(comm);
+    if (!info || (source != MPI_ANY_SOURCE && (source < 0 || source >= info->size)))
         return;
     int there = 0;
     MPI_Status status;

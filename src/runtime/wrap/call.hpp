@@ -54,27 +54,27 @@ struct Call {
     uint64_t bytes = 0;
     uint64_t room = 0;  ///< of receives that it posts: what comes is known when they complete
     uint32_t communicator = profile::no_communicator;  ///< index in the record
-    world::Place* place = nullptr;
+    world::CommInfo* comm_info = nullptr;
     MPI_Comm comm{};
     const MPI_Request* posted = nullptr;  ///< requests among which are receives
     int posted_count = 0;
 
     [[gnu::always_inline]] void on(MPI_Comm on_comm) noexcept {
         comm = on_comm;
-        remember(world::place_of(on_comm));
+        remember(world::comm_info(on_comm));
     }
-    void on_window(MPI_Win window) noexcept { remember(world::place_of_window(window)); }
+    void on_window(MPI_Win window) noexcept { remember(world::window_info(window)); }
 
     /// A new communicator or window is learnt at once: ranks that make several in one order number them
     /// alike.
-    void born(MPI_Comm fresh) noexcept { world::place_of(fresh); }
-    void born_window(MPI_Win fresh) noexcept { world::place_of_window(fresh); }
+    void born(MPI_Comm fresh) noexcept { world::comm_info(fresh); }
+    void born_window(MPI_Win fresh) noexcept { world::window_info(fresh); }
     void named(const char* name) noexcept;
 
-    int32_t size() const noexcept { return place ? place->size : 0; }
-    int32_t group() const noexcept { return place ? place->group : 0; }
-    int32_t rank() const noexcept { return place ? place->rank : 0; }
-    int32_t degree() const noexcept { return place ? world::out_degree(*place, comm) : 0; }
+    int32_t size() const noexcept { return comm_info ? comm_info->size : 0; }
+    int32_t group() const noexcept { return comm_info ? comm_info->group : 0; }
+    int32_t rank() const noexcept { return comm_info ? comm_info->rank : 0; }
+    int32_t degree() const noexcept { return comm_info ? world::out_degree(*comm_info, comm) : 0; }
 
     [[gnu::always_inline]] void sent_to(int destination) noexcept { moved(Traffic::message, destination); }
     void put_to(int target) noexcept { moved(Traffic::put, target); }
@@ -115,16 +115,16 @@ struct Call {
     [[gnu::cold]] void note_fully() const noexcept;
     void note_receives(profile::Cell* cell) const noexcept;
     void note_site() const noexcept;
-    [[gnu::always_inline]] void remember(world::Place* found) noexcept {
-        place = found;
+    [[gnu::always_inline]] void remember(world::CommInfo* found) noexcept {
+        comm_info = found;
         if (found)
             communicator = found->index;
     }
     [[gnu::always_inline]] void moved(Traffic kind, int rank) noexcept {
         if (rank == MPI_PROC_NULL)
             bytes = 0;
-        else if (place)
-            runtime.recorder.traffic(kind, place->world_rank(rank), bytes);
+        else if (comm_info)
+            runtime.recorder.traffic(kind, comm_info->world_rank(rank), bytes);
     }
 };
 

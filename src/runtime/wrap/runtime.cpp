@@ -26,14 +26,14 @@ constinit bool spawned = false;
 
 bool merges() noexcept { return runtime.options.merge == Merge::tree && !runtime.of_sessions; }
 
-uint32_t enter_place(const world::Description& place) noexcept {
+uint32_t add_to_record(const world::Description& info) noexcept {
     profile::Communicator row{};
-    row.members = place.members;
-    row.size = place.size;
-    row.rank = place.rank;
-    row.remote_size = place.remote_size;
-    row.flags = uint32_t(place.is_window) | uint32_t(place.between) << 1 | uint32_t(place.whole_world) << 2;
-    std::strncpy(row.name, place.name, sizeof row.name - 1);
+    row.members = info.members;
+    row.size = info.size;
+    row.rank = info.rank;
+    row.remote_size = info.remote_size;
+    row.flags = uint32_t(info.is_window) | uint32_t(info.is_inter) << 1 | uint32_t(info.whole_world) << 2;
+    std::strncpy(row.name, info.name, sizeof row.name - 1);
     return runtime.recorder.add_communicator(row);
 }
 
@@ -93,9 +93,9 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     if (!open_record(thread_level))
         return;
     pthread_atfork(nullptr, nullptr, [] { stop(); });
-    world::begin_places(world, enter_place);
+    world::begin_comm_info(world, add_to_record);
     if (!of_sessions)
-        world::place_of(world::handles.comm_world);
+        world::comm_info(world::handles.comm_world);
     tell("mpi.family", MPIRIC_FAMILY);
     tell("mpi.version", world::version_text());
     if (spawned)

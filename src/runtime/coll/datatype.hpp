@@ -29,7 +29,7 @@ struct RememberedGeometry {
 inline Geometry geometry_of(MPI_Datatype type) noexcept {
     static thread_local RememberedGeometry remembered[16];
     const uint64_t handle = world::number(type);
-    RememberedGeometry& here = remembered[world::few_bits(handle)];
+    RememberedGeometry& here = remembered[world::cache_index(handle)];
     const uint32_t now = world::generation.load(std::memory_order_acquire);
     if (here.handle == handle && here.generation == now && here.geometry.size) [[likely]]
         return here.geometry;

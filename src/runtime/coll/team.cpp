@@ -105,7 +105,7 @@ Team* Team::make(MPI_Comm comm, NodeSplit split, Seat seat) noexcept {
     } catch (const std::bad_alloc&) {
         failed = 1;
     }
-    if (!world::agree_on_largest({comm, rank, size}, {&failed, 1}) || failed)
+    if (!world::allreduce_max({comm, rank, size}, {&failed, 1}) || failed)
         return nullptr;
     if (!team->learn_nodes(split, seat, introductions))
         return nullptr;

@@ -159,7 +159,7 @@ void begin_together(Space& space, const Ask& ask) {
     if (const coll::Team* team = team_of(space, ask.comm))
         coll::meet(*team);
     else
-        world::agree_on_largest(space.knowledge->shadows.shadow, {});
+        world::allreduce_max(space.knowledge->shadows.shadow, {});
 }
 
 // What a settled call of another candidate takes before it begins, more than one of the library's: some 500
@@ -191,7 +191,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
         return code;
     std::array<uint64_t, 5> agreed = {lesson.inside_ns, lesson.between_ns, lesson.agreeing_ns,
                                       ~lesson.meeting_ns, lesson.composed};
-    world::agree_on_largest(space.knowledge->shadows.shadow, agreed);
+    world::allreduce_max(space.knowledge->shadows.shadow, agreed);
     lesson.inside_ns = lesson.between_ns = lesson.meeting_ns = lesson.last_end_ns = 0;
     lesson.agreeing_ns = now_ns() - end;
     end_block(entry, lesson, {agreed[0], agreed[1], agreed[2], ~agreed[3]}, agreed[4] != 0);

@@ -79,7 +79,7 @@ void agree_on_started(Space& space, MPI_Comm comm) noexcept {
         const uint64_t begin = now_ns();
         std::array<uint64_t, 4> agreed = {lesson->inside_ns, lesson->agreeing_ns, lesson->composed,
                                           lesson->under_way};
-        if (!shadow || !world::agree_on_largest(*shadow, agreed)) {
+        if (!shadow || !world::allreduce_max(*shadow, agreed)) {
             conclude(*entry, *lesson, Entry::library);
             continue;
         }

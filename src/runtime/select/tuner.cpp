@@ -82,10 +82,10 @@ bool share_rules(const Options& options, Tuning& all, std::string& policy) {
             policy = read_file(options.policy);
         all.rules.policy_bytes = policy.size();
     }
-    if (!world::hand_out(all.world, &all.rules, sizeof all.rules))
+    if (!world::broadcast(all.world, &all.rules, sizeof all.rules))
         return false;
     policy.resize(all.rules.policy_bytes);
-    return world::hand_out(all.world, policy.data(), policy.size());
+    return world::broadcast(all.world, policy.data(), policy.size());
 }
 
 void take_policy(Tuning& all, const std::string& text) {
@@ -151,7 +151,7 @@ bool learn_candidates(Tuning& all) {
                 all.algorithms[at] = own;
         lacking[at] = !here;
     }
-    const bool agreed = world::agree_on_largest(all.world, lacking);
+    const bool agreed = world::allreduce_max(all.world, lacking);
     for (uint32_t at = 0; at < count; ++at)
         all.usable[at] = lacking[at] == 0;
     return agreed;
@@ -307,7 +307,7 @@ void say_that_ranks_lack() {
 void begin_tuning(const Options& options, int thread_level, bool was_spawned) noexcept try {
     Tuning& all = tuning();
     if (options.collectives == Collectives::off || all.active ||
-        !world::find_all(handles.comm_world, say_that_ranks_lack) ||
+        !world::rendezvous(handles.comm_world, say_that_ranks_lack) ||
         !world::make_shadow_comm(handles.comm_world, all.world))
         return;
     if (!was_spawned)
@@ -316,7 +316,7 @@ void begin_tuning(const Options& options, int thread_level, bool was_spawned) no
     std::array<uint64_t, 1> level = {uint64_t(thread_level == MPI_THREAD_MULTIPLE)};
     all.library = tune::library_of(world::version_text());
     library.Comm_group(all.world.comm, &all.world_group);
-    if (!share_rules(options, all, policy) || !world::agree_on_largest(all.world, level) || !learn_nodes(all))
+    if (!share_rules(options, all, policy) || !world::allreduce_max(all.world, level) || !learn_nodes(all))
         return;
     all.many_threads = level[0] != 0;
     take_policy(all, policy);
@@ -330,7 +330,7 @@ void end_tuning() noexcept try {
     if (!all.active)
         return;
     all.active = false;
-    world::forget_remembered();
+    world::invalidate_caches();
     for (const auto& [handle, space] : all.spaces)
         if (space)
             keep_lessons(all, *space);
@@ -387,7 +387,7 @@ void forget_space(MPI_Comm comm) noexcept {
         if (space)
             keep_lessons(all, *space);
     }
-    world::forget_remembered();
+    world::invalidate_caches();
     if (!space || --space->knowledge->spaces > 0 || stays(all, *space->knowledge))
         return;
     free_shadow_comms(*space->knowledge);

@@ -162,7 +162,7 @@ inline constexpr uint32_t remembered_spaces_count = 16;
 extern thread_local constinit RememberedSpace remembered_spaces[remembered_spaces_count];
 
 inline RememberedSpace& remembered_space(MPI_Comm comm) noexcept {
-    return remembered_spaces[world::few_bits(comm)];
+    return remembered_spaces[world::cache_index(comm)];
 }
 
 Space* find_space(MPI_Comm comm) noexcept;

@@ -19,15 +19,15 @@ constexpr int most_shadow_comms =
 
 constinit std::atomic<int> shadow_comms{0};
 
-/// A step of dissemination: to the rank so far above, from the one so far below.
+/// One round of dissemination: sends to the rank `step` above, receives from the one `step` below.
 template <class Wait>
-bool exchange(const ShadowComm& shadow, int step, const void* mine, void* theirs, int bytes, Wait&& wait) {
+bool exchange(const ShadowComm& shadow, int step, const void* send, void* receive, int bytes, Wait&& wait) {
     const int to = (shadow.rank + step) % shadow.size;
     const int from = (shadow.rank - step + shadow.size) % shadow.size;
-    MPI_Request both[2];
-    return library.Irecv(theirs, bytes, handles.byte, from, tag, shadow.comm, &both[0]) == MPI_SUCCESS &&
-           library.Isend(mine, bytes, handles.byte, to, tag, shadow.comm, &both[1]) == MPI_SUCCESS &&
-           wait(both) == MPI_SUCCESS;
+    MPI_Request requests[2];
+    return library.Irecv(receive, bytes, handles.byte, from, tag, shadow.comm, &requests[0]) == MPI_SUCCESS &&
+           library.Isend(send, bytes, handles.byte, to, tag, shadow.comm, &requests[1]) == MPI_SUCCESS &&
+           wait(requests) == MPI_SUCCESS;
 }
 
 time_t seconds_now() noexcept {
@@ -38,16 +38,16 @@ time_t seconds_now() noexcept {
 
 }  // namespace
 
-bool find_all(MPI_Comm of, void (*late)()) noexcept {
+bool rendezvous(MPI_Comm of, void (*late)()) noexcept {
     ShadowComm shadow{of};
     library.Comm_rank(of, &shadow.rank);
     library.Comm_size(of, &shadow.size);
     const time_t begin = seconds_now();
-    const auto wait = [&](MPI_Request(&both)[2]) {
+    const auto wait = [&](MPI_Request(&requests)[2]) {
         return wait_until([&](int* flag) {
             if (seconds_now() - begin >= late_seconds)
                 late();
-            return library.Testall(2, both, flag, MPI_STATUSES_IGNORE);
+            return library.Testall(2, requests, flag, MPI_STATUSES_IGNORE);
         });
     };
     for (int step = 1; step < shadow.size; step *= 2)
@@ -92,25 +92,24 @@ void free_shadow_comm(ShadowComm& shadow) noexcept {
     shadow = {};
 }
 
-bool agree_on_largest(const ShadowComm& shadow, std::span<uint64_t> values) noexcept {
+bool allreduce_max(const ShadowComm& shadow, std::span<uint64_t> values) noexcept {
     while (values.size() > most_values) {
-        if (!agree_on_largest(shadow, values.first(most_values)))
+        if (!allreduce_max(shadow, values.first(most_values)))
             return false;
         values = values.subspan(most_values);
     }
-    std::array<uint64_t, most_values> theirs;
+    std::array<uint64_t, most_values> received;
     const int bytes = int(values.size_bytes());
     for (int step = 1; step < shadow.size; step *= 2) {
-        if (!exchange(shadow, step, values.data(), theirs.data(), bytes,
-                      [](std::span<MPI_Request> both) { return complete(both); }))
+        if (!exchange(shadow, step, values.data(), received.data(), bytes, complete))
             return false;
         for (size_t at = 0; at < values.size(); ++at)
-            values[at] = std::max(values[at], theirs[at]);
+            values[at] = std::max(values[at], received[at]);
     }
     return true;
 }
 
-bool hand_out(const ShadowComm& shadow, void* bytes, size_t count) noexcept {
+bool broadcast(const ShadowComm& shadow, void* bytes, size_t count) noexcept {
     int step = 1;
     while (step < shadow.size && (shadow.rank & step) == 0)
         step *= 2;

@@ -1,5 +1,5 @@
-// Ranks talking among themselves: communicators of our own, and agreement by point-to-point messages, so that
-// it depends on none of the collectives that are being judged.
+// Shadow communicators, and collectives over them made of point-to-point messages, so that they depend on
+// none of the collectives that are being judged.
 #pragma once
 
 #include "world/library.hpp"
@@ -10,31 +10,31 @@
 
 namespace mpiric::world {
 
-/// Ranks of a communicator that is ours alone: nobody else's messages or callbacks are in it, and errors are
+/// A communicator that is ours alone: it carries nobody else's messages or callbacks, and errors are
 /// returned.
 struct ShadowComm {
     MPI_Comm comm{};
     int rank = 0, size = 0;
 };
 
-/// Before anything collective of ours: nobody returns before all have come. Whoever waits for long calls
-/// `late`, now and then, for instance because some ranks were started without this library.
-bool find_all(MPI_Comm of, void (*late)()) noexcept;
+/// Synchronises all ranks, before the first collective of ours; a rank calls `late` periodically while it
+/// waits for long, for instance because other ranks were started without this library.
+bool rendezvous(MPI_Comm of, void (*late)()) noexcept;
 
-/// Collective over `of`; no attribute is copied and none of its callbacks runs. Errors are raised on `of`.
-/// False on every rank when any could not.
+/// Collective over `of`: copies no attribute and runs no callback of it. Errors are raised on `of`. False on
+/// every rank when it failed on any.
 bool make_shadow_comm(MPI_Comm of, ShadowComm& shadow) noexcept;
 
-/// The same where the program must not see errors. MPICH takes the handler that is put back for one that the
-/// program gave: better not on the world, whose handler others follow.
+/// make_shadow_comm() without errors that the program would see. MPICH takes the handler that is put back for
+/// one that the program gave: better not on the world, whose handler others follow.
 bool make_shadow_comm_quietly(MPI_Comm of_program, ShadowComm& shadow) noexcept;
 void free_shadow_comm(ShadowComm& shadow) noexcept;
 
-/// Every value becomes the largest over the ranks. Dissemination (Hensgen, Finkel, Manber 1988): as many
-/// rounds as the size has binary digits. Nobody returns before all have come.
-bool agree_on_largest(const ShadowComm& shadow, std::span<uint64_t> values) noexcept;
+/// Replaces every value by the largest over the ranks, and synchronises them. Dissemination (Hensgen, Finkel,
+/// Manber 1988): ceil(log2(size)) rounds.
+bool allreduce_max(const ShadowComm& shadow, std::span<uint64_t> values) noexcept;
 
-/// Bytes of rank 0 to all, down a binomial tree.
-bool hand_out(const ShadowComm& shadow, void* bytes, size_t count) noexcept;
+/// Sends bytes of rank 0 to all, down a binomial tree.
+bool broadcast(const ShadowComm& shadow, void* bytes, size_t count) noexcept;
 
 }  // namespace mpiric::world

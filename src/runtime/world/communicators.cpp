@@ -155,7 +155,7 @@ void forget_key(uint64_t key) noexcept {
         known->handle = removed;
         --used;
     }
-    forget_remembered();
+    invalidate_caches();
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept;
 [[gnu::always_inline]] inline CommInfo* comm_info(MPI_Comm comm) noexcept {
     static thread_local CachedCommInfo cache[16];
     const uint64_t handle = number(comm);
-    CachedCommInfo& cached = cache[few_bits(comm)];
+    CachedCommInfo& cached = cache[cache_index(comm)];
     if (cached.handle == handle && cached.generation == generation.load(std::memory_order_acquire)) [[likely]]
         return cached.info;
     return find_comm_info(comm, cached);

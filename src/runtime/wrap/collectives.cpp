@@ -73,7 +73,7 @@ template <Collective collective, class Measure>
         if (!known.space)
             return true;
         const Amount moved = measure(*known.space);
-        const uint64_t all = moved.unsized ? 0 : moved.elements * world::remembered_size(moved.type);
+        const uint64_t all = moved.unsized ? 0 : moved.elements * world::cached_size(moved.type);
         if ((!moved.unsized && all == 0) || known.space->agrees_next)
             return false;
         select::Entry& entry =

@@ -22,7 +22,7 @@ void forget_window(MPI_Win* window) noexcept {
         world::forget_window(*window);
 }
 
-void forget_type(MPI_Datatype*) noexcept { world::forget_remembered(); }
+void forget_type(MPI_Datatype*) noexcept { world::invalidate_caches(); }
 
 void forget_started(MPI_Request* request) noexcept {
     if (!request)

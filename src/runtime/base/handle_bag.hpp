@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace mpiric::wrap {
+namespace mpiric {
 
 template <class Value> class HandleBag {
   public:
@@ -115,4 +115,4 @@ template <class Value> class HandleBag {
     uint32_t used_ = 0, most_used_ = first_slots / 4 * 3;
 };
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric

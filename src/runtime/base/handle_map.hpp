@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace mpiric::wrap {
+namespace mpiric {
 
 template <class Value, uint32_t Capacity> class HandleMap {
     static_assert((Capacity & (Capacity - 1)) == 0);
@@ -71,4 +71,4 @@ template <class Value, uint32_t Capacity> class HandleMap {
     SpinLock lock_;
 };
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric

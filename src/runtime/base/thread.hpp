@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace mpiric::wrap {
+namespace mpiric {
 
 /// Depth and the frame of the outermost wrapper on this thread. Only that one records: what a library, a tool
 /// or a callback calls on the way belongs to it.
@@ -67,4 +67,4 @@ class Outermost {
     Thread& self_;
 };
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric

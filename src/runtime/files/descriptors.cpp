@@ -1,49 +1,50 @@
 #include "files/descriptors.hpp"
 
 #include "files/open_files.hpp"
-#include "wrap/runtime.hpp"
+#include "profile/context.hpp"
 
 #include <unistd.h>
 
-namespace mpiric::wrap {
+namespace mpiric::files {
 namespace {
 
-constexpr int most = 4096;  // descriptors; those above are not followed
+constexpr int descriptor_count = 4096;  // those above are not followed
 constexpr uint32_t posix = 0, standard_stream = 2;
 constexpr int64_t block_bytes = 4096;
 
-struct Followed {
+struct Descriptor {
     profile::File* row = nullptr;
     int64_t position = 0;   ///< where the next access at the descriptor's own position begins
     int64_t last_end = -1;  ///< where the last access ended
 };
-constinit Followed followed[most];
+constinit Descriptor descriptors[descriptor_count];
 
-/// The row of a descriptor that was opened before us, or by means we do not see: only the standard streams
-/// are known.
+/// The row of a descriptor. Of those that were opened before us, or by means that we do not see, only the
+/// standard streams are known.
 profile::File* row_of(int descriptor) noexcept {
-    if (descriptor < 0 || descriptor >= most)
+    if (descriptor < 0 || descriptor >= descriptor_count)
         return nullptr;
-    Followed& here = followed[descriptor];
-    if (!here.row && descriptor <= STDERR_FILENO) {
+    Descriptor& state = descriptors[descriptor];
+    if (!state.row && descriptor <= STDERR_FILENO) {
         constexpr const char* names[] = {"(stdin)", "(stdout)", "(stderr)"};
-        here.row = runtime.recorder.file(names[descriptor], standard_stream, 1);
+        state.row = runtime.recorder.file(names[descriptor], standard_stream, 1);
     }
-    return here.row;
+    return state.row;
 }
 
-void place_access(int descriptor, profile::File& row, const Access& access) noexcept {
-    Followed& here = followed[descriptor];
-    const int64_t begin = access.offset >= 0 ? access.offset : here.position;
+/// Counts how an access lies to the one before and to blocks of the file.
+void locate_access(int descriptor, profile::File& row, const Access& access) noexcept {
+    Descriptor& state = descriptors[descriptor];
+    const int64_t begin = access.offset >= 0 ? access.offset : state.position;
     const int64_t end = begin + access.bytes;
     if (access.offset < 0)
-        here.position = end;
+        state.position = end;
     if (row.interface != standard_stream && !access.buffered) {
         row.small += uint64_t(access.bytes) < small_access_bytes;
         row.unaligned += begin % block_bytes != 0;
-        row.sequential += here.last_end < 0 || begin == here.last_end;
+        row.sequential += state.last_end < 0 || begin == state.last_end;
     }
-    here.last_end = end;
+    state.last_end = end;
 }
 
 class Locked {
@@ -64,19 +65,19 @@ void descriptor_opened(int descriptor, const char* path, uint64_t ticks) noexcep
         ++row->metadata;
         row->metadata_ticks += ticks;
     }
-    if (descriptor >= 0 && descriptor < most)
-        followed[descriptor] = {row, 0, -1};
+    if (descriptor >= 0 && descriptor < descriptor_count)
+        descriptors[descriptor] = {row, 0, -1};
 }
 
 void descriptor_closed(int descriptor, uint64_t ticks) noexcept {
     const Locked locked;
-    if (descriptor < 0 || descriptor >= most)
+    if (descriptor < 0 || descriptor >= descriptor_count)
         return;
-    if (profile::File* row = followed[descriptor].row) {
+    if (profile::File* row = descriptors[descriptor].row) {
         ++row->metadata;
         row->metadata_ticks += ticks;
     }
-    followed[descriptor] = Followed{};
+    descriptors[descriptor] = Descriptor{};
 }
 
 void descriptor_read(int descriptor, const Access& access) noexcept {
@@ -87,7 +88,7 @@ void descriptor_read(int descriptor, const Access& access) noexcept {
     ++row->reads;
     row->bytes_read += uint64_t(access.bytes);
     row->read_ticks += access.ticks;
-    place_access(descriptor, *row, access);
+    locate_access(descriptor, *row, access);
 }
 
 void descriptor_wrote(int descriptor, const Access& access) noexcept {
@@ -98,14 +99,14 @@ void descriptor_wrote(int descriptor, const Access& access) noexcept {
     ++row->writes;
     row->bytes_written += uint64_t(access.bytes);
     row->write_ticks += access.ticks;
-    place_access(descriptor, *row, access);
+    locate_access(descriptor, *row, access);
 }
 
 void descriptor_moved(int descriptor, int64_t offset) noexcept {
     const Locked locked;
     if (profile::File* row = row_of(descriptor); row && offset >= 0) {
         ++row->seeks;
-        followed[descriptor].position = offset;
+        descriptors[descriptor].position = offset;
     }
 }
 
@@ -125,4 +126,4 @@ void path_asked(uint64_t ticks) noexcept {
     }
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::files

@@ -1,4 +1,4 @@
-// Which file a descriptor stands for.
+// Accesses by file descriptor, counted for the file it is open on.
 #pragma once
 
 #include "profile/format.hpp"
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <sys/types.h>
 
-namespace mpiric::wrap {
+namespace mpiric::files {
 
 /// What an access did.
 struct Access {
@@ -26,4 +26,4 @@ void descriptor_synced(int descriptor, uint64_t ticks) noexcept;
 /// A call on a path that moves no data: stat, unlink, …
 void path_asked(uint64_t ticks) noexcept;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::files

@@ -3,7 +3,7 @@
 #include "base/handle_map.hpp"
 #include "world/datatypes.hpp"
 
-namespace mpiric::wrap {
+namespace mpiric::files {
 namespace {
 
 constinit HandleMap<profile::File*, 256> files;
@@ -11,7 +11,7 @@ constexpr uint32_t through_mpi = 1;
 
 }  // namespace
 
-profile::File* open_file(MPI_File file, const char* path, uint32_t processes) noexcept {
+profile::File* add_file(MPI_File file, const char* path, uint32_t processes) noexcept {
     const Held held(runtime.recorder.lock(), runtime.recorder.many_threads());
     profile::File* row = runtime.recorder.file(path, through_mpi, processes);
     if (row)
@@ -19,12 +19,12 @@ profile::File* open_file(MPI_File file, const char* path, uint32_t processes) no
     return row;
 }
 
-profile::File* file_of(MPI_File file) noexcept {
+profile::File* file_row(MPI_File file) noexcept {
     profile::File* row = nullptr;
     files.get(world::number(file), row);
     return row;
 }
 
-void close_file(MPI_File file) noexcept { files.erase(world::number(file)); }
+void forget_file(MPI_File file) noexcept { files.erase(world::number(file)); }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::files

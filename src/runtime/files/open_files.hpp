@@ -1,25 +1,25 @@
 // Files that are open through MPI-IO, and their rows in the record.
 #pragma once
 
+#include "profile/context.hpp"
 #include "world/library.hpp"
-#include "wrap/runtime.hpp"
 
 #include <cstdint>
 
-namespace mpiric::wrap {
+namespace mpiric::files {
 
-/// An access of fewer bytes is a small one.
+/// Accesses below are counted as small.
 inline constexpr uint64_t small_access_bytes = 4096;
 
-/// Row of a file just opened by so many processes; null when there is no room.
-profile::File* open_file(MPI_File file, const char* path, uint32_t processes) noexcept;
-profile::File* file_of(MPI_File file) noexcept;
-void close_file(MPI_File file) noexcept;
+/// Gives a file that `processes` have opened its row; null when there is no room.
+profile::File* add_file(MPI_File file, const char* path, uint32_t processes) noexcept;
+profile::File* file_row(MPI_File file) noexcept;
+void forget_file(MPI_File file) noexcept;
 
-/// Changes a row; several threads may want to.
-template <class Tell> void tell_file(profile::File& row, Tell&& tell) noexcept {
+/// Changes a row, under the lock of the recorder.
+template <class Change> void update(profile::File& row, Change&& change) noexcept {
     const Held held(runtime.recorder.lock(), runtime.recorder.many_threads());
-    tell(row);
+    change(row);
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::files

@@ -2,7 +2,7 @@
 
 #include "base/thread.hpp"
 #include "files/descriptors.hpp"
-#include "wrap/runtime.hpp"
+#include "profile/context.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <ticks.hpp>
 
-namespace mpiric::wrap {
+namespace mpiric::files {
 namespace {
 
 constexpr const char* names[posix_count] = {
@@ -24,7 +24,7 @@ constexpr const char* names[posix_count] = {
 constinit void* found[posix_count];
 
 template <class Pointer> Pointer real(Posix which) noexcept {
-    return reinterpret_cast<Pointer>(posix_behind(static_cast<uint32_t>(which)));
+    return reinterpret_cast<Pointer>(next_posix(static_cast<uint32_t>(which)));
 }
 
 /// Whether this call is the program's own: what MPI and we ourselves read and write is not, nor what a signal
@@ -273,14 +273,14 @@ void* const wrappers[posix_count] = {
 
 /// All at once and early: a first call may come from a signal handler, where the dynamic linker must not be
 /// asked.
-[[gnu::constructor]] void find_all() {
+[[gnu::constructor]] void find_next_functions() {
     for (uint32_t at = 0; at < posix_count; ++at)
-        posix_behind(at);
+        next_posix(at);
 }
 
 }  // namespace
 
-void* posix_behind(uint32_t at) noexcept {
+void* next_posix(uint32_t at) noexcept {
     if (!found[at])
         found[at] = dlsym(RTLD_NEXT, names[at]);
     return found[at];
@@ -288,4 +288,4 @@ void* posix_behind(uint32_t at) noexcept {
 
 void* posix_wrapper(uint32_t at) noexcept { return found[at] ? wrappers[at] : nullptr; }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::files

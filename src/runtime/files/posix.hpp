@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace mpiric::wrap {
+namespace mpiric::files {
 
 enum class Posix : uint32_t {
 #define MPIRIC_POSIX(name) name,
@@ -13,9 +13,9 @@ enum class Posix : uint32_t {
 };
 inline constexpr uint32_t posix_count = static_cast<uint32_t>(Posix::count);
 
-/// libc's own function, or that of another interposer behind us.
-void* posix_behind(uint32_t at) noexcept;
+/// The next definition of a name: libc's, or that of another interposer.
+void* next_posix(uint32_t at) noexcept;
 /// The wrapper that counts.
 void* posix_wrapper(uint32_t at) noexcept;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::files

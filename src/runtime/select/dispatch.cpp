@@ -202,7 +202,7 @@ int learn(Space& space, Entry& entry, Lesson& lesson, const Ask& ask) {
 
 int answer(Space& space, Entry& entry, Ask& ask) noexcept {
     Tuning& all = tuning();
-    const Answering answering(wrap::thread);
+    const Answering answering(thread);
     ++space.knowledge->calls;
     ask.commutes = commutes(ask);
     if (all.rules.mode == Collectives::restless)

@@ -13,13 +13,13 @@ inline constexpr uint64_t settled_in = 12;
 /// While it lasts, what this thread calls goes straight to the library.
 class Answering {
   public:
-    explicit Answering(wrap::Thread& self) noexcept : self_(self) { self_.answering = true; }
+    explicit Answering(Thread& self) noexcept : self_(self) { self_.answering = true; }
     ~Answering() { self_.answering = false; }
     Answering(const Answering&) = delete;
     Answering& operator=(const Answering&) = delete;
 
   private:
-    wrap::Thread& self_;
+    Thread& self_;
 };
 
 uint64_t now_ns() noexcept;

@@ -48,7 +48,7 @@ Entry* entry_of_started(Space& space, Collective collective, uint32_t size_class
 
 int start(Space& space, Entry& entry, Ask& ask) noexcept {
     Tuning& all = tuning();
-    const Answering answering(wrap::thread);
+    const Answering answering(thread);
     Started& started = *space.started;
     ++started.calls;
     ask.commutes = commutes(ask);
@@ -70,7 +70,7 @@ int start(Space& space, Entry& entry, Ask& ask) noexcept {
 }
 
 void agree_on_started(Space& space, MPI_Comm comm) noexcept {
-    const Answering answering(wrap::thread);
+    const Answering answering(thread);
     std::vector<std::pair<Entry*, Lesson*>> full;
     full.swap(space.started->full);
     space.agrees_next = false;

@@ -17,12 +17,12 @@ struct Timed {
 };
 
 // One thread at a time is in MPI: with more, nothing is learnt about the library's algorithms.
-constinit wrap::HandleBag<Timed> in_use, unused;
+constinit HandleBag<Timed> in_use, unused;
 
 }  // namespace
 
 void time_request(MPI_Request request, Lesson& lesson, uint64_t begin_ns, bool persistent) noexcept {
-    wrap::watch_completions();
+    symbols::watch_completions();
     ++lesson.under_way;  // and stays so when memory is short: then the block never ends
     if ((persistent ? unused : in_use).put(world::number(request), {&lesson, begin_ns}))
         ++timed_requests;

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 namespace {
 
 struct Symbols {
@@ -157,13 +157,13 @@ void settle(const char* opened) noexcept {
 
 void show_what_the_library_has() noexcept { settle(nullptr); }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols
 
 /// Where a call of dlopen goes on to, from where it came: whose call it is decides where libraries are
 /// sought.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_opening(const char* path) noexcept {
     const int error = errno;
-    mpiric::wrap::settle(path);
+    mpiric::symbols::settle(path);
     static void* const real = dlsym(RTLD_NEXT, "dlopen");
     errno = error;
     return real;

@@ -1,11 +1,11 @@
 // The names this library exports, as the program may ask for them.
 #pragma once
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
 /// Leaves visible to later look-ups those MPI names that the loaded library has, and no other: a program that
 /// asks whether a function is there must get the answer it would get without us. While no MPI library is
 /// loaded, none is there.
 void show_what_the_library_has() noexcept;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
 enum class Function : uint16_t {
 #define MPIRIC_FUNCTION(name, family) name,
@@ -23,4 +23,4 @@ inline constexpr std::string_view function_names =
 #undef MPIRIC_FUNCTION
     ;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -3,14 +3,14 @@
 #include "base/say.hpp"
 #include "base/thread.hpp"
 #include "files/posix.hpp"
+#include "profile/context.hpp"
 #include "symbols/exports.hpp"
+#include "symbols/next.hpp"
 #include "world/library.hpp"
 #include "world/substitute.hpp"
 #include "wrap/collectives.hpp"
-#include "wrap/runtime.hpp"
 
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <unistd.h>
 
@@ -31,15 +31,9 @@ extern "C" {
 #undef MPIRIC_NO_WRAPPER
 }
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
-constinit Behind behind[function_count];
-thread_local constinit Thread thread;
-
-bool on_signal_stack() noexcept {
-    stack_t stack{};
-    return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
-}
+constinit NextFunction next_functions[function_count];
 
 namespace {
 
@@ -123,13 +117,13 @@ bool handles_requests(Function function) noexcept {
     }
 }
 
-/// Puts the tuner behind a collective.
-void stand_behind(uint32_t function) noexcept {
-    const Behind tuner = tuned(Function(function));
+/// Makes the tuner the next function of a collective.
+void let_tuner_follow(uint32_t function) noexcept {
+    const NextFunction tuner = wrap::tuned(Function(function));
     if (runtime.options.collectives == Collectives::off || !tuner.next)
         return;
-    untuned[function] = behind[function];
-    behind[function] = tuner;
+    wrap::untuned[function] = next_functions[function];
+    next_functions[function] = tuner;
 }
 
 /// What a slot leads to; null: straight on.
@@ -158,7 +152,7 @@ Mode decided(Thread& self) noexcept {
     return mode.load(std::memory_order_acquire);
 }
 
-/// As the dynamic linker ends a program that calls what is not there.
+/// As the dynamic linker ends a program that calls what is not following.
 [[noreturn]] void missing(const char* name) noexcept {
     say_once("symbol lookup error: undefined symbol", name);
     _exit(127);
@@ -173,15 +167,15 @@ void store(uint32_t slot, const void* target) noexcept {
 void step_aside() noexcept {
     mode.store(Mode::aside, std::memory_order_release);
     for (uint32_t function = 0; function < function_count; ++function) {
-        if (untuned[function].next)
-            behind[function] = untuned[function];
-        if (behind[function].next)
-            store(2 * function, behind[function].next);
-        if (behind[function].library)
-            store(2 * function + 1, behind[function].library);
+        if (wrap::untuned[function].next)
+            next_functions[function] = wrap::untuned[function];
+        if (next_functions[function].next)
+            store(2 * function, next_functions[function].next);
+        if (next_functions[function].library)
+            store(2 * function + 1, next_functions[function].library);
     }
-    for (uint32_t at = 0; at < posix_count; ++at)
-        store(2 * function_count + at, posix_behind(at));
+    for (uint32_t at = 0; at < files::posix_count; ++at)
+        store(2 * function_count + at, files::next_posix(at));
 }
 
 void watch_completions() noexcept {
@@ -190,7 +184,7 @@ void watch_completions() noexcept {
         return;
     // A function that has not been called yet finds its wrapper when it is.
     for (uint32_t function = 0; function < function_count; ++function)
-        if (handles_requests(Function(function)) && behind[function].next) {
+        if (handles_requests(Function(function)) && next_functions[function].next) {
             store(2 * function, leads_to(now, function, false));
             store(2 * function + 1, leads_to(now, function, true));
         }
@@ -198,44 +192,44 @@ void watch_completions() noexcept {
 
 void watch_posix() noexcept {
     // A name that this libc lacks keeps its first call.
-    for (uint32_t at = 0; at < posix_count; ++at)
-        if (void* wrapper = posix_wrapper(at))
+    for (uint32_t at = 0; at < files::posix_count; ++at)
+        if (void* wrapper = files::posix_wrapper(at))
             store(2 * function_count + at, wrapper);
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols
 
 void* mpiric_resolve(uint32_t index) {
-    using namespace mpiric::wrap;
+    using namespace mpiric::symbols;
     if (index >= 2 * function_count) {
         const uint32_t at = index - 2 * function_count;
-        store(index, posix_behind(at));
-        return posix_behind(at);
+        store(index, mpiric::files::next_posix(at));
+        return mpiric::files::next_posix(at);
     }
     const uint32_t function = index / 2;
     const bool profiling = index % 2 != 0;
     const char* name = profiling_names[function] + (profiling ? 0 : 1);
-    Behind there;
-    there.next = mpiric::world::find(profiling_names[function] + 1);
-    there.library = mpiric::world::find(profiling_names[function]);
-    if (!there.library)
-        there.library = there.next;
-    if (!there.next)
-        there.next = there.library;
-    if (!there.next)
+    NextFunction following;
+    following.next = mpiric::world::find(profiling_names[function] + 1);
+    following.library = mpiric::world::find(profiling_names[function]);
+    if (!following.library)
+        following.library = following.next;
+    if (!following.next)
+        following.next = following.library;
+    if (!following.next)
         missing(name);
-    const Mode now = decided(thread);
+    const Mode now = decided(mpiric::thread);
     {
         const mpiric::Held held(resolving, true);
-        if (!behind[function].next) {
-            behind[function] = there;
+        if (!next_functions[function].next) {
+            next_functions[function] = following;
             if (now == Mode::tuning || now == Mode::recording)
-                stand_behind(function);
+                let_tuner_follow(function);
         }
     }
     void* target = leads_to(now, function, profiling);
     if (!target)
-        target = profiling ? behind[function].library : behind[function].next;
+        target = profiling ? next_functions[function].library : next_functions[function].next;
     if (mode.load(std::memory_order_acquire) != Mode::undecided)
         store(index, target);
     return target;

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
 LibraryFile::LibraryFile(const char* path) noexcept {
     const int file = int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
@@ -89,4 +89,4 @@ bool LibraryFile::has_rpath() const noexcept {
     return false;
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
 class LibraryFile {
   public:
@@ -34,4 +34,4 @@ class LibraryFile {
     size_t dynamic_count_ = 0;
 };
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -1,7 +1,7 @@
 #include "symbols/modules.hpp"
 
 #include "base/spin_lock.hpp"
-#include "wrap/runtime.hpp"
+#include "profile/context.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,17 +10,17 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 namespace {
 
 constexpr int most = 64;
-constinit const void* told[most];
-constinit int told_count = 0;
+constinit const void* recorded[most];
+constinit int recorded_count = 0;
 constinit SpinLock lock;
 
 }  // namespace
 
-void tell_module(void* address) noexcept {
+void record_module(void* address) noexcept {
     Dl_info where{};
     if (!address || !dladdr(address, &where) || !where.dli_fbase)
         return;
@@ -34,10 +34,11 @@ void tell_module(void* address) noexcept {
     char key[32];
     std::snprintf(key, sizeof key, "module.%lx", reinterpret_cast<unsigned long>(where.dli_fbase));
     const Held held(lock, true);
-    if (told_count == most || std::find(told, told + told_count, where.dli_fbase) != told + told_count)
+    if (recorded_count == most ||
+        std::find(recorded, recorded + recorded_count, where.dli_fbase) != recorded + recorded_count)
         return;
-    told[told_count++] = where.dli_fbase;
+    recorded[recorded_count++] = where.dli_fbase;
     runtime.recorder.fact(key, path);
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -1,10 +1,10 @@
-// Which file a place in the program is from, and where that was mapped: what its address means after the run.
+// Which file a code address belongs to, and where that was mapped: what the address means after the run.
 #pragma once
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
-/// Writes the fact `module.<start>=<path>` of the executable or library that an address lies in, once for
+/// Records the fact `module.<start>=<path>` of the executable or library that an address lies in, once for
 /// each.
-void tell_module(void* address) noexcept;
+void record_module(void* address) noexcept;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
 bool read_text(const void* from, char* to, size_t room) noexcept {
     if (!from)
@@ -26,4 +26,4 @@ bool read_text(const void* from, char* to, size_t room) noexcept {
     return length > 0 && to[length] == '\0' && length < size_t(got);
 }
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-namespace mpiric::wrap {
+namespace mpiric::symbols {
 
 /// Copies a short printable text from an address that may be anything. False when it is no such text.
 bool read_text(const void* from, char* to, size_t room) noexcept;
 
-}  // namespace mpiric::wrap
+}  // namespace mpiric::symbols

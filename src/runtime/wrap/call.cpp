@@ -29,7 +29,7 @@ void Call::note_site() const noexcept {
         return;
     const auto address = reinterpret_cast<uint64_t>(return_address);
     if (runtime.recorder.call_site(address, function, bytes, elapsed))
-        tell_module(return_address);
+        symbols::record_module(return_address);
 }
 
 void Call::named(const char* name) noexcept {
@@ -71,30 +71,30 @@ void Call::starts(int count, const MPI_Request requests[]) noexcept {
 
 void Call::opened(MPI_File file, const char* name, MPI_Comm by) noexcept {
     on(by);
-    if (profile::File* row = open_file(file, name, uint32_t(group())))
-        tell_file(*row, [&](profile::File& told) {
-            ++told.opens;
-            told.metadata_ticks += elapsed.ticks;
+    if (profile::File* row = files::add_file(file, name, uint32_t(group())))
+        files::update(*row, [&](profile::File& totals) {
+            ++totals.opens;
+            totals.metadata_ticks += elapsed.ticks;
         });
 }
 
 void Call::reads(MPI_File file) noexcept {
-    if (profile::File* row = file_of(file))
-        tell_file(*row, [&](profile::File& told) {
-            ++told.reads;
-            told.bytes_read += bytes;
-            told.read_ticks += elapsed.ticks;
-            told.small += bytes < small_access_bytes;
+    if (profile::File* row = files::file_row(file))
+        files::update(*row, [&](profile::File& totals) {
+            ++totals.reads;
+            totals.bytes_read += bytes;
+            totals.read_ticks += elapsed.ticks;
+            totals.small += bytes < files::small_access_bytes;
         });
 }
 
 void Call::writes(MPI_File file) noexcept {
-    if (profile::File* row = file_of(file))
-        tell_file(*row, [&](profile::File& told) {
-            ++told.writes;
-            told.bytes_written += bytes;
-            told.write_ticks += elapsed.ticks;
-            told.small += bytes < small_access_bytes;
+    if (profile::File* row = files::file_row(file))
+        files::update(*row, [&](profile::File& totals) {
+            ++totals.writes;
+            totals.bytes_written += bytes;
+            totals.write_ticks += elapsed.ticks;
+            totals.small += bytes < files::small_access_bytes;
         });
 }
 

@@ -8,10 +8,11 @@
 
 namespace mpiric::wrap {
 
-constinit Behind untuned[function_count];
+constinit symbols::NextFunction untuned[symbols::function_count];
 
 namespace {
 
+using symbols::Function;
 using world::handles;
 
 /// By which of its names a function was called.
@@ -87,12 +88,13 @@ template <Collective collective, class Measure>
     }
 }
 
-/// What lies behind, on a communicator.
+/// Calls the next function on a communicator.
 template <Function function, Name name, class Pointer, class Onward>
 [[gnu::always_inline]] inline int go_on(const Onward& onward, bool to_library, MPI_Comm on) {
-    const Behind& there = untuned[uint32_t(function)];
+    const symbols::NextFunction& following = untuned[uint32_t(function)];
     return onward(
-        reinterpret_cast<Pointer>(to_library || name == Name::profiling ? there.library : there.next), on);
+        reinterpret_cast<Pointer>(to_library || name == Name::profiling ? following.library : following.next),
+        on);
 }
 
 /// A call that is not the library's at a glance.
@@ -357,7 +359,7 @@ template <class Code> void* address(Code* code) noexcept { return reinterpret_ca
 
 }  // namespace
 
-Behind tuned(Function function) noexcept {
+symbols::NextFunction tuned(Function function) noexcept {
     switch (function) {
         MPIRIC_TUNED_FORMS(Barrier, Ibarrier, barrier, Synchronisation)
         MPIRIC_TUNED_FORMS(Allreduce, Iallreduce, allreduce, Reduction, int)

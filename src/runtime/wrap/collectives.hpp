@@ -1,15 +1,14 @@
-// The collectives as the tuner answers them: what stands behind their names when it is at work.
+// The collectives as the tuner dispatches them: the next functions of their wrappers while it is at work.
 #pragma once
 
-#include "symbols/functions.hpp"
-#include "symbols/interception.hpp"
+#include "symbols/next.hpp"
 
 namespace mpiric::wrap {
 
-/// What answers a function by its MPI_ name and by its PMPI_ name; nulls for functions that are not tuned.
-Behind tuned(Function function) noexcept;
+/// The tuner's functions for the MPI_ name and for the PMPI_ name; nulls for a function that is not tuned.
+symbols::NextFunction tuned(symbols::Function function) noexcept;
 
-/// What lay behind before the tuner stood there.
-extern constinit Behind untuned[function_count];
+/// The next functions that the tuner's took the place of.
+extern constinit symbols::NextFunction untuned[symbols::function_count];
 
 }  // namespace mpiric::wrap

@@ -36,7 +36,7 @@ void forget_started(MPI_Request* request) noexcept {
 
 void forget_file(MPI_File* file) noexcept {
     if (runtime.begun && file)
-        close_file(*file);
+        files::forget_file(*file);
 }
 
 template <Function function, class Handle> [[gnu::always_inline]] inline int gives_back(Handle* handle) {

@@ -12,13 +12,13 @@ namespace {
 
 constinit std::atomic<int> sessions{0};
 
-/// Calls what lies behind and, when it has succeeded, begins to record; the call itself is then the first one
-/// in the record.
+/// Calls the next function and, when it has succeeded, begins to record; the call itself is then the first
+/// one in the record.
 template <Function function, class Pointer, class Do, class Begin>
 [[gnu::always_inline]] inline int beginning(Do&& call_next, Begin&& begin_to_record) {
     Thread& self = thread;
-    Behind& there = behind[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
     if (nested(self))
         return call_next(next);
@@ -47,8 +47,8 @@ void begin_with_world() noexcept {
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline int ending(Do&& call_next) {
     Thread& self = thread;
-    Behind& there = behind[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? there.library : there.next);
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
     const bool outermost = !nested(self);
     const Inside inside(self);
@@ -62,7 +62,7 @@ template <Function function, class Pointer, class Do>
 void bound_region(int level, const char* name) noexcept {
     char text[40];
     if (runtime.options.regions == Regions::names) {
-        if ((level != 1 && level != -1) || !read_text(name, text, sizeof text))
+        if ((level != 1 && level != -1) || !symbols::read_text(name, text, sizeof text))
             return;
     } else {
         if (level < 3 && level > -3)
@@ -100,9 +100,9 @@ extern "C" int p_MPI_Finalize() { return by_profiling_name<Function::MPI_Finaliz
 
 extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
     Thread& self = thread;
-    Behind& there = behind[static_cast<uint32_t>(Function::MPI_Abort)];
+    const NextFunction& following = next_functions[static_cast<uint32_t>(Function::MPI_Abort)];
     auto* next =
-        reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? there.library : there.next);
+        reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
     if (!nested(self) && runtime.recorder.is_open())
         runtime.recorder.finish(profile::State::aborted);
@@ -120,9 +120,9 @@ extern "C" int w_MPI_Pcontrol(const int level, ...) {
     auto* pointer = va_arg(arguments, const char*);
     va_end(arguments);
     Thread& self = thread;
-    Behind& there = behind[static_cast<uint32_t>(Function::MPI_Pcontrol)];
-    auto* next =
-        reinterpret_cast<decltype(&w_MPI_Pcontrol)>(self.by_profiling_name ? there.library : there.next);
+    const NextFunction& following = next_functions[static_cast<uint32_t>(Function::MPI_Pcontrol)];
+    auto* next = reinterpret_cast<decltype(&w_MPI_Pcontrol)>(self.by_profiling_name ? following.library
+                                                                                    : following.next);
     self.by_profiling_name = false;
     if (!nested(self) && runtime.recorder.is_open()) {
         if (level == 0 || level == 1)

@@ -3,8 +3,7 @@
 
 #include "base/thread.hpp"
 #include "select/timed.hpp"
-#include "symbols/functions.hpp"
-#include "symbols/interception.hpp"
+#include "symbols/next.hpp"
 #include "world/substitute.hpp"
 #include "wrap/call.hpp"
 #include "wrap/runtime.hpp"
@@ -14,6 +13,9 @@
 
 namespace mpiric::wrap {
 
+using symbols::Function;
+using symbols::next_functions;
+using symbols::NextFunction;
 using world::substitute;
 
 /// When a function reads the clock. A polled one does once in 17 calls: a prime, so that a loop of several
@@ -47,12 +49,12 @@ template <class Result> bool succeeded(const Result& result) noexcept {
 template <Function function, Policy policy, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
     Thread& self = thread;
-    const Behind& there = behind[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(there.next);
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(following.next);
     void* caller = __builtin_return_address(0);
     if (self.by_profiling_name) [[unlikely]] {
         self.by_profiling_name = false;
-        next = reinterpret_cast<Pointer>(there.library);
+        next = reinterpret_cast<Pointer>(following.library);
         caller = self.caller;
     }
     if (nested(self) || !runtime.recording) [[unlikely]]
@@ -74,21 +76,21 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
 }
 
 /// The body of cheap local functions: they are all counted and seldom timed, and what they call is watched
-/// for only where another tool lies behind us, which goes on by the PMPI_ name.
+/// for only where another tool follows, which goes on by the PMPI_ name.
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline auto count_local(Do&& call_next) {
     Thread& self = thread;
-    const Behind& there = behind[static_cast<uint32_t>(function)];
-    auto* next = reinterpret_cast<Pointer>(there.next);
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    auto* next = reinterpret_cast<Pointer>(following.next);
     if (self.by_profiling_name) [[unlikely]] {
         self.by_profiling_name = false;
-        next = reinterpret_cast<Pointer>(there.library);
+        next = reinterpret_cast<Pointer>(following.library);
     }
     if (nested(self) || !runtime.recording) [[unlikely]]
         return call_next(next);
     profile::Cell* cell = runtime.recorder.local(static_cast<uint32_t>(function));
     const bool timed = cell && runtime.recorder.count_local(*cell);
-    if (!timed && reinterpret_cast<const void*>(next) == there.library) [[likely]]
+    if (!timed && reinterpret_cast<const void*>(next) == following.library) [[likely]]
         return call_next(next);
     const Outermost inside(self);
     const uint64_t begin = timed ? ticks() : 0;
@@ -133,8 +135,8 @@ template <Function function, class Result, class... Parameters, class... Argumen
                                                        Arguments... arguments) {
     Thread& self = thread;
     if (nested(self)) [[likely]] {
-        auto* library =
-            reinterpret_cast<Result (*)(Parameters...)>(behind[static_cast<uint32_t>(function)].library);
+        auto* library = reinterpret_cast<Result (*)(Parameters...)>(
+            next_functions[static_cast<uint32_t>(function)].library);
         return library(arguments...);
     }
     self.by_profiling_name = true;

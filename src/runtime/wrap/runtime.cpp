@@ -15,8 +15,6 @@
 
 namespace mpiric::wrap {
 
-constinit Runtime runtime;
-
 namespace {
 
 constinit MPI_Group world_group{};
@@ -56,7 +54,7 @@ bool open_record(int thread_level) noexcept {
         .many_threads = thread_level == MPI_THREAD_MULTIPLE,
         .with_call_sites = runtime.options.call_sites,
         .job = system::job(),
-        .names = function_names,
+        .names = symbols::function_names,
         .or_in_memory = merges(),
     };
     const char* reason = nullptr;
@@ -102,13 +100,13 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
         tell("spawned", "1");
     system::tell_beginning(tell, runtime.options.counters);
     if (runtime.options.posix_io)
-        watch_posix();
+        symbols::watch_posix();
     runtime.recording = true;
 }
 
 void end() noexcept {
     if (!runtime.begun) {
-        step_aside();
+        symbols::step_aside();
         return;
     }
     runtime.recording = false;
@@ -118,7 +116,7 @@ void end() noexcept {
         if (world_rank == 0 && !runtime.of_sessions)
             select::tell_selected(tell);
     }
-    step_aside();
+    symbols::step_aside();
     if (merges()) {
         if (spawned)
             world::prepare_merge(world::Prepared::at_end);
@@ -127,7 +125,7 @@ void end() noexcept {
                                         .recorder = recorded ? &runtime.recorder : nullptr,
                                         .world_rank = world_rank,
                                         .world_size = world_size,
-                                        .names = function_names,
+                                        .names = symbols::function_names,
                                         .first_number = spawned ? 2 : 1};
         if (world::merge(merging) && recorded)
             runtime.recorder.remove_file();
@@ -137,7 +135,7 @@ void end() noexcept {
 
 void stop() noexcept {
     runtime.recording = false;
-    step_aside();
+    symbols::step_aside();
 }
 
 }  // namespace mpiric::wrap

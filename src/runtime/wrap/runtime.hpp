@@ -1,20 +1,10 @@
-// The one context of the runtime in this process.
+// The beginning and the end of a record.
 #pragma once
 
-#include "base/options.hpp"
-#include "profile/recorder.hpp"
+#include "profile/context.hpp"
 #include "world/library.hpp"
 
 namespace mpiric::wrap {
-
-struct Runtime {
-    bool recording = false;  ///< read on every call; cleared by a pause, the end, or a fault of our own
-    bool begun = false;      ///< recording has begun once in this process
-    bool of_sessions = false;
-    Options options;
-    profile::Recorder recorder;
-};
-extern constinit Runtime runtime;
 
 /// MPI has been initialised by the program: record from here, if a record is wanted.
 void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept;

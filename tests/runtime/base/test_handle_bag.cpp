@@ -8,7 +8,7 @@
 namespace {
 
 void what_is_put_is_taken_as_often() {
-    static mpiric::wrap::HandleBag<int> bag;
+    static mpiric::HandleBag<int> bag;
     std::multimap<uint64_t, int> expected;
     std::mt19937_64 random(7);
     for (int step = 0; step < 200'000; ++step) {
@@ -32,7 +32,7 @@ void what_is_put_is_taken_as_often() {
 }
 
 void it_grows() {
-    static mpiric::wrap::HandleBag<int> bag;
+    static mpiric::HandleBag<int> bag;
     constexpr int many = 300'000;
     for (int at = 0; at < many; ++at)
         CHECK(bag.put(uint64_t(at) * 64, at));

@@ -8,7 +8,7 @@
 namespace {
 
 void what_is_put_is_found_until_it_is_erased() {
-    static mpiric::wrap::HandleMap<int, 64> map;
+    static mpiric::HandleMap<int, 64> map;
     std::map<uint64_t, int> expected;
     std::mt19937_64 random(7);
     for (int step = 0; step < 200'000; ++step) {
@@ -31,7 +31,7 @@ void what_is_put_is_found_until_it_is_erased() {
 }
 
 void a_full_map_refuses() {
-    static mpiric::wrap::HandleMap<int, 16> map;
+    static mpiric::HandleMap<int, 16> map;
     int taken = 0;
     for (uint64_t handle = 1; handle <= 16; ++handle)
         taken += map.put(handle, 0);

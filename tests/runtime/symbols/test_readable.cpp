@@ -5,7 +5,7 @@
 #include <cstring>
 #include <sys/mman.h>
 
-using mpiric::wrap::read_text;
+using mpiric::symbols::read_text;
 
 int main() {
     char text[40];

@@ -1,0 +1,7 @@
+#include "profile/context.hpp"
+
+namespace mpiric {
+
+constinit Runtime runtime;
+
+}  // namespace mpiric

@@ -1,0 +1,18 @@
+// The one context of the runtime in this process: its options, and what it records into.
+#pragma once
+
+#include "base/options.hpp"
+#include "profile/recorder.hpp"
+
+namespace mpiric {
+
+struct Runtime {
+    bool recording = false;  ///< read on every call; cleared by a pause, the end, or a fault of our own
+    bool begun = false;      ///< recording has begun once in this process
+    bool of_sessions = false;
+    Options options;
+    profile::Recorder recorder;
+};
+extern constinit Runtime runtime;
+
+}  // namespace mpiric

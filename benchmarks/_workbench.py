@@ -16,7 +16,7 @@ from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.observe import Observed, observe
 from mpiric.workflows.trials.trials import Judge, Trials
 
@@ -48,11 +48,11 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="mpiric-bench-")))
         work = place / "work"
         work.mkdir()
-        understood = understand(argv, host, str(work), bed.environment)
+        parsed = parse_job(argv, host, str(work), bed.environment)
         tune = stack.enter_context(Store(place / "store").create("benchmark", "benchmark", tuple(argv)))
         runner = stack.enter_context(Runner())
         copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
         trials = Trials(runner, copies, tune, Judge(Objective()))
-        observed = observe(trials, understood, host, Allowed(), Silence(), compare=True)
+        observed = observe(trials, parsed, host, Allowed(), Silence(), compare=True)
         trials.watch_memory(observed.situation)
         yield Workbench(trials, observed)

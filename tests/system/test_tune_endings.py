@@ -20,7 +20,7 @@ from mpiric.model.recipe import Recipe
 from mpiric.mpis import find_mpis
 from mpiric.tuning.recipe import write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 
 SOURCE = Path(__file__).parent / "programs/ending.c"
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
@@ -219,7 +219,7 @@ def test_a_full_disk_ends_the_tune_with_a_clear_message(user: User, tmp_path: Pa
 def recipe(user: User) -> Path:
     """A sound recipe for the user's program, in their directory."""
     host = LocalHost()
-    known = understand(user.line("exit", "0"), host, str(user.place), user.environment)
+    known = parse_job(user.line("exit", "0"), host, str(user.place), user.environment)
     assert known.mpi is not None
     mark = fingerprint(known.job, known.machine, known.mpi, host)
     chosen = Configuration((("malloc", "keep-memory"),))

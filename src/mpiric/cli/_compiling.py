@@ -4,6 +4,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from mpiric.cli._errors import exit_with
+
 
 def run(verb: str, words: tuple[str, ...]) -> int:
     """Build, print, and give the compiler's exit status."""
@@ -29,10 +31,4 @@ def run(verb: str, words: tuple[str, ...]) -> int:
 
 def console_script(verb: str) -> Callable[[], None]:
     """The entry of ``mpiric-cc`` and its like."""
-
-    def main() -> None:
-        from mpiric.cli.main import compile_with
-
-        compile_with(verb, sys.argv[1:])
-
-    return main
+    return lambda: exit_with(lambda: run(verb, tuple(sys.argv[1:])))

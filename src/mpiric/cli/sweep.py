@@ -140,8 +140,8 @@ def _swept(
     """The whole sweep, or in a job of an array its part; None while others go on with it."""
     if round_number is None:
         return sweep(prepared, host, say, tell)
-    one = round_of(prepared.request.directory, round_number)
-    return work(prepared, one, element_of(host), host, say)
+    array_round = round_of(prepared.request.directory, round_number)
+    return work(prepared, array_round, element_of(host), host, say)
 
 
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:

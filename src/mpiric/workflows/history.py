@@ -21,7 +21,7 @@ from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneSummary
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.trials import Judge, Trials
@@ -85,8 +85,8 @@ def past(store: Path | None) -> tuple[Past, ...]:
 
 def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparison:
     """Measure the command again, as it is and with the baseline's recipe in turn, and compare the days."""
-    understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
-    baseline = _baseline(request, job_identity(understood.job))
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    baseline = _baseline(request, job_identity(parsed.job))
     wanted = runs_needed(len(baseline.original), request.confidence)
     if wanted is None:
         raise MpiricError(
@@ -94,8 +94,8 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparis
             hint="take a recipe with a proof as baseline, or a lower --confidence",
         )
     store = Store(request.store)
-    name = program_name(understood.job)
-    job = job_identity(understood.job)
+    name = program_name(parsed.job)
+    job = job_identity(parsed.job)
     with (
         store.create(name, f"history-{job}", request.argv, against=baseline.name) as record,
         Runner() as runner,
@@ -106,14 +106,14 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparis
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
         everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
-        observed = observe(trials, understood, host, everything, narrator, compare=False)
+        observed = observe(trials, parsed, host, everything, narrator, compare=False)
         situation = with_host_names(observed.situation, host)
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
         for pair in range(max(wanted, 9)):
             for configuration in now:  # in turn, so that a drift of the machine meets both
-                ran = trials.run(situation, configuration, Phase.HISTORY, pair=pair)
-                narrator.trial(ran.trial, None, float("inf"))
-                now[configuration].append(_value(ran.trial))
+                result = trials.run(situation, configuration, Phase.HISTORY, pair=pair)
+                narrator.trial(result.trial, None, float("inf"))
+                now[configuration].append(_value(result.trial))
         record.append("finished", {"result": {}})
     rule = (request.confidence, request.minimum_effect)
     return Comparison(

@@ -18,7 +18,7 @@ from mpiric.workflows.fabric.history import fabric_baseline
 from mpiric.workflows.fabric.probe import Bench, bench, render_asking
 from mpiric.workflows.fabric.routes import network_ways, node_ways
 from mpiric.workflows.launch.host_names import with_host_names
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.observe import expected_situation
 
@@ -45,8 +45,8 @@ class FabricRequest:
 
 def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
     """Run the command once with its libraries talking, then the probe over every transport and network."""
-    understood = understand(request.argv, host, request.working_directory, request.environment)
-    situation = with_host_names(expected_situation(understood, host, Allowed()), host)
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment)
+    situation = with_host_names(expected_situation(parsed, host, Allowed()), host)
     with bench(host) as it:
         words, situation = _listen(it, request, situation, say)
         default, text = it.probe(Configuration(), situation, _ask(situation))

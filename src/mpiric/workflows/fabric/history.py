@@ -12,7 +12,7 @@ from mpiric.model.fabric import PairClass, Probe
 from mpiric.model.situation import Allowed
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.probe import bench
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.observe import expected_situation
 
 
@@ -39,8 +39,8 @@ def against_fabric(
             f"{path} has too few runs to compare with at this confidence",
             hint="keep one with more: mpiric fabric --keep 6 --json -- CMD > FILE",
         )
-    understood = understand(argv, host, working_directory, dict(host.environ))
-    situation = expected_situation(understood, host, Allowed())
+    parsed = parse_job(argv, host, working_directory, dict(host.environ))
+    situation = expected_situation(parsed, host, Allowed())
     probes: list[Probe] = []
     with bench(host) as it:
         for number in range(runs):

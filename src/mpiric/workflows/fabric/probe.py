@@ -86,8 +86,8 @@ class Bench:
         for _ in range(rounds):
             shuffled = list(configurations)
             order.shuffle(shuffled)
-            ran = {configuration: self.probe(configuration, situation)[0] for configuration in shuffled}
-            yield tuple(ran[configuration] for configuration in configurations)
+            result = {configuration: self.probe(configuration, situation)[0] for configuration in shuffled}
+            yield tuple(result[configuration] for configuration in configurations)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from mpiric.workflows.launch.singletons import singletons, start_alone
 
 
 @dataclass(frozen=True)
-class Understood:
+class ParsedJob:
     """What is known before anything was run; ``mpi`` is None when only a run can show it."""
 
     job: Job
@@ -27,9 +27,9 @@ class Understood:
     nodes: int = 1
 
 
-def understand(
+def parse_job(
     argv: Sequence[str], host: Host, working_directory: str, environment: Mapping[str, str], stdin: str = ""
-) -> Understood:
+) -> ParsedJob:
     """Read the command line. Raises MpiricError for one that cannot work, before anything is run."""
 
     def dialect_of(word: str) -> str | None:
@@ -66,10 +66,10 @@ def understand(
         raise singletons(job, mpi, program_abi, libraries)
     others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
     machine = read_machine(host, working_directory)
-    return Understood(job, machine, mpi, others, node_count(job, host))
+    return ParsedJob(job, machine, mpi, others, node_count(job, host))
 
 
-def resolve_mpi(understood: Understood, observation: Observation, host: Host) -> MpiLibrary:
+def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiLibrary:
     """The library the ranks really loaded; raises MismatchError when it is not the launcher's."""
     # What is mapped has the full version in its name (libmpi.so.40.30.4): the file itself says its soname.
     loaded = {
@@ -81,7 +81,7 @@ def resolve_mpi(understood: Understood, observation: Observation, host: Host) ->
     seen = next(
         (library for library in (mpis.mpi_of_library(host, p) for p in sorted(loaded)) if library), None
     )
-    mpi = understood.mpi
+    mpi = parsed.mpi
     if mpi is None:
         if seen is None:
             raise NotFoundError(
@@ -91,7 +91,7 @@ def resolve_mpi(understood: Understood, observation: Observation, host: Host) ->
         return seen
     if seen is None or host.real_path(seen.library) == host.real_path(mpi.library):
         return mpi
-    job, everyone = understood.job, (seen, *understood.others)
+    job, everyone = parsed.job, (seen, *parsed.others)
     if not set(seen.abi_families) & set(mpi.abi_families):
         raise singletons(job, mpi, seen.abi_families[0], everyone, f"{seen.label} ({seen.library})")
     # The program's own rpath or LD_LIBRARY_PATH brought another member of the family.
@@ -100,28 +100,28 @@ def resolve_mpi(understood: Understood, observation: Observation, host: Host) ->
     return replace(seen, launcher=mpi.launcher, dialect=mpi.dialect)
 
 
-def serving(understood: Understood, mpi: MpiLibrary, observation: Observation, host: Host) -> Understood:
+def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: Host) -> ParsedJob:
     """The same with every library of the program's family made ready to serve it, the launcher's own too."""
-    everyone = (*((understood.mpi,) if understood.mpi else ()), *understood.others)
-    return replace(understood, others=ready_to_serve(everyone, observation.mpi_names, mpi, host))
+    everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.others)
+    return replace(parsed, others=ready_to_serve(everyone, observation.mpi_names, mpi, host))
 
 
-def mpi_of_program(understood: Understood, host: Host) -> MpiLibrary:
+def mpi_of_program(parsed: ParsedJob, host: Host) -> MpiLibrary:
     """The library the executable is linked to, for launchers that serve every MPI (srun)."""
-    path = program_path(understood.job, host)
+    path = program_path(parsed.job, host)
     needed = mpis.mpi_needed_by(host, path) if path else ""
     mpi = mpis.mpi_of_library(host, needed) if needed else None
     if mpi is None:
         raise NotFoundError(
-            f"which MPI library {understood.job.program[0]} uses only shows when it runs",
+            f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
             hint="a recipe of `mpiric tune` for this command knows it",
         )
     return mpi
 
 
-def libraries_of_program(understood: Understood, host: Host) -> tuple[str, ...]:
+def libraries_of_program(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
     """Shared objects the executable is linked to, by itself and through others."""
-    path = program_path(understood.job, host)
+    path = program_path(parsed.job, host)
     return mpis.libraries_needed_by(host, path) if path else ()
 
 

@@ -19,7 +19,7 @@ from mpiric.model.trial import Outcome
 from mpiric.placement import plan
 from mpiric.placement.memory_checks import touched_by_one
 from mpiric.placement.verification import Node, judge
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 
 _LAST_LINES = 5
 
@@ -47,8 +47,8 @@ def verify(
 
     Raises ProgramFailedError when it fails before any rank was seen.
     """
-    understood = understand(argv, host, working_directory, dict(host.environ))
-    machine = understood.machine
+    parsed = parse_job(argv, host, working_directory, dict(host.environ))
+    machine = parsed.machine
     planned = (
         plan(machine.topology, request, machine.usable_pus, machine.limits.cgroup_cpus) if request else None
     )

@@ -74,7 +74,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     """
     with _place(request) as directory:
         done = profile(replace(request, directory=directory), host)
-    machine = done.prepared.understood.machine
+    machine = done.prepared.parsed.machine
     with after_run(done.ran.status):
         return Diagnosis(
             profiled=done,
@@ -110,7 +110,7 @@ def _place(request: ProfileRequest) -> Iterator[Path]:
 def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
     """What knobs say about the command, its environment and the ranks as they were seen."""
     try:
-        situation = expected_situation(done.prepared.understood, host, Allowed())
+        situation = expected_situation(done.prepared.parsed, host, Allowed())
     except MpiricError:
         return  # which library it is does not show from outside, so that nothing can be said of its settings
     yield from findings_of(_seen(situation, done, host))
@@ -120,7 +120,7 @@ def _seen(situation: Situation, done: Profiled, host: Host) -> Situation:
     """The situation with the ranks that left a record."""
     if done.record is None or not done.record.ranks:
         return situation
-    libraries = libraries_of_program(done.prepared.understood, host)
+    libraries = libraries_of_program(done.prepared.parsed, host)
     ranks = tuple(_rank(rank, libraries) for rank in done.record.ranks)
     wall_s = max(rank.wall_s for rank in done.record.ranks)
     return replace(situation, observation=replace(situation.observation, ranks=ranks, wall_s=wall_s))

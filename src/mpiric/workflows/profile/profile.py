@@ -24,7 +24,7 @@ from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.launch.parse_job import Understood, program_path, understand
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.profile.report import with_others
 
 _LIBRARY = "libmpiric.so"
@@ -53,7 +53,7 @@ class Prepared:
     """What will be run."""
 
     launch: Launch
-    understood: Understood
+    parsed: ParsedJob
     directory: Path
 
 
@@ -70,17 +70,17 @@ class Profiled:
 
 def prepare(request: ProfileRequest, host: Host) -> Prepared:
     """The user's command with the runtime given to its ranks, and to nothing else."""
-    understood = understand(request.argv, host, request.working_directory, request.environment)
-    directory = (request.directory or _new_directory(request, understood.job)).absolute()
-    library = native_part(_LIBRARY, request.family or _family(understood, host))
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment)
+    directory = (request.directory or _new_directory(request, parsed.job)).absolute()
+    library = native_part(_LIBRARY, request.family or _family(parsed, host))
     # Ranks that a script starts elsewhere may lack the runtime: then nobody may wait for their part.
-    merge = "tree" if understood.job.launcher_words else "never"
+    merge = "tree" if parsed.job.launcher_words else "never"
     spelling = Spelling(
         environment={"MPIRIC_MERGE": merge, **request.options},
         preload=(library,),
         directories={"MPIRIC_RECORD_DIR": str(directory)},
     )
-    return Prepared(launchers.render(understood.job, [("profile", "on", spelling)]), understood, directory)
+    return Prepared(launchers.render(parsed.job, [("profile", "on", spelling)]), parsed, directory)
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
@@ -89,7 +89,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     Raises AfterRunError for what fails when the program has ended.
     """
     prepared = prepare(request, host)
-    job = prepared.understood.job
+    job = prepared.parsed.job
     try:
         lock = _make_ready(prepared.directory)
     except OSError as error:
@@ -109,20 +109,20 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
 
 
 def _understood(prepared: Prepared, ran: Ran, command: str, host: Host) -> Profiled:
-    directory, machine = prepared.directory, prepared.understood.machine
+    directory, machine = prepared.directory, prepared.parsed.machine
     merge_parts(directory)
     try:
         record = read_record(directory)
     except MpiricError as error:
-        return Profiled(prepared, ran, None, None, _explained(error, prepared.understood, host))
+        return Profiled(prepared, ran, None, None, _explained(error, prepared.parsed, host))
     found = with_others(name_sites(analyse(record, command), host), directory)
     shape = NodeShape(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))
 
 
-def _explained(error: MpiricError, understood: Understood, host: Host) -> MpiricError:
+def _explained(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
     """Why nothing was recorded, where the program's file tells."""
-    path = program_path(understood.job, host)
+    path = program_path(parsed.job, host)
     elf = host.elf(path) if path else None
     if elf is None or elf.interpreter:
         return error
@@ -132,15 +132,15 @@ def _explained(error: MpiricError, understood: Understood, host: Host) -> Mpiric
     )
 
 
-def _family(understood: Understood, host: Host) -> AbiFamily:
-    path = program_path(understood.job, host)
+def _family(parsed: ParsedJob, host: Host) -> AbiFamily:
+    path = program_path(parsed.job, host)
     of_program = mpis.abi_of_program(host, path) if path else None
     if of_program is not None:
         return of_program
-    if understood.mpi is not None:
-        return understood.mpi.abi_families[0]
+    if parsed.mpi is not None:
+        return parsed.mpi.abi_families[0]
     raise NotFoundError(
-        f"which MPI library {understood.job.program[0]} uses only shows when it runs",
+        f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
         hint="name its family: --abi mpich, --abi openmpi or --abi standard",
     )
 

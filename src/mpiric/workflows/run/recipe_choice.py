@@ -16,7 +16,7 @@ from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
-from mpiric.workflows.launch.parse_job import Understood
+from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
@@ -24,23 +24,21 @@ from mpiric.workflows.trials.observe import expected_situation
 _EVERYTHING = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)  # the recipe's maker allowed it
 
 
-def situation_for(recipe: Path | None, store: Path | None, understood: Understood, host: Host) -> Situation:
+def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
     """What is known before the run, with what an applicable recipe knows.
 
     A script under ``srun`` shows its MPI library only when it runs: it is that of its recipe.
     Raises NotFoundError when there is none.
     """
     try:
-        return expected_situation(understood, host, _EVERYTHING)
+        return expected_situation(parsed, host, _EVERYTHING)
     except NotFoundError:
-        made = (
-            [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(understood.job), store)
-        )
+        made = [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
         made_for = [dict(each.fingerprint.mpi) for each in made]
-        library = next((each for each in understood.others if of_mpi(each) in made_for), None)
+        library = next((each for each in parsed.others if of_mpi(each) in made_for), None)
         if library is None:
             raise
-        return expected_situation(replace(understood, mpi=library), host, _EVERYTHING)
+        return expected_situation(replace(parsed, mpi=library), host, _EVERYTHING)
 
 
 def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:

@@ -12,7 +12,7 @@ from mpiric.model.launch import Launch
 from mpiric.model.policy import COLLECTIVES
 from mpiric.model.situation import Situation, Tuner
 from mpiric.workflows.launch.fingerprints import fingerprint
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies import check_mpi, check_writable, read_policy, site_policy, with_policy
 from mpiric.workflows.run.recipe_choice import (
@@ -70,15 +70,15 @@ class Prepared:
 
 def prepare(request: RunRequest, host: Host) -> Prepared:
     """Choose recipe and settings. Raises MismatchError for a named recipe that must not be applied."""
-    understood = understand(request.argv, host, request.working_directory, request.environment)
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     try:
-        situation = situation_for(request.recipe, request.store, understood, host)
+        situation = situation_for(request.recipe, request.store, parsed, host)
     except NotFoundError as error:
         if request.asks_for_something:
             raise
-        untouched = launchers.render(understood.job, [])
+        untouched = launchers.render(parsed.job, [])
         told = (f"{error.message}; running the command as it is",)
-        return Prepared(untouched, Configuration(), understood.job.environment, words=told)
+        return Prepared(untouched, Configuration(), parsed.job.environment, words=told)
     here = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", list[str]()
     if request.recipe is not None:

@@ -33,7 +33,7 @@ from mpiric.tuning.blocks import Planned, deal
 __all__ = [
     "GOES_ON",
     "JOBS",
-    "Round",
+    "ArrayRound",
     "drop_after",
     "element_of",
     "is_double",
@@ -50,7 +50,7 @@ _TOO_MANY = ("array", "limit", "Limit")  # in what Slurm says of an array larger
 
 
 @dataclass(frozen=True)
-class Round:
+class ArrayRound:
     """One round of a submission."""
 
     submission: Path  # its directory
@@ -62,7 +62,7 @@ class Round:
         return self.submission / ROUNDS / str(self.number)
 
     @property
-    def next(self) -> "Round":
+    def next(self) -> "ArrayRound":
         """The one after it."""
         return replace(self, number=self.number + 1)
 
@@ -146,20 +146,24 @@ class Round:
             return  # the next one that writes there will say why
 
 
-def round_of(submission: Path | None, number: int) -> Round:
+def round_of(submission: Path | None, number: int) -> ArrayRound:
     """The round that a job is of. Raises MpiricError where nothing of the kind was submitted."""
-    one = Round(submission.absolute(), number) if submission else None
-    if one is None or not (one.submission / SCRIPT).is_file() or (number and not one.is_planned):
+    array_round = ArrayRound(submission.absolute(), number) if submission else None
+    if (
+        array_round is None
+        or not (array_round.submission / SCRIPT).is_file()
+        or (number and not array_round.is_planned)
+    ):
         raise MpiricError("--round is for the jobs of --submit --array", hint="leave it away")
-    return one
+    return array_round
 
 
-def latest(submission: Path) -> Round:
+def latest(submission: Path) -> ArrayRound:
     """The last round that was planned."""
-    one = Round(submission, 0)
-    while one.next.is_planned:
-        one = one.next
-    return one
+    array_round = ArrayRound(submission, 0)
+    while array_round.next.is_planned:
+        array_round = array_round.next
+    return array_round
 
 
 def element_of(host: Host) -> int | None:
@@ -169,68 +173,70 @@ def element_of(host: Host) -> int | None:
 
 
 def submit_round(
-    one: Round,
+    array_round: ArrayRound,
     spread: Spread,
     host: Host,
     say: Callable[[str], None],
     patience: jobs.Patience | None = None,
 ) -> None:
     """Hand a round to Slurm: its array, unless that was done before, and the job after it."""
-    script, name, array = str(one.submission / SCRIPT), name_of(one.submission), ""
-    round_word = (str(one.number),)
-    if one.is_planned and not one.is_submitted:
-        mark = f"{name}-{one.number}"
+    script, name, array = str(array_round.submission / SCRIPT), name_of(array_round.submission), ""
+    round_word = (str(array_round.number),)
+    if array_round.is_planned and not array_round.is_submitted:
+        mark = f"{name}-{array_round.number}"
         array = jobs.marked(host, mark, patience)
-        for count in () if array else _sizes(one, host):
-            one.deal_anew(count)
-            options = array_options(one.submission, one.number, count, spread.at_once)
+        for count in () if array else _sizes(array_round, host):
+            array_round.deal_anew(count)
+            options = array_options(array_round.submission, array_round.number, count, spread.at_once)
             array = _taken(host, script, options, patience, mark, round_word, last=count == 1)
             if array:
                 break
             say(f"Slurm takes no array of {count} jobs here: fewer")
-        _remember(one, [f"{array}_{element}" for element in range(one.size)])
-        _write(one.place / "submitted", array)
-        say(f"round {one.number}: {one.size} jobs submitted as array {array}")
-    mark = f"{name}-after-{one.number}-{len(known_jobs(one.submission))}"
-    options = after_options(one.submission, array)
+        _remember(array_round, [f"{array}_{element}" for element in range(array_round.size)])
+        _write(array_round.place / "submitted", array)
+        say(f"round {array_round.number}: {array_round.size} jobs submitted as array {array}")
+    mark = f"{name}-after-{array_round.number}-{len(known_jobs(array_round.submission))}"
+    options = after_options(array_round.submission, array)
     after = jobs.submit(host, script, options, patience, mark, round_word)
-    _remember(one, [after])
+    _remember(array_round, [after])
     if array:
-        _write(one.place / "after.job", after)
+        _write(array_round.place / "after.job", after)
     else:
         say(f"submitted as job {after}; it goes on when this is ended")
 
 
-def is_double(one: Round, host: Host) -> bool:
+def is_double(array_round: ArrayRound, host: Host) -> bool:
     """Whether this is an element of an array submitted a second time, by somebody else at the same moment."""
     own = host.environ.get("SLURM_ARRAY_JOB_ID", "")
-    return bool(own) and one.is_submitted and (one.place / "submitted").read_text() != own
+    return bool(own) and array_round.is_submitted and (array_round.place / "submitted").read_text() != own
 
 
-def drop_after(one: Round, host: Host) -> None:
+def drop_after(array_round: ArrayRound, host: Host) -> None:
     """The job after a round's array is needed no more: an element has done its work."""
-    path = one.place / "after.job"
+    path = array_round.place / "after.job"
     if path.is_file():
         jobs.cancel(host, [path.read_text()])
 
 
-def was_cancelled(one: Round, host: Host) -> bool:
+def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
     """Whether this job, come after an array, finds that somebody has cancelled what was left of it.
 
     One that was submitted later, because somebody asked to go on, does not look.
     """
-    path = one.place / "after.job"
+    path = array_round.place / "after.job"
     if not path.is_file() or host.environ.get("SLURM_JOB_ID") != path.read_text():
         return False
-    array = (one.place / "submitted").read_text()
-    left = [f"{array}_{element}" for element in range(one.size) if not one.is_finished(element)]
+    array = (array_round.place / "submitted").read_text()
+    left = [
+        f"{array}_{element}" for element in range(array_round.size) if not array_round.is_finished(element)
+    ]
     seen = jobs.look(host, left).values() if left else ()
     return any(each.word.startswith("CANCELLED") for each in seen)
 
 
-def _sizes(one: Round, host: Host) -> list[int]:
+def _sizes(array_round: ArrayRound, host: Host) -> list[int]:
     """Numbers of elements to try, until Slurm's limits allow one."""
-    sizes = [min(one.size, max(1, jobs.most_elements(host) - 1))]
+    sizes = [min(array_round.size, max(1, jobs.most_elements(host) - 1))]
     while sizes[-1] > 1:
         sizes.append(sizes[-1] // 2)
     return sizes
@@ -263,8 +269,8 @@ def known_jobs(submission: Path) -> tuple[str, ...]:
         return ()
 
 
-def _remember(one: Round, ids: Sequence[str]) -> None:
-    with (one.submission / JOBS).open("a") as file:
+def _remember(array_round: ArrayRound, ids: Sequence[str]) -> None:
+    with (array_round.submission / JOBS).open("a") as file:
         file.write("".join(f"{job}\n" for job in ids))
 
 

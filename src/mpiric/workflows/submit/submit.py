@@ -3,7 +3,7 @@
 Ordinarily the job is a whole tune (or profile, or sweep): its trials are job steps of one allocation, so
 that what is compared ran on the same nodes, minutes apart. The verb keeps its own state in its directory; a
 job that ends before the verb has is submitted again and goes on from there. With a ``spread`` the runs are
-made by arrays of jobs, round after round (see `rounds`).
+made by arrays of jobs, round after round (see `array_rounds`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from mpiric.schedulers._slurm_submission import (
     round_script,
     submission_script,
 )
-from mpiric.workflows.submit.array_rounds import JOBS, Round, known_jobs, latest, submit_round
+from mpiric.workflows.submit.array_rounds import JOBS, ArrayRound, known_jobs, latest, submit_round
 
 _FRUITLESS = 3  # jobs in a row that leave no new line in the store
 _LATE_S = 30.0  # for the status of a job that has ended to be seen on this host
@@ -119,7 +119,7 @@ def _write(request: SubmitRequest, host: Host) -> Submission:
         script = round_script(submission) if request.spread else submission_script(submission)
         (request.directory / SCRIPT).write_text(script)
         if request.spread and request.plans_itself and not latest(request.directory).number:
-            Round(request.directory, 1).plan([()] * request.spread.jobs)
+            ArrayRound(request.directory, 1).plan([()] * request.spread.jobs)
     except OSError as error:
         raise NoRoomError(
             f"{request.directory} cannot be written: {error.strerror}", hint="name another place with --store"
@@ -183,8 +183,8 @@ class _Follower:
 
     def _submit(self) -> None:
         if self.request.spread:
-            one = latest(self.place)
-            submit_round(one, self.request.spread, self.host, self.telling.say, self.telling.patience)
+            array_round = latest(self.place)
+            submit_round(array_round, self.request.spread, self.host, self.telling.say, self.telling.patience)
             return
         mark = f"{self.submission.name}-{len(self.jobs())}"
         job = jobs.submit(self.host, str(self.place / SCRIPT), patience=self.telling.patience, mark=mark)

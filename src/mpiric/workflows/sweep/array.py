@@ -11,7 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.submit.array_rounds import Round, drop_after, is_double, was_cancelled
+from mpiric.workflows.submit.array_rounds import ArrayRound, drop_after, is_double, was_cancelled
 from mpiric.workflows.sweep.explore import measure
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import Prepared
@@ -19,58 +19,62 @@ from mpiric.workflows.sweep.sweep import LOG, Swept, sweep
 
 
 def work(
-    prepared: Prepared, one: Round, element: int | None, host: Host, say: Callable[[str], None]
+    prepared: Prepared, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
 ) -> Swept | None:
     """What a job of the array does; the result when the sweep has come to its end with it, None otherwise."""
-    if is_double(one, host):
+    if is_double(array_round, host):
         return None
-    if element is None and was_cancelled(one, host):
-        one.tell(f"array {one.number} was cancelled")
+    if element is None and was_cancelled(array_round, host):
+        array_round.tell(f"array {array_round.number} was cancelled")
         return None
-    if element is not None and not one.is_finished(element):
+    if element is not None and not array_round.is_finished(element):
         try:
-            _measure(prepared, one, element, host, say)
+            _measure(prepared, array_round, element, host, say)
         except MpiricError as error:
-            one.tell(f"job {element} gave up: {error.message}")
+            array_round.tell(f"job {element} gave up: {error.message}")
             return None
-    if element is not None and not one.is_complete:
+    if element is not None and not array_round.is_complete:
         return None
     try:
-        lock = Lock.take(one.submission / "lock")
+        lock = Lock.take(array_round.submission / "lock")
     except MpiricError as error:
-        one.tell(error.message)
+        array_round.tell(error.message)
         return None  # should that one die, the job after the array goes on
     try:
-        taken = _take_in(prepared, one)
-        swept = sweep(replace(prepared, request=replace(prepared.request, resume=True)), host, one.tell)
+        taken = _take_in(prepared, array_round)
+        swept = sweep(
+            replace(prepared, request=replace(prepared.request, resume=True)), host, array_round.tell
+        )
     finally:
         lock.release()
     if element is not None:
-        drop_after(one, host)
+        drop_after(array_round, host)
     swept.points += taken
     return swept
 
 
-def _measure(prepared: Prepared, one: Round, element: int, host: Host, say: Callable[[str], None]) -> None:
+def _measure(
+    prepared: Prepared, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
+) -> None:
     """Every so-manieth subject, into a log of its own."""
-    place = one.directory(element).absolute()
+    place = array_round.directory(element).absolute()
     budget_s = prepared.request.budget_s
     request = replace(
-        prepared.request, directory=place, budget_s=None if budget_s is None else budget_s / one.size
+        prepared.request, directory=place, budget_s=None if budget_s is None else budget_s / array_round.size
     )
-    mine = list(prepared.sizes)[element :: one.size]
+    mine = list(prepared.sizes)[element :: array_round.size]
     part = replace(prepared, request=request, sizes={subject: prepared.sizes[subject] for subject in mine})
     log = Log(place / LOG, part, resume=True)
     if part.sizes:
         measure(part, host, log, say, say)
-    one.finish(element)
+    array_round.finish(element)
 
 
-def _take_in(prepared: Prepared, one: Round) -> int:
+def _take_in(prepared: Prepared, array_round: ArrayRound) -> int:
     """Into the log of the sweep, what its jobs have measured; how many points."""
-    taken, main = 0, Log(one.submission / LOG, prepared, resume=True)
-    for element in range(one.size):
-        path = one.directory(element) / LOG
+    taken, main = 0, Log(array_round.submission / LOG, prepared, resume=True)
+    for element in range(array_round.size):
+        path = array_round.directory(element) / LOG
         if not path.is_file():
             continue
         part = Log(path, prepared, resume=True)

@@ -20,7 +20,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
-from mpiric.workflows.launch.parse_job import understand
+from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.policies import tuner_for
 
 USUAL = (  # what applications spend their time in
@@ -216,7 +216,7 @@ def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str
 
 def _job(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Job:
     program = (native_part(_IDENTITY, mpi.abi_families[0]), "identity")
-    return understand((*request.argv, *program), host, request.working_directory, request.environment).job
+    return parse_job((*request.argv, *program), host, request.working_directory, request.environment).job
 
 
 def _nodes(request: SweepRequest, job: Job, host: Host, mpi: MpiLibrary) -> tuple[int, ...]:

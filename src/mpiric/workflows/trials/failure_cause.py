@@ -24,7 +24,7 @@ class LostAllocationError(MpiricError):
     exit_code = ExitCode.NOT_FOUND
 
 
-class Ground(Protocol):
+class FailureCause(Protocol):
     """Asked after each run that failed."""
 
     def excuse(self, stderr: Path) -> str:
@@ -36,7 +36,7 @@ class Ground(Protocol):
         ...
 
 
-class Firm:
+class LocalMachine:
     """The machine itself: as long as mpiric runs on it, it is there."""
 
     def excuse(self, stderr: Path) -> str:  # noqa: ARG002
@@ -47,14 +47,14 @@ class Firm:
         """Nothing."""
 
 
-class SlurmGround:
+class SlurmHosts:
     """The hosts of a Slurm allocation, and its controller, which is waited for."""
 
     def __init__(self, host: Host, allocation: Allocation, patience: jobs.Patience | None = None) -> None:
         self._host, self._allocation, self._patience = host, allocation, patience
 
     def excuse(self, stderr: Path) -> str:
-        """Look at every host of the allocation; see Ground."""
+        """Look at every host of the allocation; see FailureCause."""
         names = [each.name for each in self._allocation.hosts]
         seen = jobs.footing(self._host, self._allocation.job, names, self._patience)
         if seen.lost:
@@ -72,13 +72,13 @@ class SlurmGround:
             time.sleep(_KILLED_WITHIN_S)
 
 
-def ground_of(host: Host) -> Ground:
+def failure_cause_of(host: Host) -> FailureCause:
     """What this process's trials stand on."""
     try:
         allocation = find_allocation(host)
     except MpiricError:
-        return Firm()  # an allocation that contradicts itself is told where it matters
-    return SlurmGround(host, allocation) if allocation.scheduler == "slurm" else Firm()
+        return LocalMachine()  # an allocation that contradicts itself is told where it matters
+    return SlurmHosts(host, allocation) if allocation.scheduler == "slurm" else LocalMachine()
 
 
 def _tail(path: Path) -> str:

@@ -15,7 +15,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.workflows.launch.parse_job import (
-    Understood,
+    ParsedJob,
     libraries_of_program,
     mpi_of_program,
     program_path,
@@ -23,7 +23,7 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.policies import tuner_for
-from mpiric.workflows.trials.trials import Ran, Trials
+from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _FAMILIES = (
@@ -48,49 +48,49 @@ class Observed:
 
 
 def observe(
-    trials: Trials, understood: Understood, host: Host, allowed: Allowed, narrator: Narrator, *, compare: bool
+    trials: Trials, parsed: ParsedJob, host: Host, allowed: Allowed, narrator: Narrator, *, compare: bool
 ) -> Observed:
     """Run the original two or three times and learn from it what every other run is held against.
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
     """
-    situation = _situation(understood, understood.mpi or _UNKNOWN, Observation(0.0), allowed)
-    runs: list[Ran] = []
+    situation = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed)
+    runs: list[TrialResult] = []
     wanted = 3
     while len(runs) < wanted:
-        ran = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True)
-        narrator.trial(ran.trial, None, float("inf"))
-        if ran.trial.outcome is not Outcome.OK:
-            raise program_failed(understood.job.argv, ran.trial)
-        runs.append(ran)
-        wanted = 2 if ran.trial.wall_s > _LONG_S else wanted
-    ranks = max((ran.ranks for ran in reversed(runs)), key=len)
+        result = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True)
+        narrator.trial(result.trial, None, float("inf"))
+        if result.trial.outcome is not Outcome.OK:
+            raise program_failed(parsed.job.argv, result.trial)
+        runs.append(result)
+        wanted = 2 if result.trial.wall_s > _LONG_S else wanted
+    ranks = max((result.ranks for result in reversed(runs)), key=len)
     observation = _with_mpi(
         Observation(
-            wall_s=median(ran.trial.wall_s for ran in runs),
+            wall_s=median(result.trial.wall_s for result in runs),
             ranks=ranks,
-            cpus=understood.machine.usable_cpu_count,
+            cpus=parsed.machine.usable_cpu_count,
         ),
-        understood.job,
+        parsed.job,
         host,
     )
-    mpi = resolve_mpi(understood, observation, host)
-    understood = serving(understood, mpi, observation, host)
+    mpi = resolve_mpi(parsed, observation, host)
+    parsed = serving(parsed, mpi, observation, host)
     if compare:
-        trials.learn_output([ran.trial for ran in runs])
+        trials.learn_output([result.trial for result in runs])
     trials.judge.stdout_of_original = runs[0].trial.stdout
-    return Observed(_situation(understood, mpi, observation, allowed), tuple(ran.trial for ran in runs))
+    return Observed(_situation(parsed, mpi, observation, allowed), tuple(result.trial for result in runs))
 
 
-def expected_situation(understood: Understood, host: Host, allowed: Allowed) -> Situation:
+def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
     """The situation as far as it can be told without running anything: what the executable is linked to.
 
     Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
     """
     rank = RankSeen(
         rank=None,
-        program=program_path(understood.job, host),
-        cpus_allowed=understood.machine.usable_pus,
+        program=program_path(parsed.job, host),
+        cpus_allowed=parsed.machine.usable_pus,
         threads=1,
         user_s=0.0,
         system_s=0.0,
@@ -100,13 +100,13 @@ def expected_situation(understood: Understood, host: Host, allowed: Allowed) -> 
         involuntary_switches=0,
         rss_peak_bytes=0,
         huge_bytes=0,
-        libraries=libraries_of_program(understood, host),
+        libraries=libraries_of_program(parsed, host),
     )
-    ranks = (rank,) * (understood.job.ranks or 1)
-    observation = Observation(0.0, ranks, understood.machine.usable_cpu_count)
-    observation = _with_mpi(observation, understood.job, host)
-    mpi = resolve_mpi(understood, observation, host) if understood.mpi else mpi_of_program(understood, host)
-    return _situation(serving(understood, mpi, observation, host), mpi, observation, allowed)
+    ranks = (rank,) * (parsed.job.ranks or 1)
+    observation = Observation(0.0, ranks, parsed.machine.usable_cpu_count)
+    observation = _with_mpi(observation, parsed.job, host)
+    mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
+    return _situation(serving(parsed, mpi, observation, host), mpi, observation, allowed)
 
 
 def _with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
@@ -139,18 +139,16 @@ def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     )
 
 
-def _situation(
-    understood: Understood, mpi: MpiLibrary, observation: Observation, allowed: Allowed
-) -> Situation:
+def _situation(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed) -> Situation:
     return Situation(
-        machine=understood.machine,
-        job=understood.job,
+        machine=parsed.machine,
+        job=parsed.job,
         mpi=mpi,
         observation=observation,
-        others=tuple(other for other in understood.others if other.library != mpi.library),
+        others=tuple(other for other in parsed.others if other.library != mpi.library),
         allowed=allowed,
-        nodes=understood.nodes,
-        inherited=inherited_settings(understood.job.environment),
+        nodes=parsed.nodes,
+        inherited=inherited_settings(parsed.job.environment),
         tuner=tuner_for(mpi),
     )
 

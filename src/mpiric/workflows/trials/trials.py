@@ -23,7 +23,7 @@ from mpiric.tuning.equivalence.output_files import FilesExpectation, Stamps, lea
 from mpiric.tuning.objective import Objective, value_of
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.failure_cause import Firm, Ground, LostAllocationError
+from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 
 _CHECK_LIMIT_S = 600
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
@@ -47,7 +47,7 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Ran:
+class TrialResult:
     """A judged trial, and what was seen of its ranks."""
 
     trial: Trial
@@ -55,7 +55,7 @@ class Ran:
 
 
 class Runs(Protocol):
-    """Where runs come from: made when asked for (`Trials`), or put down to be made (`Ahead`)."""
+    """Where runs come from: made when asked for (`Trials`), or put down to be made (`LookaheadTrials`)."""
 
     count: int  # of runs so far
 
@@ -66,7 +66,7 @@ class Runs(Protocol):
         phase: Phase,
         limit_s: float | None = None,
         pair: int = -1,
-    ) -> Ran:
+    ) -> TrialResult:
         """One run of a configuration."""
         ...
 
@@ -84,11 +84,11 @@ class Trials:
         copies: WorkingCopies,
         tune: TuneLog,
         judge: Judge,
-        ground: Ground | None = None,
+        failure_cause: FailureCause | None = None,
         block: str = "",
     ) -> None:
         self._runner, self._copies, self._tune = runner, copies, tune
-        self._ground, self._block = ground or Firm(), block
+        self._failure_cause, self._block = failure_cause or LocalMachine(), block
         self._excuses_left = _MOST_EXCUSES
         self.judge = judge
         self._outputs = tune.path / "outputs"
@@ -105,7 +105,7 @@ class Trials:
         pair: int = -1,
         *,
         observe: bool = False,
-    ) -> Ran:
+    ) -> TrialResult:
         """Run one configuration; again when what it stands on failed under it.
 
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
@@ -126,7 +126,7 @@ class Trials:
         try:
             launch = render(configuration, situation)
         except MpiricError as error:
-            return self._noted(Ran(replace(trial, reason=error.message), ()))
+            return self._noted(TrialResult(replace(trial, reason=error.message), ()))
         directory = self._copies.fresh()
         trial = replace(
             trial,
@@ -142,49 +142,55 @@ class Trials:
             limit_s,
             observe=observe,
         )
-        ran = self._judged(trial, execution, launch, situation, directory)
-        if self._excused(ran):
+        result = self._judged(trial, execution, launch, situation, directory)
+        if self._excused(result):
             return self.run(situation, configuration, phase, limit_s, pair, observe=observe)
-        self._noted(ran)
-        if ran.trial.outcome is Outcome.INTERRUPTED:
+        self._noted(result)
+        if result.trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        if ran.trial.outcome is Outcome.OK and phase is not Phase.OBSERVE:
+        if result.trial.outcome is Outcome.OK and phase is not Phase.OBSERVE:
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
-        if ran.trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:
-            return self._doubted(ran, situation, _set_by(launch))
-        return ran
+        if result.trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:
+            return self._doubted(result, situation, _set_by(launch))
+        return result
 
-    def _excused(self, ran: Ran) -> bool:
+    def _excused(self, result: TrialResult) -> bool:
         """Whether the run is to be made again, because it was not the program that failed."""
-        if ran.trial.outcome not in (Outcome.FAILED, Outcome.TIMED_OUT):
+        if result.trial.outcome not in (Outcome.FAILED, Outcome.TIMED_OUT):
             self._excuses_left = _MOST_EXCUSES
             return False
         try:
-            excuse = self._ground.excuse(Path(ran.trial.stderr)) if self._excuses_left else ""
+            excuse = self._failure_cause.excuse(Path(result.trial.stderr)) if self._excuses_left else ""
         except LostAllocationError as lost:
-            self._noted(Ran(replace(ran.trial, outcome=Outcome.INTERRUPTED, reason=lost.message), ran.ranks))
-            self._ground.leave()
+            self._noted(
+                TrialResult(
+                    replace(result.trial, outcome=Outcome.INTERRUPTED, reason=lost.message), result.ranks
+                )
+            )
+            self._failure_cause.leave()
             raise
         if excuse:
             self._excuses_left -= 1
-            self._noted(Ran(replace(ran.trial, outcome=Outcome.INTERRUPTED, reason=excuse), ran.ranks))
+            self._noted(
+                TrialResult(replace(result.trial, outcome=Outcome.INTERRUPTED, reason=excuse), result.ranks)
+            )
         return bool(excuse)
 
-    def _doubted(self, ran: Ran, situation: Situation, settings: tuple[str, ...]) -> Ran:
+    def _doubted(self, result: TrialResult, situation: Situation, settings: tuple[str, ...]) -> TrialResult:
         """Before output counts against a configuration: see whether the original always prints the same."""
         self._reruns_left -= 1
-        printed, output = self.judge.printed, Path(ran.trial.stdout)
+        printed, output = self.judge.printed, Path(result.trial.stdout)
         again = self.run(situation, Configuration(), Phase.OBSERVE)
         if (
             again.trial.outcome is not Outcome.OK
             or self.judge.printed is printed
             or self.judge.printed is None
         ):
-            return ran
+            return result
         if self.judge.printed.compare(output, rounding=self.judge.rounding, settings=settings) is not None:
-            return ran
-        return self.run(situation, ran.trial.configuration, ran.trial.phase, pair=ran.trial.pair)
+            return result
+        return self.run(situation, result.trial.configuration, result.trial.phase, pair=result.trial.pair)
 
     def watch_memory(self, situation: Situation) -> None:
         """From now on refuse runs whose memory grows far beyond the original's."""
@@ -192,9 +198,9 @@ class Trials:
         whole = min(memory.total_bytes, memory.limit_bytes or memory.total_bytes)
         self.judge.rss_limit_bytes = memory_limit(whole, observation.rss_peak_bytes, len(observation.ranks))
 
-    def _noted(self, ran: Ran) -> Ran:
-        self._tune.append_trial(ran.trial)
-        return ran
+    def _noted(self, result: TrialResult) -> TrialResult:
+        self._tune.append_trial(result.trial)
+        return result
 
     def _judged(
         self,
@@ -203,7 +209,7 @@ class Trials:
         launch: Launch,
         situation: Situation,
         directory: TrialDirectory,
-    ) -> Ran:
+    ) -> TrialResult:
         trial = replace(
             trial,
             outcome=execution.outcome,
@@ -213,13 +219,13 @@ class Trials:
             rss_peak_bytes=execution.rss_peak_bytes,
         )
         if execution.outcome is not Outcome.OK:
-            return Ran(trial, execution.ranks)
+            return TrialResult(trial, execution.ranks)
         if trial.phase is Phase.OBSERVE:
             self._keep_files(trial, directory)
         complaint = self._complaint(trial, directory, situation, _set_by(launch))
         if complaint is not None:
             outcome, reason = complaint
-            return Ran(replace(trial, outcome=outcome, reason=reason), execution.ranks)
+            return TrialResult(replace(trial, outcome=outcome, reason=reason), execution.ranks)
         try:
             objective = value_of(
                 self.judge.objective,
@@ -230,8 +236,8 @@ class Trials:
                 situation.job.environment,
             )
         except MpiricError as error:
-            return Ran(replace(trial, outcome=Outcome.FAILED, reason=error.message), execution.ranks)
-        return Ran(replace(trial, objective=objective), execution.ranks)
+            return TrialResult(replace(trial, outcome=Outcome.FAILED, reason=error.message), execution.ranks)
+        return TrialResult(replace(trial, objective=objective), execution.ranks)
 
     def _complaint(
         self, trial: Trial, directory: TrialDirectory, situation: Situation, settings: tuple[str, ...]

@@ -22,13 +22,19 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
 from mpiric.workflows.fabric.probe import with_networks
-from mpiric.workflows.launch.parse_job import understand
-from mpiric.workflows.submit.array_rounds import Round, drop_after, is_double, submit_round, was_cancelled
+from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.submit.array_rounds import (
+    ArrayRound,
+    drop_after,
+    is_double,
+    submit_round,
+    was_cancelled,
+)
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.trials.observe import Observed
 from mpiric.workflows.tune.choose import space_of
-from mpiric.workflows.tune.lookahead import Ahead, RoundIsFull
-from mpiric.workflows.tune.state import Course
+from mpiric.workflows.tune.lookahead import LookaheadTrials, RoundFull
+from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.tune import (
     TrialPlace,
     TuneRequest,
@@ -38,7 +44,7 @@ from mpiric.workflows.tune.tune import (
     trial_place,
     with_learned,
 )
-from mpiric.workflows.tune.write_results import conclude
+from mpiric.workflows.tune.write_results import write_results
 
 _SEARCH_ROUNDS = 4  # each costs a wait in the queue
 _MOST_ROUNDS = 12
@@ -49,115 +55,127 @@ _LEARNING = "0-"  # blocks of round 0: their one run of the search is for learni
 
 
 def work(
-    request: TuneRequest, one: Round, element: int | None, host: Host, narrator: Narrator
+    request: TuneRequest, array_round: ArrayRound, element: int | None, host: Host, narrator: Narrator
 ) -> Tuned | None:
     """What a job of a round does; the result when the tune has come to its end with it, None otherwise."""
-    if one.next.is_submitted or is_double(one, host):
+    if array_round.next.is_submitted or is_double(array_round, host):
         return None
-    if one.next.is_planned and element is None:
-        _hand_on(request, one, host, element)
+    if array_round.next.is_planned and element is None:
+        _hand_on(request, array_round, host, element)
         return None
-    if element is None and was_cancelled(one, host):
-        one.tell(f"round {one.number} was cancelled")
+    if element is None and was_cancelled(array_round, host):
+        array_round.tell(f"round {array_round.number} was cancelled")
         return None
     try:
-        return _work(request, one, element, host, narrator)
+        return _work(request, array_round, element, host, narrator)
     except MpiricError as error:
         if element is None:
             raise
-        one.tell(f"job {element} of round {one.number} gave up: {error.message}")
+        array_round.tell(f"job {element} of round {array_round.number} gave up: {error.message}")
         return None
 
 
 def _work(
-    request: TuneRequest, one: Round, element: int | None, host: Host, narrator: Narrator
+    request: TuneRequest, array_round: ArrayRound, element: int | None, host: Host, narrator: Narrator
 ) -> Tuned | None:
-    understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
-    with Store.part(one.directory(element).absolute(), round=one.number) as record:
-        begun = sum(event["event"] == "begun" for event in record.read().events)
-        record.append("begun", {"job": host.environ.get("SLURM_JOB_ID", "")})
-        block = f"{one.number}-{'after' if element is None else element}.{begun}"
-        with trial_place(request, understood, record, host, narrator, block) as place:
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    with Store.part(array_round.directory(element).absolute(), round=array_round.number) as log:
+        begun = sum(event["event"] == "begun" for event in log.read().events)
+        log.append("begun", {"job": host.environ.get("SLURM_JOB_ID", "")})
+        block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
+        with trial_place(request, parsed, log, host, narrator, block) as place:
             if element is not None:
-                _make(one, element, place, record, host, narrator)
-            if element is None or one.is_complete:
-                return _go_on(request, one, element, place, host, narrator)
+                _make(array_round, element, place, log, host, narrator)
+            if element is None or array_round.is_complete:
+                return _go_on(request, array_round, element, place, host, narrator)
     return None
 
 
 def _make(
-    one: Round, element: int, place: TrialPlace, record: TuneLog, host: Host, narrator: Narrator
+    array_round: ArrayRound, element: int, place: TrialPlace, log: TuneLog, host: Host, narrator: Narrator
 ) -> None:
     """The runs of a block that are not made yet."""
-    tune = one.submission
+    tune = array_round.submission
     situation = with_learned(place.observed, tune, host).situation
     place.trials.watch_memory(situation)
-    for run in left_of(one.block(element), record.read().trials):
+    for run in left_of(array_round.block(element), log.read().trials):
         made = place.trials.run(situation, run.configuration, run.phase, run.limit_s, run.pair)
         narrator.trial(made.trial, None, float("inf"))
-    one.finish(element)
+    array_round.finish(element)
 
 
 def _go_on(
-    request: TuneRequest, one: Round, element: int | None, place: TrialPlace, host: Host, narrator: Narrator
+    request: TuneRequest,
+    array_round: ArrayRound,
+    element: int | None,
+    place: TrialPlace,
+    host: Host,
+    narrator: Narrator,
 ) -> Tuned | None:
     """Plan the next round, or conclude; None also when another job does it."""
     try:
-        main = Store().resume(one.submission)
+        main = Store().resume(array_round.submission)
     except MpiricError as error:
-        one.tell(f"round {one.number}: {error.message}")
+        array_round.tell(f"round {array_round.number}: {error.message}")
         return None  # should that one die, the job after the array goes on
     with main:
-        if one.next.is_submitted:
+        if array_round.next.is_submitted:
             return None
-        _take_in(one, main)
-        course = _course(request, one, place, main, host, narrator)
-        blocks = _plan(request, one, course, main)
+        _take_in(array_round, main)
+        state = _state(request, array_round, place, main, host, narrator)
+        blocks = _plan(request, array_round, state, main)
         if not blocks:
-            course.notes += place.copies.notes
-            tuned = conclude(course, main, host, spent_s(main), request.output, site=request.site)
+            state.notes += place.copies.notes
+            tuned = write_results(state, main, host, spent_s(main), request.output, site=request.site)
             if element is not None:
-                drop_after(one, host)
+                drop_after(array_round, host)
             return tuned
-        one.next.plan(blocks)
-        _hand_on(request, one, host, element)
+        array_round.next.plan(blocks)
+        _hand_on(request, array_round, host, element)
     return None
 
 
-def _hand_on(request: TuneRequest, one: Round, host: Host, element: int | None) -> None:
+def _hand_on(request: TuneRequest, array_round: ArrayRound, host: Host, element: int | None) -> None:
     assert request.spread is not None
     try:
-        submit_round(one.next, request.spread, host, one.tell)
+        submit_round(array_round.next, request.spread, host, array_round.tell)
         if element is not None:
-            drop_after(one, host)
+            drop_after(array_round, host)
     except MpiricError as error:
-        one.tell(f"{error.message}: round {one.next.number} is submitted by who follows, not from a node")
+        array_round.tell(
+            f"{error.message}: round {array_round.next.number} is submitted by who follows, not from a node"
+        )
 
 
-def _take_in(one: Round, main: TuneLog) -> None:
+def _take_in(array_round: ArrayRound, main: TuneLog) -> None:
     """Into the record of the tune, what the blocks have measured and it does not have yet."""
     have = {(trial.block, trial.number) for trial in main.read().trials}
-    for number in range(one.number + 1):
-        place = replace(one, number=number).place
+    for number in range(array_round.number + 1):
+        place = replace(array_round, number=number).place
         for log in sorted(place.glob(f"*/{EVENTS}")):
             for trial in read_log(log).trials:
                 if (trial.block, trial.number) not in have:
                     main.append_trial(trial)
 
 
-def _course(
-    request: TuneRequest, one: Round, place: TrialPlace, main: TuneLog, host: Host, narrator: Narrator
-) -> Course:
+def _state(
+    request: TuneRequest,
+    array_round: ArrayRound,
+    place: TrialPlace,
+    main: TuneLog,
+    host: Host,
+    narrator: Narrator,
+) -> TuneState:
     """Where the tune stands: all that was measured anywhere, and what is particular to the first round."""
     log = main.read()
     observed = _with_known_networks(place.observed, main, host, narrator)
-    course = Course(request.argv, observed, request.objective, request.checked_output, log.trials)
-    if one.number == 0:  # in the job that looks at the command, before there is an array
+    state = TuneState(request.argv, observed, request.objective, request.checked_output, log.trials)
+    if array_round.number == 0:  # in the job that looks at the command, before there is an array
         left = Budget(request.budget_s - spent_s(main))
-        learn_collectives(request, course, main, place.trials, left, host, narrator)
+        learn_collectives(request, state, main, place.trials, left, host, narrator)
     else:
-        course.observed = with_learned(observed, main.path, host)
-    return course
+        state.observed = with_learned(observed, main.path, host)
+    return state
 
 
 def spent_s(main: TuneLog) -> float:
@@ -183,37 +201,39 @@ def _with_known_networks(observed: Observed, main: TuneLog, host: Host, narrator
     )
 
 
-def _plan(request: TuneRequest, one: Round, course: Course, main: TuneLog) -> tuple[tuple[Planned, ...], ...]:
+def _plan(
+    request: TuneRequest, array_round: ArrayRound, state: TuneState, main: TuneLog
+) -> tuple[tuple[Planned, ...], ...]:
     """The blocks of the next round; none when nothing more is asked for."""
     assert request.spread is not None
-    made = [t for t in course.earlier if t.phase is not Phase.SEARCH or not t.block.startswith(_LEARNING)]
-    run_s = median(trial.wall_s for trial in course.observed.originals)
+    made = [t for t in state.earlier if t.phase is not Phase.SEARCH or not t.block.startswith(_LEARNING)]
+    run_s = median(trial.wall_s for trial in state.observed.originals)
     left_s = max(0.0, request.budget_s - spent_s(main))
-    left_runs = None if request.max_runs is None else max(0, request.max_runs - len(course.earlier))
+    left_runs = None if request.max_runs is None else max(0, request.max_runs - len(state.earlier))
     chosen = _chosen(main)
-    searches = chosen is None and one.number < _SEARCH_ROUNDS
+    searches = chosen is None and array_round.number < _SEARCH_ROUNDS
     fit = Budget(left_s, left_runs).runs_that_fit(max(run_s, 1e-3))
-    share = ceil(_SEARCH_SHARE * fit / (_SEARCH_ROUNDS - one.number)) if searches else fit
-    each = _room(request.spread, run_s, len(course.observed.originals))
+    share = ceil(_SEARCH_SHARE * fit / (_SEARCH_ROUNDS - array_round.number)) if searches else fit
+    each = _room(request.spread, run_s, len(state.observed.originals))
     fewest = min(each, _FEWEST_RUNS)
     jobs = request.spread.jobs
-    ahead = Ahead(made, jobs * min(each, max(fewest, ceil(share / jobs))), request.seed)
-    course.known = ahead.known
-    budget = Budget(left_s, left_runs if one.number < _MOST_ROUNDS else 0, clock=ahead.clock)
+    lookahead = LookaheadTrials(made, jobs * min(each, max(fewest, ceil(share / jobs))), request.seed)
+    state.known = lookahead.known
+    budget = Budget(left_s, left_runs if array_round.number < _MOST_ROUNDS else 0, clock=lookahead.clock)
     try:
         if chosen is None:
-            narrator = _Findings(one)
-            for_search = budget if searches else Budget(left_s, 0, clock=ahead.clock)
-            chosen = find_candidates(request, course, ahead, for_search, narrator, run_s)
-            if not ahead.asked:
+            narrator = _Findings(array_round)
+            for_search = budget if searches else Budget(left_s, 0, clock=lookahead.clock)
+            chosen = find_candidates(request, state, lookahead, for_search, narrator, run_s)
+            if not lookahead.asked:
                 main.append("candidates", {"configurations": [each.as_dict() for each in chosen]})
         else:
-            _look_again(request, course)
-        if not ahead.asked:
-            prove_best(request, course, chosen, ahead, budget, Silence())
-    except RoundIsFull:
+            _look_again(request, state)
+        if not lookahead.asked:
+            prove_best(request, state, chosen, lookahead, budget, Silence())
+    except RoundFull:
         pass
-    return deal(ahead.asked, jobs, fewest) if ahead.asked else ()
+    return deal(lookahead.asked, jobs, fewest) if lookahead.asked else ()
 
 
 def _room(spread: Spread, run_s: float, first_runs: int) -> int:
@@ -238,11 +258,11 @@ def _chosen(main: TuneLog) -> list[Configuration] | None:
     return [Configuration.of(each) for each in configurations]
 
 
-def _look_again(request: TuneRequest, course: Course) -> None:
+def _look_again(request: TuneRequest, state: TuneState) -> None:
     """What the page of the result says of knobs and findings."""
-    situation = course.observed.situation
-    course.findings = findings_of(situation)
-    course.space = space_of(
+    situation = state.observed.situation
+    state.findings = findings_of(situation)
+    state.space = space_of(
         situation, request.only, request.without, site=request.site, advised=request.advised
     )
 
@@ -250,15 +270,15 @@ def _look_again(request: TuneRequest, course: Course) -> None:
 class _Findings(Silence):
     """Tells whoever follows what was noticed, once."""
 
-    def __init__(self, one: Round) -> None:
-        self._one = one
+    def __init__(self, array_round: ArrayRound) -> None:
+        self._round = array_round
 
     def found(self, finding: Finding) -> None:
         """A line of its own."""
-        if self._one.number == 0:
-            self._one.tell(f"! {finding.says} ({finding.evidence})")
+        if self._round.number == 0:
+            self._round.tell(f"! {finding.says} ({finding.evidence})")
 
     def phase(self, title: str) -> None:
         """A line of its own."""
-        if self._one.number == 0:
-            self._one.tell(title)
+        if self._round.number == 0:
+            self._round.tell(title)

@@ -50,31 +50,31 @@ class Benchmarked:
     failed: Mapping[str, str]  # candidate → why it was given up
 
 
-def settle_the_rest(
-    record: TuneLog, situation: Situation, seconds: float, host: Host, narrator: Narrator
+def benchmark_remaining(
+    tune_log: TuneLog, situation: Situation, seconds: float, host: Host, narrator: Narrator
 ) -> str:
     """Have a benchmark settle, beside the tune's record, what the run that learned left open.
 
     A sentence when it cannot be made, "" otherwise. One that was interrupted goes on where it stood.
     """
-    place = record.path
-    if benchmark_file(place).is_file() or not learned_file(place).is_file():
+    directory = tune_log.path
+    if benchmark_file(directory).is_file() or not learned_file(directory).is_file():
         return ""
-    learned = read_learned(learned_file(place))
-    if not unsettled(learned, rounding=situation.allowed.rounding):
+    learned = read_learned(learned_file(directory))
+    if not undecided(learned, rounding=situation.allowed.rounding):
         return ""
     try:
         if seconds < _LEAST_S:
             raise MpiricError(f"the budget leaves it {seconds:.2g} s")
-        made = benchmark(learned, situation, place / "benchmark", seconds, host, narrator)
+        made = benchmark(learned, situation, directory / "benchmark", seconds, host, narrator)
     except MpiricError as error:
         note = f"no benchmark of the collectives it calls too seldom to learn from: {error.message}"
-        record.append("benchmark", {"refused": error.message})
+        tune_log.append("benchmark", {"refused": error.message})
         narrator.say(note)
         return note
-    write_learned(benchmark_file(place), made.learned)
+    write_learned(benchmark_file(directory), made.learned)
     chosen = condense(made.learned)
-    record.append(
+    tune_log.append(
         "benchmark",
         {
             "calls": made.calls,
@@ -103,7 +103,7 @@ def line_without_program(job: Job) -> tuple[str, ...]:
     return (*job.prefix, *job.launcher_words, *(token for option in options for token in option.tokens))
 
 
-def unsettled(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ...]:
+def undecided(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ...]:
     """Keys that nothing was settled about, and that the benchmark can make calls of."""
     return tuple(
         key
@@ -160,7 +160,7 @@ def benchmark(
 ) -> Benchmarked:
     """Measure in ``directory``, where an earlier one may have begun. Raises MpiricError where it cannot."""
     begun = time.monotonic()
-    keys = unsettled(learned, rounding=situation.allowed.rounding)
+    keys = undecided(learned, rounding=situation.allowed.rounding)
     job, effort = situation.job, Effort()
     request = SweepRequest(
         line_without_program(job), job.working_directory, job.environment, directory, limit_s=seconds

@@ -18,14 +18,14 @@ from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.blocks import Planned, levelled
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.trials import Ran
+from mpiric.workflows.trials.trials import TrialResult
 
 
-class RoundIsFull(Exception):  # noqa: N818 - no error: planning has what it came for
+class RoundFull(Exception):  # noqa: N818 - no error: planning has what it came for
     """As many runs are put down as a round takes; never reaches the user."""
 
 
-class Ahead:
+class LookaheadTrials:
     """Stands where `Trials` stands; runs nothing."""
 
     def __init__(self, made: Sequence[Trial], capacity: int, seed: int = 0) -> None:
@@ -53,15 +53,15 @@ class Ahead:
         phase: Phase,
         limit_s: float | None = None,
         pair: int = -1,
-    ) -> Ran:
+    ) -> TrialResult:
         """Put it down; the answer is what is believed of it. Raises RoundIsFull."""
         trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair)
         try:
             render(configuration, situation)
         except MpiricError as error:
-            return Ran(replace(trial, reason=error.message), ())
+            return TrialResult(replace(trial, reason=error.message), ())
         if len(self.asked) >= self._capacity and (pair < 0 or pair != self.asked[-1].pair):
-            raise RoundIsFull
+            raise RoundFull
         self.count += 1
         self.asked.append(Planned(configuration, phase, pair, limit_s))
         like = self._like(configuration)
@@ -70,7 +70,7 @@ class Ahead:
         values = self._objectives[like]
         # A proof's length follows from how much its runs scatter.
         objective = self._random.choice(values) if phase is Phase.PROOF else median(values)
-        return Ran(
+        return TrialResult(
             replace(trial, outcome=Outcome.OK, wall_s=wall_s, objective=objective, number=self.count), ()
         )
 

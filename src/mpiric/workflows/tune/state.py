@@ -13,7 +13,7 @@ from mpiric.workflows.trials.observe import Observed
 
 
 @dataclass
-class Course:
+class TuneState:
     """Filled in as things happen; never read back by the search or the proof."""
 
     argv: tuple[str, ...]

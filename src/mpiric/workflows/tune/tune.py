@@ -24,14 +24,14 @@ from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.fabric.probe import with_networks
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
-from mpiric.workflows.launch.parse_job import Understood, understand
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies import all_learned, chooses_something, learned_file, obeying
-from mpiric.workflows.trials.failure_cause import ground_of
+from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.trials.observe import Observed, expected_situation, observe
 from mpiric.workflows.trials.trials import Judge, Runs, Trials
-from mpiric.workflows.tune.benchmark import settle_the_rest
+from mpiric.workflows.tune.benchmark import benchmark_remaining
 from mpiric.workflows.tune.choose import (
     benchmark_s,
     check_names,
@@ -41,8 +41,8 @@ from mpiric.workflows.tune.choose import (
     space_of,
     withheld_for_rounding,
 )
-from mpiric.workflows.tune.state import Course
-from mpiric.workflows.tune.write_results import conclude
+from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.write_results import write_results
 
 _COLLECTIVES = "collectives"
 _PROOF_PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
@@ -86,24 +86,24 @@ class TuneRequest:
 def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
     """Run the whole of it. Ctrl-C ends it early with the best so far; nothing that was measured is lost."""
     check_names([*request.only, *request.without])
-    understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     budget = Budget(request.budget_s, request.max_runs)
     with ExitStack() as stack:
-        record = stack.enter_context(_open(request, understood))
-        earlier = record.read().trials
-        place = stack.enter_context(trial_place(request, understood, record, host, narrator))
+        log = stack.enter_context(_open(request, parsed))
+        earlier = log.read().trials
+        place = stack.enter_context(trial_place(request, parsed, log, host, narrator))
         observed = with_networks(place.observed, host, narrator)
         budget.spend(len(observed.originals))
-        course = Course(request.argv, observed, request.objective, request.checked_output, earlier)
+        state = TuneState(request.argv, observed, request.objective, request.checked_output, earlier)
         run_s = budget.elapsed_s / max(1, len(observed.originals))  # with all that surrounds a run
         try:
-            learn_collectives(request, course, record, place.trials, budget, host, narrator)
-            candidates = find_candidates(request, course, place.trials, budget, narrator, run_s)
-            prove_best(request, course, candidates, place.trials, budget, narrator)
+            learn_collectives(request, state, log, place.trials, budget, host, narrator)
+            candidates = find_candidates(request, state, place.trials, budget, narrator, run_s)
+            prove_best(request, state, candidates, place.trials, budget, narrator)
         except KeyboardInterrupt:
-            course.interrupted = True
-        course.notes += place.copies.notes
-        return conclude(course, record, host, budget.elapsed_s, request.output, site=request.site)
+            state.interrupted = True
+        state.notes += place.copies.notes
+        return write_results(state, log, host, budget.elapsed_s, request.output, site=request.site)
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class TrialPlace:
 @contextmanager
 def trial_place(
     request: TuneRequest,
-    understood: Understood,
-    record: TuneLog,
+    parsed: ParsedJob,
+    log: TuneLog,
     host: Host,
     narrator: Narrator,
     block: str = "",
@@ -128,32 +128,30 @@ def trial_place(
     with ExitStack() as stack:
         runner = stack.enter_context(Runner())
         policy = CopyPolicy(in_place=request.in_place)
-        copies = stack.enter_context(WorkingCopies(Path(request.working_directory), record.path, policy))
+        copies = stack.enter_context(WorkingCopies(Path(request.working_directory), log.path, policy))
         judge = Judge(request.objective, request.check_command)
         judge.rounding = request.allowed.rounding
-        trials = Trials(runner, copies, record, judge, ground_of(host), block)
+        trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
         narrator.phase("As it is")
         compare = request.compare_output
-        observed = observe(trials, understood, host, request.allowed, narrator, compare=compare)
+        observed = observe(trials, parsed, host, request.allowed, narrator, compare=compare)
         situation = with_host_names(observed.situation, host)
         yield TrialPlace(trials, copies, replace(observed, situation=situation))
 
 
-def _open(request: TuneRequest, understood: Understood) -> TuneLog:
+def _open(request: TuneRequest, parsed: ParsedJob) -> TuneLog:
     if request.into is not None:
         return Store().resume(request.into)
-    store, job = Store(request.store), job_identity(understood.job)
+    store, job = Store(request.store), job_identity(parsed.job)
     if request.resume:
         return store.resume(store.latest(job).path)
-    return store.create(
-        program_name(understood.job), job, understood.job.argv, objective=request.objective.text
-    )
+    return store.create(program_name(parsed.job), job, parsed.job.argv, objective=request.objective.text)
 
 
 def learn_collectives(
     request: TuneRequest,
-    course: Course,
-    record: TuneLog,
+    state: TuneState,
+    log: TuneLog,
     trials: Runs,
     budget: Budget,
     host: Host,
@@ -164,29 +162,29 @@ def learn_collectives(
     Learning costs time, so this run competes with none; the policy it leaves is a value like any other. What
     the program calls too seldom is learned by a benchmark of it.
     """
-    situation = course.observed.situation
+    situation = state.observed.situation
     space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
     if all(dimension.knob != _COLLECTIVES for dimension in space.dimensions):
         return
-    if proof_shortfall(budget, course.observed.wall_s, request.rule):  # nor is there a run to learn in
-        course.observed = replace(course.observed, situation=replace(situation, tuner=Tuner()))
+    if proof_shortfall(budget, state.observed.wall_s, request.rule):  # nor is there a run to learn in
+        state.observed = replace(state.observed, situation=replace(situation, tuner=Tuner()))
         return
-    run_s = max(course.observed.wall_s, budget.elapsed_s / max(1, budget.runs_done))
+    run_s = max(state.observed.wall_s, budget.elapsed_s / max(1, budget.runs_done))
     narrator.phase("Learning its collectives")
-    learned = learned_file(record.path)
+    learned = learned_file(log.path)
     settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
     learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
-    limit_s = _LEARNING_PATIENCE * course.observed.wall_s + 10.0
+    limit_s = _LEARNING_PATIENCE * state.observed.wall_s + 10.0
     if not learned.is_file():  # an interrupted tune may have learned already
         trial = trials.run(learning, Configuration.of({_COLLECTIVES: "online"}), Phase.SEARCH, limit_s).trial
         budget.spend(1)
-        narrator.trial(trial, course.best, budget.remaining_s)
+        narrator.trial(trial, state.best, budget.remaining_s)
     seconds = benchmark_s(budget, run_s, request.rule, request.spread.each_s if request.spread else inf)
-    if note := settle_the_rest(record, situation, seconds, host, narrator):
-        course.notes.append(note)
-    course.observed = with_learned(course.observed, record.path, host)
-    if course.observed.situation.tuner == Tuner():
-        course.notes.append("learning its collectives found nothing to try")
+    if note := benchmark_remaining(log, situation, seconds, host, narrator):
+        state.notes.append(note)
+    state.observed = with_learned(state.observed, log.path, host)
+    if state.observed.situation.tuner == Tuner():
+        state.notes.append("learning its collectives found nothing to try")
 
 
 def with_learned(observed: Observed, directory: Path, host: Host) -> Observed:
@@ -204,67 +202,67 @@ def with_learned(observed: Observed, directory: Path, host: Host) -> Observed:
 
 
 def find_candidates(
-    request: TuneRequest, course: Course, trials: Runs, budget: Budget, narrator: Narrator, run_s: float
+    request: TuneRequest, state: TuneState, trials: Runs, budget: Budget, narrator: Narrator, run_s: float
 ) -> list[Configuration]:
     """Tell what was noticed, then look for something faster; the candidates, best first."""
-    situation = course.observed.situation
-    course.findings = findings_of(situation)
-    for finding in course.findings:
+    situation = state.observed.situation
+    state.findings = findings_of(situation)
+    for finding in state.findings:
         narrator.found(finding)
     if shortfall := proof_shortfall(budget, run_s, request.rule):
-        course.notes.append(shortfall)
+        state.notes.append(shortfall)
         narrator.say(shortfall)
-    course.space = space_of(
+    state.space = space_of(
         situation, request.only, request.without, site=request.site, advised=request.advised
     )
-    narrator.phase(f"Searching: {len(course.space.dimensions)} knobs apply")
+    narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply")
     if withheld := withheld_for_rounding(situation):
-        course.notes.append(f"not tried without --allow-rounding: {', '.join(withheld)}")
+        state.notes.append(f"not tried without --allow-rounding: {', '.join(withheld)}")
     trials.watch_memory(situation)
 
-    allowance = search_budget(budget, run_s, lambda: course.quickest_s, request.rule)
+    allowance = search_budget(budget, run_s, lambda: state.quickest_s, request.rule)
 
     def try_out(configuration: Configuration, limit_s: float) -> Trial:
         before = trials.count
         limit = limit_s if isfinite(limit_s) else None
         trial = trials.run(situation, configuration, Phase.SEARCH, limit).trial
         allowance.spend(trials.count - before - 1)  # the original again, when an output was in doubt
-        course.take(trial)
-        narrator.trial(trial, course.best, budget.remaining_s)
+        state.take(trial)
+        narrator.trial(trial, state.best, budget.remaining_s)
         return trial
 
     found = search(
-        course.space,
+        state.space,
         try_out,
         allowance,
-        seen=() if course.known else [*course.observed.originals, *course.earlier],
-        known=course.known,
+        seen=() if state.known else [*state.observed.originals, *state.earlier],
+        known=state.known,
         seed=request.seed,
         objective_is_time=request.objective.text in ("wall", "core-hours"),
         feasible=lambda configuration: is_worth_a_run(configuration, situation),
     )
-    course.rejected.update(found.rejected)
+    state.rejected.update(found.rejected)
     budget.spend(allowance.runs_done)
     return [candidate.configuration for candidate in found.candidates]
 
 
 def prove_best(
     request: TuneRequest,
-    course: Course,
+    state: TuneState,
     candidates: list[Configuration],
     trials: Runs,
     budget: Budget,
     narrator: Narrator,
 ) -> None:
     """Prove the best candidate; the next one only when that fails in a run of the proof."""
-    situation = course.observed.situation
-    patience_s = _PROOF_PATIENCE * max(trial.wall_s for trial in course.observed.originals) + 5.0
+    situation = state.observed.situation
+    patience_s = _PROOF_PATIENCE * max(trial.wall_s for trial in state.observed.originals) + 5.0
 
     def compare(configuration: Configuration, pair: int) -> Trial:
         before = trials.count
         trial = trials.run(situation, configuration, Phase.PROOF, patience_s, pair).trial
         budget.spend(trials.count - before - 1)
-        narrator.trial(trial, course.best, budget.remaining_s)
+        narrator.trial(trial, state.best, budget.remaining_s)
         return trial
 
     for candidate in candidates:
@@ -275,10 +273,10 @@ def prove_best(
             request.rule,
             seed=request.seed,
             budget=budget,
-            recorded=course.recorded_pairs(candidate),
+            recorded=state.recorded_pairs(candidate),
         )
-        course.evidence = proof.evidence
-        course.rejected.update(proof.rejected)
+        state.evidence = proof.evidence
+        state.rejected.update(proof.rejected)
         if not proof.rejected:
             return
 
@@ -286,8 +284,8 @@ def prove_best(
 def plan(request: TuneRequest, host: Host) -> list[str]:
     """What a tune would run and try, without running anything."""
     check_names([*request.only, *request.without])
-    understood = understand(request.argv, host, request.working_directory, request.environment, request.stdin)
-    situation = with_host_names(expected_situation(understood, host, request.allowed), host)
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    situation = with_host_names(expected_situation(parsed, host, request.allowed), host)
     space = space_of(situation, request.only, request.without, site=request.site, advised=request.advised)
     lines = [f"as it is: {render(Configuration(), situation).shell_line()}"]
     for dimension in space.dimensions:

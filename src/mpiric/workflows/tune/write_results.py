@@ -26,23 +26,23 @@ from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.launch.spelling import completed, render, spellings
 from mpiric.workflows.policies import all_learned, export_policy, origins
 from mpiric.workflows.tune.site_defaults import write_site
-from mpiric.workflows.tune.state import Course
+from mpiric.workflows.tune.state import TuneState
 
 
-def conclude(
-    course: Course, record: TuneLog, host: Host, elapsed_s: float, also: Path | None, *, site: bool = False
+def write_results(
+    state: TuneState, log: TuneLog, host: Host, elapsed_s: float, also: Path | None, *, site: bool = False
 ) -> Tuned:
     """Write recipe and page (and a site's defaults), and close the record of a tune that came to its end."""
-    situation = course.observed.situation
-    evidence = _best(course.evidence)
+    situation = state.observed.situation
+    evidence = _best(state.evidence)
     faster = evidence is not None and evidence.verdict is Verdict.FASTER
     configuration = evidence.configuration if evidence is not None and faster else Configuration()
-    original, tuned = _timings(evidence, course)
+    original, tuned = _timings(evidence, state)
     launch, launch_why = _launch(configuration, situation)
-    trials = record.read().trials
-    course.notes += _export(configuration, record, host)
+    trials = log.read().trials
+    state.notes += _export(configuration, log, host)
     if site and evidence is not None and faster:
-        course.notes += write_site(record.path, configuration, situation, evidence)
+        state.notes += write_site(log.path, configuration, situation, evidence)
     result = Tuned(
         job=situation.job,
         mpi=situation.mpi,
@@ -53,22 +53,22 @@ def conclude(
         changes=_changes(configuration, situation),
         launch=launch,
         launch_why=launch_why,
-        objective=course.objective.text,
-        maximise=course.objective.maximise,
-        best_so_far=_best_so_far(course) if course.interrupted and not faster else None,
-        rejected=tuple(Rejected(what, why) for what, why in course.rejected.items()),
-        findings=course.findings,
-        tried=tuple(dimension.knob for dimension in course.space.dimensions),
+        objective=state.objective.text,
+        maximise=state.objective.maximise,
+        best_so_far=_best_so_far(state) if state.interrupted and not faster else None,
+        rejected=tuple(Rejected(what, why) for what, why in state.rejected.items()),
+        findings=state.findings,
+        tried=tuple(dimension.knob for dimension in state.space.dimensions),
         runs=len(trials),
         elapsed_s=elapsed_s,
-        recipe=_save(course, evidence, record.path, also, host) if evidence is not None and faster else "",
-        store=str(record.path),
-        interrupted=course.interrupted,
-        notes=tuple(course.notes),
+        recipe=_save(state, evidence, log.path, also, host) if evidence is not None and faster else "",
+        store=str(log.path),
+        interrupted=state.interrupted,
+        notes=tuple(state.notes),
     )
-    _write_page(record.path, result, trials)
-    if not course.interrupted:
-        record.append("finished", {"result": tuned_json(result)})
+    _write_page(log.path, result, trials)
+    if not state.interrupted:
+        log.append("finished", {"result": tuned_json(result)})
     return result
 
 
@@ -84,27 +84,27 @@ def _best(evidence: Sequence[Evidence]) -> Evidence | None:
     return max((each for each in evidence if each.pairs), key=lambda each: each.ratio, default=None)
 
 
-def _timings(evidence: Evidence | None, course: Course) -> tuple[Timing, Timing | None]:
+def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timing | None]:
     """Medians of original and tuned as the user means them, from the proof's pairs where there are any."""
 
     def timing(values: Sequence[float]) -> Timing:
-        return Timing(shown(course.objective, median(values)), len(values))
+        return Timing(shown(state.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
-        return timing([t.objective for t in course.observed.originals if t.objective is not None]), None
+        return timing([t.objective for t in state.observed.originals if t.objective is not None]), None
     originals, candidates = zip(*evidence.pairs, strict=True)
     return timing(originals), timing(candidates)
 
 
-def _best_so_far(course: Course) -> BestSoFar | None:
+def _best_so_far(state: TuneState) -> BestSoFar | None:
     """What the runs until an interruption say."""
-    seen = [*course.observed.originals, *course.earlier, *course.trials]
-    candidates = best_so_far(course.space, seen).candidates
+    seen = [*state.observed.originals, *state.earlier, *state.trials]
+    candidates = best_so_far(state.space, seen).candidates
     if not candidates:
         return None
     best = candidates[0]
     return BestSoFar(
-        best.configuration, best.expected_ratio, render(best.configuration, course.observed.situation)
+        best.configuration, best.expected_ratio, render(best.configuration, state.observed.situation)
     )
 
 
@@ -130,18 +130,18 @@ def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch 
         return None, error.message
 
 
-def _save(course: Course, evidence: Evidence, directory: Path, also: Path | None, host: Host) -> str:
+def _save(state: TuneState, evidence: Evidence, directory: Path, also: Path | None, host: Host) -> str:
     """Write the recipe of what was proved faster; its path."""
-    situation = course.observed.situation
+    situation = state.observed.situation
     recipe = Recipe(
         name=program_name(situation.job),
         configuration=evidence.configuration,
         fingerprint=fingerprint(situation.job, situation.machine, situation.mpi, host),
         evidence=evidence,
-        command=course.argv,
+        command=state.argv,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         reasons={name: _why(name, situation) for name, _ in evidence.configuration.items},
-        checked_output=course.checked_output,
+        checked_output=state.checked_output,
         mpiric_version=__version__,
         policy=_policy(evidence.configuration, situation),
     )
@@ -161,12 +161,12 @@ def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ..
     return tuple(Path(path).read_text(encoding="ascii").splitlines()) if path else ()
 
 
-def _export(configuration: Configuration, record: TuneLog, host: Host) -> list[str]:
+def _export(configuration: Configuration, log: TuneLog, host: Host) -> list[str]:
     """What was learned about collectives, as a policy and in the library's own form; in sentences."""
-    learned = all_learned(record.path)
+    learned = all_learned(log.path)
     if configuration.as_dict().get("collectives") not in ("policy", "exported") or learned is None:
         return []
-    return [*origins(record.path), *export_policy(learned, record.path / "collectives", host)]
+    return [*origins(log.path), *export_policy(learned, log.path / "collectives", host)]
 
 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:

@@ -11,7 +11,7 @@ from mpiric.model.trial import Phase
 from mpiric.schedulers._slurm_submission import Submission, round_script
 from mpiric.tuning.blocks import Planned
 from mpiric.workflows.submit.array_rounds import (
-    Round,
+    ArrayRound,
     drop_after,
     element_of,
     is_double,
@@ -56,16 +56,16 @@ def options(argv, name):
 
 
 def planned(place, count, runs=2):
-    one = Round(place, 1)
+    one = ArrayRound(place, 1)
     one.plan([[RUN] * runs] * count)
     return one
 
 
 def test_a_plan_comes_back_as_it_was(tmp_path):
     run = Planned(Configuration(), Phase.PROOF, pair=7)
-    Round(tmp_path, 2).plan([[RUN], [run, run]])
-    assert Round(tmp_path, 2).block(1) == (run, run)
-    assert Round(tmp_path, 2).block(0) == (RUN,)
+    ArrayRound(tmp_path, 2).plan([[RUN], [run, run]])
+    assert ArrayRound(tmp_path, 2).block(1) == (run, run)
+    assert ArrayRound(tmp_path, 2).block(0) == (RUN,)
 
 
 def test_a_round_is_complete_when_each_element_is(tmp_path):
@@ -79,7 +79,7 @@ def test_a_round_is_complete_when_each_element_is(tmp_path):
 def test_rounds_are_found_again(tmp_path):
     assert latest(tmp_path).number == 0
     planned(tmp_path, 2).next.plan([[RUN]])
-    assert latest(tmp_path) == Round(tmp_path, 2)
+    assert latest(tmp_path) == ArrayRound(tmp_path, 2)
 
 
 def test_an_array_and_the_job_after_it_are_submitted(tmp_path):

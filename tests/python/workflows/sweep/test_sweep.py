@@ -14,7 +14,7 @@ from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured
 from mpiric.tuning.policy import read_learned
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.submit.array_rounds import Round
+from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import plan as sweep_plan
@@ -106,7 +106,7 @@ def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
 
 
 def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> None:
-    one = Round(tmp_path, 1)
+    one = ArrayRound(tmp_path, 1)
     one.plan([()] * 2)
     point = SweepPoint(BCAST, 8, "own:good")
     first, second = (

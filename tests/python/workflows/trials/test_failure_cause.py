@@ -8,7 +8,12 @@ from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Completed
 from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.schedulers import _slurm_jobs as jobs
-from mpiric.workflows.trials.failure_cause import Firm, LostAllocationError, SlurmGround, ground_of
+from mpiric.workflows.trials.failure_cause import (
+    LocalMachine,
+    LostAllocationError,
+    SlurmHosts,
+    failure_cause_of,
+)
 
 TWO = Allocation("slurm", "7", (AllocatedHost("n1", 2), AllocatedHost("n2", 2)))
 FINE = Completed(0, "n1|allocated\nn2|mixed\n", "")
@@ -32,7 +37,7 @@ def excuse(answers, tmp_path, stderr=""):
     clock = Clock()
     (tmp_path / "stderr").write_text(stderr)
     patience = jobs.Patience(sleep=clock.sleep, clock=lambda: clock.now, controller_s=300)
-    return SlurmGround(Host(answers), TWO, patience).excuse(tmp_path / "stderr")
+    return SlurmHosts(Host(answers), TWO, patience).excuse(tmp_path / "stderr")
 
 
 def test_a_run_that_failed_on_hosts_that_stand_has_no_excuse(tmp_path):
@@ -60,6 +65,6 @@ def test_a_step_that_srun_could_not_start_is_excused_in_its_words(tmp_path):
 
 
 def test_outside_an_allocation_every_failure_counts(tmp_path):
-    local = ground_of(ReplayHost(Recording()))
-    assert isinstance(local, Firm)
+    local = failure_cause_of(ReplayHost(Recording()))
+    assert isinstance(local, LocalMachine)
     assert local.excuse(tmp_path / "stderr") == ""

@@ -23,7 +23,7 @@ from mpiric.workflows import policies
 from mpiric.workflows.policies import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import plan as sweep_plan
-from mpiric.workflows.tune.benchmark import line_without_program, settle_the_rest, that_matter, unsettled
+from mpiric.workflows.tune.benchmark import benchmark_remaining, line_without_program, that_matter, undecided
 
 FOUR = Shape(4, 2, 2)
 WORLD = Shape(4, 2, 2, "block", "0123456789abcdef")
@@ -81,8 +81,8 @@ def test_keys_are_taken_that_are_open_and_that_the_benchmark_can_call() -> None:
     wanted = (key("bcast", 64), key("barrier", 0), key("alltoallv", 0), key("ibcast", 64))
     reducing = (key("allreduce", 8), key("iallreduce", 8), key("scan", 8))
     others = (settled, key("alltoallw", 0), key("bcast_init", 64), key("alltoall", 1 << 25))
-    assert unsettled(learned(*wanted, *reducing, *others), rounding=False) == wanted
-    assert unsettled(learned(*wanted, *reducing, *others), rounding=True) == (*wanted, *reducing)
+    assert undecided(learned(*wanted, *reducing, *others), rounding=False) == wanted
+    assert undecided(learned(*wanted, *reducing, *others), rounding=True) == (*wanted, *reducing)
 
 
 def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> None:
@@ -167,7 +167,7 @@ def here(*, rounding: bool = False) -> Situation:
 
 
 def settle(record: TuneLog, seconds: float = 60.0, **given: bool) -> str:
-    return settle_the_rest(record, here(**given), seconds, LocalHost(), Silence())
+    return benchmark_remaining(record, here(**given), seconds, LocalHost(), Silence())
 
 
 def event(record: TuneLog) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.proof import StoppingRule, prove
 from mpiric.tuning.search.search import search
 from mpiric.workflows.tune import lookahead as module
-from mpiric.workflows.tune.lookahead import Ahead, RoundIsFull
+from mpiric.workflows.tune.lookahead import LookaheadTrials, RoundFull
 
 ORIGINAL = Configuration()
 JOBS, ROUNDS, RUNS = 8, 4, 60
@@ -67,7 +67,7 @@ def searched(cluster):
     """The candidate that a search in rounds ends with."""
     for number in range(ROUNDS + 1):
         left = RUNS - sum(cluster.rounds)
-        plan = Ahead(cluster.trials, max(4, left // max(1, ROUNDS - number)))
+        plan = LookaheadTrials(cluster.trials, max(4, left // max(1, ROUNDS - number)))
         try:
             found = search(
                 cluster.program.space,
@@ -77,7 +77,7 @@ def searched(cluster):
                 Budget(runs=left if number < ROUNDS else 0, clock=plan.clock),
                 known=plan.known,
             )
-        except RoundIsFull:
+        except RoundFull:
             found = None
         if not plan.asked:
             return found.candidates[0].configuration
@@ -98,8 +98,8 @@ def test_a_round_is_put_down_without_running_anything():
     program = landscape(0, noise=0.01)
     cluster = Cluster(program, 0.0)
     runs = program.runs
-    plan = Ahead(cluster.trials, 10)
-    with pytest.raises(RoundIsFull):
+    plan = LookaheadTrials(cluster.trials, 10)
+    with pytest.raises(RoundFull):
         search(
             program.space,
             lambda configuration, limit_s: plan.run(None, configuration, Phase.SEARCH, limit_s).trial,
@@ -112,9 +112,9 @@ def test_a_round_is_put_down_without_running_anything():
 
 
 def proof(cluster, candidate, capacity):
-    plan = Ahead(cluster.trials, capacity)
+    plan = LookaheadTrials(cluster.trials, capacity)
     proved = None
-    with contextlib.suppress(RoundIsFull):
+    with contextlib.suppress(RoundFull):
         proved = prove(
             lambda configuration, pair: plan.run(None, configuration, Phase.PROOF, 9.0, pair).trial,
             [candidate],
@@ -149,6 +149,6 @@ def test_what_cannot_be_written_down_is_refused_and_not_planned(monkeypatch):
         raise MpiricError("no")
 
     monkeypatch.setattr(module, "render", refuse)
-    plan = Ahead([], 3)
+    plan = LookaheadTrials([], 3)
     assert plan.run(None, Configuration.of({"a": "1"}), Phase.SEARCH).trial.outcome is Outcome.REFUSED
     assert plan.asked == []

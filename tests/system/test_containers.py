@@ -48,7 +48,7 @@ def in_container(image: Path, environment: dict[str, str], tmp_path: Path):
         own = {**environment, **USER, **variables}
         inside = ("/bin/sh", "-c", 'echo "A=$A preload=$LD_PRELOAD"')
         words = ("mpirun.openmpi", "-n", "2", "ch-run", *options, str(image), "--", *inside)
-        job = parse_command(words, lambda _: "openmpi4", str(tmp_path), own)
+        job = parse_command(words, str(tmp_path), own, dialect="openmpi4")
         assert job.container is not None
         assert job.container.image == str(image)
         launch = render(job, [("knob", "x", spelling)] if spelling != Spelling() else [])

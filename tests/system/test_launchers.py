@@ -42,7 +42,7 @@ class Stage:
         return Stage(mpi, own, self.place)
 
     def job(self, *words: str) -> Job:
-        return parse_command(words, lambda _: self.mpi.dialect, str(self.place), self.environment)
+        return parse_command(words, str(self.place), self.environment, dialect=self.mpi.dialect)
 
     def ranks(self, *options: str, arguments: tuple[str, ...] = ()) -> Job:
         return self.job(self.mpi.launcher, *options, "-n", "2", self.show, *arguments)

@@ -44,7 +44,7 @@ NEEDS_ANOTHER_NETWORK = {
 
 def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Situation:
     words = [mpi.launcher, "-n", "2", program]
-    job = launchers.parse_command(words, lambda _: mpi.dialect, str(HERE), environment)
+    job = launchers.parse_command(words, str(HERE), environment, dialect=mpi.dialect)
     host = LocalHost()
     seen = RankSeen(0, program, (0, 1), 1, 1.0, 0.0, 0, 0, 0, 0, 1 << 20, 0, ("/libc.so.6", "/libucp.so.0"))
     return Situation(

@@ -8,13 +8,14 @@ from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._emit import emit, emit_all, placing_launchers
 from mpiric.launchers._hosts import named_hosts, write_host_file
 from mpiric.launchers._openmp import runtime_variables
-from mpiric.launchers._parse import launcher_word, parse_command
+from mpiric.launchers._parse import ambiguous_launcher_word, launcher_word, parse_command
 from mpiric.launchers._registry import dialects
 from mpiric.launchers._render import render
 from mpiric.launchers._spell import recognise_launcher, spell
 
 __all__ = [
     "Dialect",
+    "ambiguous_launcher_word",
     "dialects",
     "emit",
     "emit_all",

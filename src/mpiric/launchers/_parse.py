@@ -1,6 +1,6 @@
 """A command line, already split into words, → Job."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mpiric.launchers._dialect import Dialect
 from mpiric.launchers._options import IsProgram, parse_options
@@ -13,6 +13,7 @@ from mpiric.model.job import Job, Meaning, Segment
 
 # Launchers mpiric meets but does not speak; their command lines must not be mistaken for programs.
 _OTHERS = frozenset(words("jsrun lrun flux ibrun mpirun_rsh mpiexec_mpt ccmrun poe yod rsmpi ddt map"))
+_USUAL_DIALECT = "openmpi5"  # knows the options that launch lines have in common
 
 
 def launcher_word(argv: Sequence[str]) -> str | None:
@@ -21,19 +22,25 @@ def launcher_word(argv: Sequence[str]) -> str | None:
     return argv[at] if at < len(argv) and _stem(argv[at]) in _launcher_names() else None
 
 
+def ambiguous_launcher_word(argv: Sequence[str]) -> str | None:
+    """The launcher's word, such as ``/opt/x/bin/mpiexec``, where only its MPI library tells its dialect."""
+    word = launcher_word(argv)
+    return None if word is None or _neutral_dialect(word) else word
+
+
 def parse_command(
     argv: Sequence[str],
-    dialect_of: Callable[[str], str | None],
     working_directory: str,
     environment: Mapping[str, str],
     stdin: str = "",
     *,
+    dialect: str | None = _USUAL_DIALECT,
     is_program: IsProgram | None = None,
 ) -> Job:
-    """Understand the user's launch line.
+    """Parse the user's launch line.
 
-    ``dialect_of`` says which dialect a launcher word such as ``mpirun`` or ``/opt/x/bin/mpiexec`` speaks
-    (that of the MPI library it belongs to); ``is_program`` whether a word is something that can be
+    ``dialect`` is that of the `ambiguous_launcher_word`, None when no MPI library has it; where only ranks,
+    nodes and program matter, the usual one reads them all. ``is_program`` says whether a word can be
     executed, which settles where an option unknown to mpiric ends. Raises MpiricError.
     """
     words = tuple(argv)
@@ -43,13 +50,13 @@ def parse_command(
             "there is no program in the command" if words else "there is no command",
             hint="write your own launch line after '--', such as: -- mpirun -n 4 ./app",
         )
-    dialect = _dialect(words[at], dialect_of)
-    launcher = words[at : at + 1] if dialect.launcher_names else ()
-    segments = _segments(dialect, words[at + len(launcher) :], is_program or looks_like_program)
+    spoken = _dialect(words[at], dialect)
+    launcher = words[at : at + 1] if spoken.launcher_names else ()
+    segments = _segments(spoken, words[at + len(launcher) :], is_program or looks_like_program)
     assigned = dict(word.split("=", 1) for word in words[: leading_assignments(words)])
     return Job(
         argv=words,
-        dialect=dialect.name,
+        dialect=spoken.name,
         prefix=words[:at],
         launcher_words=launcher,
         segments=segments,
@@ -73,11 +80,16 @@ def _launcher_names() -> frozenset[str]:
     return frozenset(name for dialect in dialects().values() for name in dialect.launcher_names)
 
 
-def _dialect(word: str, dialect_of: Callable[[str], str | None]) -> Dialect:
+def _neutral_dialect(word: str) -> Dialect | None:
+    """The dialect of a launcher that serves every MPI library."""
     stem = _stem(word)
-    for dialect in dialects().values():
-        if dialect.neutral and stem in dialect.launcher_names:
-            return dialect
+    return next((each for each in dialects().values() if each.neutral and stem in each.launcher_names), None)
+
+
+def _dialect(word: str, name: str | None) -> Dialect:
+    if neutral := _neutral_dialect(word):
+        return neutral
+    stem = _stem(word)
     if stem in _OTHERS:
         raise MpiricError(
             f"'{word}' is a launcher that mpiric does not speak",
@@ -85,7 +97,6 @@ def _dialect(word: str, dialect_of: Callable[[str], str | None]) -> Dialect:
         )
     if stem not in _launcher_names():
         return dialects()["direct"]
-    name = dialect_of(word)
     if name is None or name not in dialects():
         raise NotFoundError(
             f"'{word}' belongs to no MPI library that mpiric can find",

@@ -11,7 +11,7 @@ DIALECTS = {"mpich": "hydra", "openmpi": "openmpi5", "intelmpi": "intelmpi"}
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name} {case.mpi}")
 def test_a_case_is_a_launch_line_of_its_library_without_a_word_of_ours(case) -> None:
-    job = parse_command([*case.launch, *case.program], lambda _: DIALECTS[case.mpi], "/", case.environment)
+    job = parse_command([*case.launch, *case.program], "/", case.environment, dialect=DIALECTS[case.mpi])
     assert job.program[0] == case.program[0]
     assert not set(all_knobs()) & {*case.launch, *case.environment}
 

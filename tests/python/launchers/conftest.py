@@ -12,6 +12,6 @@ def parse() -> Callable[..., Job]:
     """`parse("mpirun -n 2 ./a", "openmpi4", A="1")`: the job, started with these variables."""
 
     def parse_line(line: str, dialect: str, **environment: str) -> Job:
-        return parse_command(shlex.split(line), lambda _word: dialect, "/work", environment)
+        return parse_command(shlex.split(line), "/work", environment, dialect=dialect)
 
     return parse_line

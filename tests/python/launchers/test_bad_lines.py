@@ -30,7 +30,7 @@ BAD = [
 @pytest.mark.parametrize(("line", "dialect", "message"), BAD)
 def test_a_bad_line_is_refused_with_one_sentence_and_a_hint(line, dialect, message):
     with pytest.raises(MpiricError) as caught:
-        parse_command(shlex.split(line), lambda _word: dialect, "/", {})
+        parse_command(shlex.split(line), "/", {}, dialect=dialect)
     assert message in caught.value.message
     assert caught.value.hint
     assert "\n" not in caught.value.message
@@ -38,16 +38,16 @@ def test_a_bad_line_is_refused_with_one_sentence_and_a_hint(line, dialect, messa
 
 def test_a_launcher_of_no_known_library_is_refused():
     with pytest.raises(NotFoundError, match="'mpirun' belongs to no MPI library"):
-        parse_command(["mpirun", "./a"], lambda _word: None, "/", {})
+        parse_command(["mpirun", "./a"], "/", {}, dialect=None)
 
 
 def test_an_unknown_option_ends_where_the_caller_sees_a_program():
     words = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
-    job = parse_command(words, lambda _: "openmpi4", "/", {}, is_program=lambda word: word == "app")
+    job = parse_command(words, "/", {}, is_program=lambda word: word == "app", dialect="openmpi4")
     assert job.program == ("app", "in.dat", "x")
 
 
 def test_an_unknown_option_takes_what_the_caller_says_is_no_program():
     words = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
-    job = parse_command(words, lambda _: "openmpi4", "/", {}, is_program=lambda word: word == "in.dat")
+    job = parse_command(words, "/", {}, is_program=lambda word: word == "in.dat", dialect="openmpi4")
     assert job.program == ("in.dat", "x")

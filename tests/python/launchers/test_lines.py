@@ -42,7 +42,7 @@ TABLE = pytest.mark.parametrize("line", LINES, ids=str)
 
 
 def understood(line: Line):
-    return parse_command(line.words, lambda _word: line.dialect, "/work", {})
+    return parse_command(line.words, "/work", {}, dialect=line.dialect)
 
 
 @TABLE

@@ -43,7 +43,7 @@ def command_lines(draw, dialect: Dialect):
 
 def render_again(words, dialect):
     try:
-        job = parse_command(words, lambda _word: dialect.name, "/work", {"A": "1"})
+        job = parse_command(words, "/work", {"A": "1"}, dialect=dialect.name)
     except MpiricError:
         return None  # refused with a sentence, which is no loss
     return render(job).argv

@@ -60,5 +60,5 @@ def test_a_variable_the_env_in_front_sets_can_be_taken_away(parse):
 
 
 def test_a_prefix_without_a_launcher_stays_in_front_of_the_program():
-    job = parse_command(["numactl", "-m", "0", "./a"], lambda _: None, "/", {})
+    job = parse_command(["numactl", "-m", "0", "./a"], "/", {}, dialect=None)
     assert (job.prefix, job.program, job.dialect) == (("numactl", "-m", "0"), ("./a",), "direct")

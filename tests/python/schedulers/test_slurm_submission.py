@@ -11,7 +11,7 @@ SUBMISSION = Submission(
 
 
 def resources(line, *given, minutes=30):
-    return resources_of(parse_command(line.split(), lambda _: "openmpi5", "", {}), given, minutes)
+    return resources_of(parse_command(line.split(), "", {}, dialect="openmpi5"), given, minutes)
 
 
 def test_the_job_is_named_after_its_directory_and_one_of_a_name_runs_at_a_time():

@@ -32,21 +32,18 @@ def parse_job(
 ) -> ParsedJob:
     """Read the command line. Raises MpiricError for one that cannot work, before anything is run."""
 
-    def dialect_of(word: str) -> str | None:
-        library = mpis.mpi_of_launcher(host, word)
-        if library is not None:
-            return library.dialect
-        # A scheduler's launcher with the name of the libraries' own: PALS's mpiexec.
-        path = word if "/" in word else host.which(word) or ""
-        known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
-        return known[0] if known else None
-
     def is_program(word: str) -> bool:
         path = word if word.startswith("/") else f"{working_directory}/{word}"
         return host.is_executable(path) if "/" in word else host.which(word) is not None
 
+    word = launchers.ambiguous_launcher_word(argv)
     job = launchers.parse_command(
-        argv, dialect_of, working_directory, environment, stdin=stdin, is_program=is_program
+        argv,
+        working_directory,
+        environment,
+        stdin,
+        dialect=_dialect_of(word, host) if word else None,
+        is_program=is_program,
     )
     job = with_host_files(job, host)
     if job.launcher_words and host.which(job.launcher_words[0]) is None:
@@ -132,6 +129,16 @@ def program_path(job: Job, host: Host) -> str:
     word = job.program[0]
     found = word if "/" in word else host.which(word) or ""
     return found if found.startswith("/") or not found else f"{job.working_directory}/{found}"
+
+
+def _dialect_of(word: str, host: Host) -> str | None:
+    library = mpis.mpi_of_launcher(host, word)
+    if library is not None:
+        return library.dialect
+    # A scheduler's launcher with the name of the libraries' own: PALS's mpiexec.
+    path = word if "/" in word else host.which(word) or ""
+    known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
+    return known[0] if known else None
 
 
 def _abi_of_program(job: Job, host: Host) -> AbiFamily | None:

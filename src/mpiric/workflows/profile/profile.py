@@ -147,7 +147,7 @@ def _family(parsed: ParsedJob, host: Host) -> AbiFamily:
 
 def new_directory(request: ProfileRequest) -> Path:
     """Made at once: where the record of a profile that is to be submitted will be."""
-    job = launchers.parse_command(request.argv, lambda _: "openmpi5", request.working_directory, {})
+    job = launchers.parse_command(request.argv, request.working_directory, {})
     directory = (request.directory or _new_directory(request, job)).absolute()
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ class Script:
 def script(request: ScriptRequest, host: Host) -> Script:
     """Write it as text. Raises MpiricError for a job that does not fit the nodes."""
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
-    job = launchers.parse_command(request.argv, lambda _: "openmpi5", "", {})
+    job = launchers.parse_command(request.argv, "", {})
     if job.program[0].startswith("-"):
         raise MpiricError(
             f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"

@@ -102,7 +102,7 @@ def _write(request: SubmitRequest, host: Host) -> Submission:
     named_by_site = {"--account": site.account, "--partition": site.partition, "--time": site.time}
     of_site = [*(f"{name}={value}" for name, value in named_by_site.items() if value), *site.directives]
     of_site = [option for option in of_site if not names_of([option]) & named]
-    job = launchers.parse_command(request.argv, lambda _: "openmpi5", request.working_directory, {})
+    job = launchers.parse_command(request.argv, request.working_directory, {})
     seconds = min(request.spread.each_s, request.budget_s) if request.spread else request.budget_s
     minutes = int(seconds * 1.3 / 60) + 15
     submission = Submission(

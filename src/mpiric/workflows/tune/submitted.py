@@ -14,7 +14,7 @@ from mpiric.workflows.tune.tune import TuneRequest
 def tune_to_submit(request: TuneRequest) -> Path:
     """Directory of the tune that jobs will work on: a new one, or with ``resume`` the last submitted one."""
     check_names([*request.only, *request.without])
-    job = parse_command(request.argv, lambda _: "openmpi5", request.working_directory, request.environment)
+    job = parse_command(request.argv, request.working_directory, request.environment)
     store, identity = Store(request.store), job_identity(job)
     if request.resume:
         of_job = (each.path for each in store.tunes() if each.job == identity)

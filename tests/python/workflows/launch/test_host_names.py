@@ -48,7 +48,7 @@ def site(form: str) -> Site:
 
 
 def hydra(line: str, host: Site):
-    return with_host_files(parse_command(line.split(), lambda _: "hydra", "/work", {}), host)
+    return with_host_files(parse_command(line.split(), "/work", {}, dialect="hydra"), host)
 
 
 @pytest.mark.parametrize("form", ["{host}.ipoib", "{host}-ib0", "ib-{host}", "{host}ib", "{host}-opa"])

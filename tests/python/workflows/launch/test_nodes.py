@@ -11,7 +11,7 @@ from mpiric.workflows.launch.nodes import node_count, with_host_files
 
 def nodes(line: str, dialect: str, directory: Path) -> int:
     job = parse_command(
-        line.split(), lambda _: dialect, str(directory), {}, is_program=lambda word: word == "app"
+        line.split(), str(directory), {}, is_program=lambda word: word == "app", dialect=dialect
     )
     return node_count(with_host_files(job, LocalHost()), LocalHost())
 
@@ -66,7 +66,7 @@ def test_hosts_and_slots_of_a_job_are_filled_in_order(environment, files):
     host = InJob(environment, files)
 
     def count(line: str) -> int:
-        return node_count(parse_command(line.split(), lambda _: "hydra", "/work", {}), host)
+        return node_count(parse_command(line.split(), "/work", {}, dialect="hydra"), host)
 
     assert [count(f"mpiexec -n {ranks} ./a") for ranks in (1, 2, 3, 5)] == [1, 1, 2, 2]
     assert count("mpiexec -hosts c1 -n 4 ./a") == 1  # the command line has the say

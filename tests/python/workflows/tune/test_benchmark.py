@@ -54,7 +54,7 @@ def learned(*keys: LearnedKey) -> LearnedPolicy:
     ],
 )
 def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, left: str | None) -> None:
-    job = launchers.parse_command(shlex.split(line), lambda _: dialect, "/", {})
+    job = launchers.parse_command(shlex.split(line), "/", {}, dialect=dialect)
     assert " ".join(line_without_program(job)) == left or line.partition(" ./app")[0]
 
 
@@ -70,7 +70,7 @@ def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, left
 def test_a_line_whose_program_nothing_can_stand_in_for_is_refused(dialect: str, line: str, why: str) -> None:
     words = shlex.split(line)
     job = launchers.parse_command(
-        words, lambda _: None if dialect == "direct" else dialect, "/", {}, is_program=lambda _: True
+        words, "/", {}, dialect=None if dialect == "direct" else dialect, is_program=lambda _: True
     )
     with pytest.raises(MpiricError, match=why):
         line_without_program(job)

@@ -65,6 +65,8 @@ class Runner:
     The keeper starts with the first launch. Several runners may work at once, each with its own.
     """
 
+    clock = staticmethod(time.monotonic)  # by which its launches take time
+
     def __init__(self, *, grace_s: float = GRACE_S, output_limit_bytes: int = OUTPUT_LIMIT_BYTES) -> None:
         self._grace_s = grace_s
         self._output_limit_bytes = output_limit_bytes

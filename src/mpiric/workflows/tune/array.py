@@ -10,6 +10,7 @@ from math import ceil
 from statistics import median
 
 from mpiric.host.host import Host
+from mpiric.host.processes.execution import Runner
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -83,7 +84,7 @@ def _work(
         begun = sum(event["event"] == "begun" for event in log.read().events)
         log.append("begun", {"job": host.environ.get("SLURM_JOB_ID", "")})
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
-        with trial_place(request, parsed, log, host, narrator, block) as place:
+        with trial_place(request, parsed, log, host, narrator, Runner(), block) as place:
             if element is not None:
                 _make(array_round, element, place, log, host, narrator)
             if element is None or array_round.is_complete:

@@ -83,15 +83,16 @@ class TuneRequest:
         return "command" if self.check_command else learned
 
 
-def tune(request: TuneRequest, host: Host, narrator: Narrator) -> Tuned:
+def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | None = None) -> Tuned:
     """Run the whole of it. Ctrl-C ends it early with the best so far; nothing that was measured is lost."""
+    runner = runner or Runner()
     check_names([*request.only, *request.without])
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
-    budget = Budget(request.budget_s, request.max_runs)
+    budget = Budget(request.budget_s, request.max_runs, runner.clock)
     with ExitStack() as stack:
         log = stack.enter_context(_open(request, parsed))
         earlier = log.read().trials
-        place = stack.enter_context(trial_place(request, parsed, log, host, narrator))
+        place = stack.enter_context(trial_place(request, parsed, log, host, narrator, runner))
         observed = with_networks(place.observed, host, narrator)
         budget.spend(len(observed.originals))
         state = TuneState(request.argv, observed, request.objective, request.checked_output, earlier)
@@ -122,11 +123,12 @@ def trial_place(
     log: TuneLog,
     host: Host,
     narrator: Narrator,
+    runner: Runner,
     block: str = "",
 ) -> Iterator[TrialPlace]:
     """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
     with ExitStack() as stack:
-        runner = stack.enter_context(Runner())
+        stack.enter_context(runner)
         policy = CopyPolicy(in_place=request.in_place)
         copies = stack.enter_context(WorkingCopies(Path(request.working_directory), log.path, policy))
         judge = Judge(request.objective, request.check_command)

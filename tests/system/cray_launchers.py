@@ -121,7 +121,7 @@ def pals_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
     if method == "none":
         sets = [frozenset(topology.pus)] * per_node
     elif method == "list":
-        parts = [parse_pu_list(part) for part in rest.split(":")]
+        parts = [frozenset(parse_pu_list(part)) for part in rest.split(":")]
         sets = [parts[rank % len(parts)] for rank in range(per_node)]
     elif method == "depth":
         pus = [pu for core in cores for pu in core.pus]

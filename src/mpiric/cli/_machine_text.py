@@ -9,10 +9,10 @@ from rich.text import Text
 
 from mpiric.cli._terminal import size
 from mpiric.cli._topology_picture import topology_picture
-from mpiric.machine.cpu_sets import format_list
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine, Nic
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.pu_set import pu_list
 from mpiric.workflows.machine import Survey
 
 
@@ -91,7 +91,7 @@ def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
 
 def _usable(machine: Machine) -> str:
     usable = machine.usable_pus
-    text = f"{len(machine.usable_cores)} cores, hardware threads {format_list(usable)}"
+    text = f"{len(machine.usable_cores)} cores, hardware threads {pu_list(usable)}"
     quota = machine.limits.cgroup_cpus
     return text + (f", CPU time for {quota:g}" if quota else "")
 

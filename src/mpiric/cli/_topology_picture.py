@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.cli._terminal import size
-from mpiric.machine.cpu_sets import format_list
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
+from mpiric.model.pu_set import pu_list
 
 _EVERY_CORE_UP_TO = 16  # cores; above that ranges
 
@@ -72,7 +72,7 @@ def _bracket(topology: Topology, cores: list[Core], allowed: frozenset[int]) -> 
             text.append(",".join(str(pu) for pu in core.pus), style=_style(core.pus, allowed))
     else:
         pus = tuple(pu for core in cores for pu in core.pus)
-        text.append(format_list(pus), style=_style(pus, allowed))
+        text.append(pu_list(pus), style=_style(pus, allowed))
     return text.append("]")
 
 
@@ -122,5 +122,5 @@ def _kinds(topology: Topology) -> list[Text]:
         cores = [core for core in topology.cores if core.kind == kind]
         if cores:
             pus = tuple(pu for core in cores for pu in core.pus)
-            lines.append(Text(f"{kind} cores: {len(cores)}, hardware threads {format_list(pus)}"))
+            lines.append(Text(f"{kind} cores: {len(cores)}, hardware threads {pu_list(pus)}"))
     return lines

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mpiric.host.host import Host
-from mpiric.machine.cpu_sets import parse_list
+from mpiric.model.pu_set import parse_pu_list
 
 _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"
 
@@ -79,7 +79,7 @@ def _quota(host: Host, directory: str) -> list[float]:
 
 def _cpus(host: Host, directory: str) -> list[tuple[int, ...]]:
     for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
-        if pus := parse_list(host.read_text(f"{directory}/{name}") or ""):
+        if pus := parse_pu_list(host.read_text(f"{directory}/{name}") or ""):
             return [pus]
     return []
 

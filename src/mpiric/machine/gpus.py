@@ -1,8 +1,8 @@
 """The GPUs of this machine, from the kernel's list of PCI devices."""
 
 from mpiric.host.host import Host
-from mpiric.machine.cpu_sets import parse_list
 from mpiric.model.placement import Gpu
+from mpiric.model.pu_set import parse_pu_list
 
 _DEVICES = "/sys/bus/pci/devices"
 _COMPUTES = ("0x0302", "0x1200")  # 3D controller, processing accelerator
@@ -18,6 +18,6 @@ def local_gpus(host: Host) -> tuple[Gpu, ...]:
         uevent = (host.read_text(f"{_DEVICES}/{name}/uevent") or "").splitlines()
         driver = next((line.partition("=")[2] for line in uevent if line.startswith("DRIVER=")), "")
         if kind.startswith(_COMPUTES) or (kind.startswith(_DISPLAY) and driver in _DRIVERS):
-            near = parse_list(host.read_text(f"{_DEVICES}/{name}/local_cpulist") or "")
+            near = parse_pu_list(host.read_text(f"{_DEVICES}/{name}/local_cpulist") or "")
             found.append(Gpu(len(found), f"{driver or 'gpu'} {name}", near))
     return tuple(found)

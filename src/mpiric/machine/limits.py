@@ -4,15 +4,15 @@ import re
 
 from mpiric.host.host import Host
 from mpiric.machine.cgroups import CgroupLimits
-from mpiric.machine.cpu_sets import parse_list
 from mpiric.model.machine import Limits
+from mpiric.model.pu_set import parse_pu_list
 
 
 def read_limits(host: Host, cgroup: CgroupLimits, pus: tuple[int, ...]) -> Limits:
     """``pus`` are those of the machine, for a kernel that does not tell the affinity."""
     status = host.read_text("/proc/self/status") or ""
     allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
-    affinity = parse_list(allowed[1]) if allowed else ()
+    affinity = parse_pu_list(allowed[1]) if allowed else ()
     if cgroup.pus:
         affinity = tuple(pu for pu in affinity or cgroup.pus if pu in cgroup.pus)
     text = host.read_text("/proc/self/limits") or ""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from mpiric.machine.cpu_sets import format_list
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine
+from mpiric.model.pu_set import pu_list
 
 _RDMA_KINDS = {"infiniband", "omni-path", "slingshot", "roce"}
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 looked at, not written to
@@ -24,7 +24,7 @@ def _fewer_cpus(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "restricted-cpus",
             f"This process may use {len(usable)} of {len(every)} hardware threads.",
-            f"affinity and cpuset leave {format_list(usable)}",
+            f"affinity and cpuset leave {pu_list(usable)}",
             "if that is not meant, give it all CPUs (srun --cpus-per-task, docker --cpuset-cpus)",
         )
     if limits.cgroup_cpus and limits.cgroup_cpus < len(usable):

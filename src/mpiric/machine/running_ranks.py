@@ -11,9 +11,9 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
-from mpiric.machine.cpu_sets import parse_list
 from mpiric.model.count import count_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
+from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
 
 _SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
@@ -51,9 +51,9 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         rank=rank if rank is not None else _rank(environment),
         program=_printable(program_of(pid)),
         threads=tuple(thread for thread in threads if thread is not None),
-        cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
+        cpus_allowed=parse_pu_list(status.get("Cpus_allowed_list", "")),
         memory_pages=memory_pages(host.read_text(f"/proc/{pid}/numa_maps") or ""),
-        memory_nodes_allowed=parse_list(status.get("Mems_allowed_list", "")),
+        memory_nodes_allowed=parse_pu_list(status.get("Mems_allowed_list", "")),
         cgroup_cpus=_cgroup_cpus(host, pid),
         places=_printable(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
@@ -123,7 +123,7 @@ def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
     return ThreadSeen(
         thread=thread,
         name=_printable(status.get("Name", "")),
-        cpus_allowed=parse_list(status.get("Cpus_allowed_list", "")),
+        cpus_allowed=parse_pu_list(status.get("Cpus_allowed_list", "")),
         cpu_now=int(stat[_PROCESSOR]),
         cpu_s=(int(stat[_USER]) + int(stat[_SYSTEM])) / TICKS_PER_S,
         minor_faults=int(stat[_FAULTS]),
@@ -138,7 +138,7 @@ def _cgroup_cpus(host: Host, pid: int) -> tuple[int, ...]:
             continue
         root = "/sys/fs/cgroup/cpuset" if controllers else "/sys/fs/cgroup"
         for name in ("cpuset.cpus.effective", "cpuset.effective_cpus"):
-            if pus := parse_list(host.read_text(f"{root}{path.rstrip('/')}/{name}") or ""):
+            if pus := parse_pu_list(host.read_text(f"{root}{path.rstrip('/')}/{name}") or ""):
                 return pus
     return ()
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from mpiric.host.host import Host
-from mpiric.machine.cpu_sets import parse_list
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
+from mpiric.model.pu_set import parse_pu_list
 
 _CPUS = "/sys/devices/system/cpu"
 _NODES = "/sys/devices/system/node"
@@ -14,7 +14,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def read_sysfs_topology(host: Host) -> Topology:
     """Cores, NUMA nodes and caches of the CPUs that are online."""
-    online = parse_list(host.read_text(f"{_CPUS}/online") or "") or _processors(host)
+    online = parse_pu_list(host.read_text(f"{_CPUS}/online") or "") or _processors(host)
     nodes = _numa_nodes(host, online)
     node_of = {pu: node.index for node in reversed(nodes) for pu in node.pus}
     return Topology(
@@ -28,13 +28,13 @@ def _processors(host: Host) -> tuple[int, ...]:
 
 
 def _cores(host: Host, online: tuple[int, ...], node_of: Mapping[int, int]) -> tuple[Core, ...]:
-    efficient = set(parse_list(host.read_text("/sys/devices/cpu_atom/cpus") or ""))
+    efficient = set(parse_pu_list(host.read_text("/sys/devices/cpu_atom/cpus") or ""))
     seen: set[int] = set()
     found: list[tuple[int, int, tuple[int, ...], str]] = []
     for pu in online:
         if pu in seen:
             continue
-        siblings = parse_list(host.read_text(f"{_CPUS}/cpu{pu}/topology/thread_siblings_list") or "")
+        siblings = parse_pu_list(host.read_text(f"{_CPUS}/cpu{pu}/topology/thread_siblings_list") or "")
         pus = tuple(other for other in siblings if other in online) or (pu,)
         seen.update(pus)
         package = int(host.read_text(f"{_CPUS}/cpu{pu}/topology/physical_package_id") or 0)
@@ -50,7 +50,7 @@ def _numa_nodes(host: Host, online: tuple[int, ...]) -> tuple[NumaNode, ...]:
         NumaNode(
             index=number,
             memory_bytes=_memory_bytes(host.read_text(f"{_NODES}/node{number}/meminfo") or ""),
-            pus=parse_list(host.read_text(f"{_NODES}/node{number}/cpulist") or ""),
+            pus=parse_pu_list(host.read_text(f"{_NODES}/node{number}/cpulist") or ""),
             distances=tuple(
                 int(word) for word in (host.read_text(f"{_NODES}/node{number}/distance") or "").split()
             ),
@@ -85,5 +85,5 @@ def _cache(host: Host, directory: str, pu: int) -> Cache:
         kind=text("type").lower() or "unified",
         size_bytes=int(size[1]) * _UNITS.get(size[2], 1) if size else 0,
         line_bytes=int(text("coherency_line_size") or 0),
-        pus=parse_list(text("shared_cpu_list")) or (pu,),
+        pus=parse_pu_list(text("shared_cpu_list")) or (pu,),
     )

@@ -4,9 +4,9 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mpiric.machine.cpu_sets import parse_mask
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
+from mpiric.model.pu_set import parse_pu_mask
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}
 MOST_PUS = 8192  # Linux counts no more on any architecture (NR_CPUS)
@@ -112,7 +112,7 @@ def _distances(root: ElementTree.Element) -> Mapping[tuple[int, int], int]:
 def _cpu_kinds(root: ElementTree.Element) -> tuple[_CpuKind, ...]:
     return tuple(
         _CpuKind(
-            parse_mask(entry.get("cpuset", "")),
+            frozenset(parse_pu_mask(entry.get("cpuset", ""))),
             int(entry.get("forced_efficiency", "-1")),
             next((i.get("value", "") for i in entry.iter("info") if i.get("name") == "CoreType"), ""),
         )
@@ -176,7 +176,7 @@ def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
 
 
 def _pus(entry: ElementTree.Element) -> tuple[int, ...]:
-    return tuple(sorted(parse_mask(entry.get("cpuset", ""))))
+    return parse_pu_mask(entry.get("cpuset", ""))
 
 
 def _index(entry: ElementTree.Element) -> int:

@@ -10,7 +10,7 @@ def place_numbers(ranks: tuple[RankUse, ...]) -> dict[str, float]:
     """Ranks a CPU, ranks that share their only CPU, ranks bound to nothing."""
     hosts: dict[str, list[frozenset[int]]] = defaultdict(list)
     for rank in ranks:
-        hosts[rank.host].append(parse_pu_list(rank.affinity))
+        hosts[rank.host].append(frozenset(parse_pu_list(rank.affinity)))
     crowding, stacked, unbound, told = 0.0, 0, 0, 0
     for masks in hosts.values():
         known = [mask for mask in masks if mask]

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from re import MULTILINE, search
 
-from ClusterShell.RangeSet import RangeSet
-
 from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.model.pu_set import parse_pu_list
 from mpiric.schedulers._scheduler import ReadText, Scheduler
 
 
@@ -18,7 +17,7 @@ def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation:  #
 def _usable_cpus(status: str) -> int:
     """CPUs of this process's affinity, from ``/proc/self/status``; 1 when it does not say."""
     match = search(r"^Cpus_allowed_list:\s*(\S+)", status, MULTILINE)
-    return len(RangeSet(match[1])) if match else 1  # type: ignore[no-untyped-call]
+    return len(parse_pu_list(match[1])) if match else 1
 
 
 SCHEDULER = Scheduler("local", _recognise, turn=100)

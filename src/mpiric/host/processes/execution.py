@@ -20,6 +20,7 @@ from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.launch import Launch
+from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Outcome
 
@@ -251,7 +252,7 @@ def _environment(launch: Launch, environment: Mapping[str, str], directory: str,
 
 
 def _ranks(rows: list[dict[str, Any]]) -> tuple[RankSeen, ...]:
-    return tuple(RankSeen(**row) for row in rows)
+    return tuple(RankSeen(**{**row, "cpus_allowed": parse_pu_list(row["cpus_allowed"])}) for row in rows)
 
 
 def _status_sentence(status: int) -> str:

@@ -126,7 +126,7 @@ class Sampler:
             watched.huge_bytes = max(watched.huge_bytes, _huge_bytes(watched.pid))
         voluntary, involuntary = _switches(watched.pid, status, stat.threads)
         watched.last.update(
-            cpus_allowed=_cpus(status.get(b"Cpus_allowed_list", b"")),
+            cpus_allowed=status.get(b"Cpus_allowed_list", b"").decode(),  # parsed by who reads it
             threads=max(stat.threads, watched.last.get("threads", 0)),  # they end before the process does
             voluntary_switches=voluntary,
             involuntary_switches=involuntary,
@@ -214,16 +214,6 @@ def _switches(pid: int, status: dict[bytes, bytes], threads: int) -> tuple[int, 
 
 def _kib(value: bytes) -> int:
     return int(value.split()[0]) * 1024 if value.split() else 0
-
-
-def _cpus(text: bytes) -> tuple[int, ...]:
-    """``0-2,5`` → (0, 1, 2, 5)."""
-    found: list[int] = []
-    for part in text.strip().split(b","):
-        if part:
-            low, _, high = part.partition(b"-")
-            found += range(int(low), int(high or low) + 1)
-    return tuple(found)
 
 
 def _huge_bytes(pid: int) -> int:

@@ -40,9 +40,9 @@ def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
 
 
 def _process(rank: RankRecord) -> ProcessSeen:
-    allowed = _cpus(rank.facts.get("affinity", ""))
+    allowed = parse_pu_list(rank.facts.get("affinity", ""))
     threads = tuple(
-        ThreadSeen(each.number, each.name, _cpus(each.affinity) or allowed, each.cpu, each.cpu_s)
+        ThreadSeen(each.number, each.name, parse_pu_list(each.affinity) or allowed, each.cpu, each.cpu_s)
         for each in threads_of(rank)
     )
     return ProcessSeen(
@@ -53,7 +53,3 @@ def _process(rank: RankRecord) -> ProcessSeen:
         cpus_allowed=allowed,
         job="profiled",
     )
-
-
-def _cpus(text: str) -> tuple[int, ...]:
-    return tuple(sorted(parse_pu_list(text)))

@@ -130,7 +130,7 @@ def _rank(rank: RankRecord, libraries: tuple[str, ...]) -> RankSeen:
     return RankSeen(
         rank=rank.rank,
         program=rank.facts.get("executable", ""),
-        cpus_allowed=tuple(sorted(parse_pu_list(rank.facts.get("affinity", "")))),
+        cpus_allowed=parse_pu_list(rank.facts.get("affinity", "")),
         threads=fact(rank, "threads"),
         user_s=fact(rank, "time.user_us") / 1e6,
         system_s=fact(rank, "time.system_us") / 1e6,

@@ -1,10 +1,6 @@
 """Wheels as containers of files: fetched by pip, verified against their RECORD, unpacked under a prefix."""
 
-import base64
-import csv
 import errno
-import hashlib
-import io
 import os
 import shutil
 import subprocess
@@ -12,6 +8,11 @@ import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
+
+from installer.records import InvalidRecordEntry, RecordEntry
+from installer.sources import WheelFile
+from installer.utils import copyfileobj_with_hashing
 
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 
@@ -100,10 +101,13 @@ def unpack_wheel(wheel: Path, prefix: Path, moves: Mapping[str, str]) -> int:
     ``{"": ""}`` is all of them. Modes are kept. Returns the number of files.
     """
     try:
-        with zipfile.ZipFile(wheel) as archive:
-            digests = _recorded_digests(archive)
-            return sum(_unpack_member(archive, info, digests, prefix, moves) for info in archive.infolist())
-    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        with WheelFile.open(wheel) as source:
+            data = f"{source.data_dir}/data/"
+            return sum(
+                _unpack_member(RecordEntry.from_elements(*row), stream, data, prefix, moves, executable)
+                for row, stream, executable in source.get_contents()
+            )
+    except (zipfile.BadZipFile, ValueError, InvalidRecordEntry, KeyError, EOFError) as error:
         raise MpiricError(
             f"{wheel.name} is damaged: {error}", hint="run it again to fetch another copy"
         ) from error
@@ -111,38 +115,30 @@ def unpack_wheel(wheel: Path, prefix: Path, moves: Mapping[str, str]) -> int:
         raise no_room_or(error, prefix) from error
 
 
-def _recorded_digests(archive: zipfile.ZipFile) -> dict[str, str]:
-    record = next(name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
-    rows = csv.reader(io.StringIO(archive.read(record).decode()))
-    return {row[0]: row[1] for row in rows if len(row) > 1}
-
-
 def _unpack_member(
-    archive: zipfile.ZipFile,
-    info: zipfile.ZipInfo,
-    digests: Mapping[str, str],
+    entry: RecordEntry,
+    stream: BinaryIO,
+    data: str,
     prefix: Path,
     moves: Mapping[str, str],
+    executable: bool,  # noqa: FBT001
 ) -> int:
-    _, scheme, path = info.filename.partition(".data/data/")
+    path = entry.path.removeprefix(data)
     start = next((start for start in moves if path.startswith(start)), None)
-    if not scheme or info.is_dir() or start is None:
+    if path == entry.path or start is None:
         return 0
     target = prefix / (moves[start] + path[len(start) :])
     if ".." in target.parts:
-        raise MpiricError(f"{archive.filename} wants to write outside of its prefix: {info.filename}")
+        raise MpiricError(f"the wheel wants to write outside of its prefix: {entry.path}")
+    if entry.hash_ is None:
+        raise ValueError(f"RECORD has no digest of {entry.path}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    content = archive.read(info)
-    if _digest(content) != digests[info.filename]:
-        raise KeyError(f"{info.filename} is not what its RECORD says")
-    target.write_bytes(content)
-    target.chmod(((info.external_attr >> 16) & 0o755) | 0o644)
+    with target.open("wb") as file:
+        digest, _ = copyfileobj_with_hashing(stream, file, entry.hash_.name)
+    if digest != entry.hash_.value:
+        raise ValueError(f"{entry.path} is not what its RECORD says")
+    target.chmod(0o755 if executable else 0o644)
     return 1
-
-
-def _digest(content: bytes) -> str:
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-    return f"sha256={digest}"
 
 
 def no_room_or(error: OSError, place: Path) -> Exception:

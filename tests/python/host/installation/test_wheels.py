@@ -2,6 +2,7 @@
 
 import errno
 import stat
+import zipfile
 
 import pytest
 
@@ -47,6 +48,13 @@ def test_only_the_chosen_part_is_unpacked_and_moved(wheel, tmp_path):
 def test_a_file_that_is_not_what_record_says_is_refused(tmp_path):
     wheel = write_wheel(tmp_path, "tiny-mpi", "1.0", FILES, lie="libmpi.so.12")
     with pytest.raises(MpiricError, match=r"damaged: .*libmpi"):
+        unpack_wheel(wheel, tmp_path / "p", ALL)
+
+
+def test_a_file_that_record_does_not_name_is_refused(wheel, tmp_path):
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("tiny_mpi-1.0.data/data/bin/more", b"#!/bin/sh\n")
+    with pytest.raises(MpiricError, match=r"damaged: .*bin/more"):
         unpack_wheel(wheel, tmp_path / "p", ALL)
 
 

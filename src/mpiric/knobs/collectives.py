@@ -18,8 +18,6 @@ from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-# Open MPI 4 lets its algorithms be chosen while it runs only where this was said before.
-_BEFORE_INIT = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 _MOST = 5  # values a whole-program search tries of one collective
 
 # How much of the communication time of usual programs each stands for; where one is called is unknown.
@@ -107,14 +105,11 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
 
 
 def _component_values(situation: Situation) -> tuple[str, ...]:
-    mpi = situation.mpi
-    if mpi.implementation != "openmpi":
-        return ("messages", "shared-memory") if ranks_per_node(situation) > 1 else ()
-    between = ("han", "adapt") if situation.nodes > 1 else ()
-    on_node = ("sm",) if ranks_per_node(situation) > 1 else ()
-    newer = ("xhc",) if mpi.major >= 6 and on_node else ()
-    hcoll = ("without-hcoll",) if situation.observation.loads("libhcoll.") else ()
-    return (*hcoll, *between, *newer, *on_node, *(("tuned",) if mpi.major >= 5 else ()))
+    offered = situation.mpi.capabilities.collectives
+    without = (value for value, library in offered.plugins.items() if situation.observation.loads(library))
+    between = offered.between_nodes if situation.nodes > 1 else ()
+    on_node = offered.on_node if ranks_per_node(situation) > 1 else ()
+    return (*without, *between, *on_node, *offered.everywhere)
 
 
 def _component_promise(situation: Situation) -> Promise:
@@ -151,8 +146,8 @@ def _tuner_promise(situation: Situation) -> Promise:
 
 def _before_init(situation: Situation) -> dict[str, str]:
     """What must be there when MPI starts so that the runtime's choices among the library's own count."""
-    if situation.mpi.label.startswith("openmpi-4."):
-        return _BEFORE_INIT
+    if needed := situation.mpi.capabilities.needed_to_switch_algorithms:
+        return dict(needed)
     if are_chosen_at_start(situation.mpi.implementation) and situation.tuner.policy:
         return dict(situation.tuner.exported)
     return {}

@@ -10,20 +10,19 @@ from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 
 _COMPONENTS = ("mca_io_", "mca_fcoll_", "mca_fs_")
-_CRAY = ("MPICH_MPIIO_HINTS", "MPICH_MPIIO_STATS", "MPICH_MPIIO_TIMERS")
 
 
 def _does_mpi_io(situation: Situation) -> bool:
     calls = situation.observation.mpi_calls
     if calls and not any(name.startswith("mpi_file_") for name in calls):
         return False
-    if situation.mpi.implementation == "craympich":
-        return any(in_force(situation, name) for name in _CRAY)
+    if signs := situation.mpi.capabilities.io_signs:
+        return any(in_force(situation, name) for name in signs)
     return any(situation.observation.loads(stem) for stem in _COMPONENTS)
 
 
 def _implementation_applies(situation: Situation) -> Applicability:
-    if situation.mpi.implementation != "openmpi":
+    if not situation.mpi.capabilities.io_implementations:
         return no("the library has one implementation of MPI-IO")
     if not _does_mpi_io(situation):
         return no("the ranks are not seen to do MPI-IO")
@@ -31,23 +30,17 @@ def _implementation_applies(situation: Situation) -> Applicability:
 
 
 def _implementation_values(situation: Situation) -> tuple[str, ...]:
-    if (in_force(situation, "OMPI_MCA_io") or "").startswith("romio"):
-        return ("ompio",)
-    return ("romio",)
+    can = situation.mpi.capabilities
+    current = in_force(situation, can.io_variable) or "".join(can.io_implementations[:1])
+    return tuple(name for name in can.io_implementations if not current.startswith(name))
 
 
 def _collective_applies(situation: Situation) -> Applicability:
-    if situation.mpi.implementation not in ("openmpi", "craympich"):
+    if not situation.mpi.capabilities.collective_io:
         return no("the library takes its hints from the program or a file only")
     if not _does_mpi_io(situation):
         return no("the ranks are not seen to do MPI-IO")
     return yes("the ranks are seen to do MPI-IO")
-
-
-def _collective_values(situation: Situation) -> tuple[str, ...]:
-    if situation.mpi.implementation == "openmpi":
-        return ("vulcan", "dynamic_gen2", "individual")
-    return ("buffered", "individual")
 
 
 def _promise(situation: Situation) -> Promise:
@@ -76,7 +69,7 @@ KNOBS = (
         why="Few large requests by some ranks suit parallel file systems; a local disk needs none of it",
         source="Open MPI docs, fcoll framework; MPICH_MPIIO_HINTS in Cray's intro_mpi(3), ROMIO user's guide",
         domain=Choice(("vulcan", "dynamic_gen2", "individual", "buffered")),
-        values=_collective_values,
+        values=lambda situation: situation.mpi.capabilities.collective_io,
         applies=_collective_applies,
         promise=_promise,
         moves_with=("mpi-io",),

@@ -98,10 +98,6 @@ def _spell_blas(value: str, situation: Situation) -> Spelling | None:
     return Spelling(library_path=(_directory(path),), note=note) if path else None
 
 
-# Seen in 2021.19: a program of the final standard seeks wrongly there, and aborts for MPI_ERRORS_RETURN.
-_DRAFTS = ("intelmpi",)
-
-
 def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
     """Why the program cannot run under another MPI library; "" when it can."""
     now = situation.mpi
@@ -112,7 +108,7 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
     names = situation.observation.mpi_names or {now.soname}
     if missing := sorted(names - {*library.sonames, library.soname}):
         return f"the program asks for {', '.join(missing)}, {library.label} has {library.soname} only"
-    if library.implementation in _DRAFTS and any(name.endswith("_abi.so.1") for name in names):
+    if library.capabilities.has_draft_abi and any(name.endswith("_abi.so.1") for name in names):
         return (
             f"the standard ABI of {library.label} has the values of a draft (MPI_SEEK_SET, MPI_ERRORS_RETURN)"
         )

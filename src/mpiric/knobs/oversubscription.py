@@ -6,34 +6,21 @@ from mpiric.knobs._reading import is_on, is_oversubscribed, no, ranks_per_node, 
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
 
-_WAITING_SWITCHES = (
-    "OMPI_MCA_mpi_yield_when_idle",
-    "I_MPI_WAIT_MODE",
-    "I_MPI_THREAD_YIELD",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE",
-    "MV2_USE_BLOCKING",
-)
-
 
 def _waits_politely(situation: Situation) -> bool:
-    return any(is_on(situation, switch) for switch in _WAITING_SWITCHES)
-
-
-def _can_sleep(situation: Situation) -> bool:
-    """Open MPI and MPICH before version 5 know how to yield, not how to sleep."""
-    mpi = situation.mpi
-    return mpi.implementation == "intelmpi" or (mpi.implementation in ("mpich", "openmpi") and mpi.major >= 5)
+    return any(is_on(situation, switch) for switch in situation.mpi.capabilities.waiting_switches)
 
 
 def _values(situation: Situation) -> tuple[str, ...]:
     if not is_oversubscribed(situation):
         return ("spin",) if _waits_politely(situation) else ()
-    return ("yield", "sleep") if _can_sleep(situation) else ("yield",)
+    return ("yield", "sleep") if situation.mpi.capabilities.can_sleep else ("yield",)
 
 
 def _applies(situation: Situation) -> Applicability:
-    if situation.mpi.implementation == "craympich":
-        return no("Cray MPICH has no setting for it")
+    can = situation.mpi.capabilities
+    if "waiting" not in can.settings:
+        return no(f"{can.title} has no setting for it")
     if ranks_per_node(situation) < 2 and not _waits_politely(situation):
         return no("one rank on a node waits for nobody there")
     if is_oversubscribed(situation):
@@ -51,11 +38,9 @@ def _promise(situation: Situation) -> Promise:
 
 
 def _brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """Bound ranks cannot use the CPU another one gave away; MPICH does not bind unless told to."""
-    if value == "spin":
-        return {}
-    unbound_anyway = situation.mpi.implementation == "mpich" and situation.observation.unbound
-    return {} if unbound_anyway else {"binding": "none"}
+    """Bound ranks cannot use the CPU another one gave away; some libraries bind none by default."""
+    unbound = not situation.mpi.capabilities.binds_by_default and situation.observation.unbound
+    return {} if value == "spin" or unbound else {"binding": "none"}
 
 
 KNOBS = (

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 
 from mpiric.knobs._reading import (
-    MPICH_FAMILY,
     has_adapter,
     in_force,
     no,
@@ -16,8 +15,9 @@ from mpiric.model.knob import Applicability, Bytes, Choice, Count, Knob, Promise
 from mpiric.model.situation import Situation
 
 _KIB, _MIB = 1 << 10, 1 << 20
-_CELLS = 64  # MPICH's own number
 _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
+_NEEDED = {"avx512": "avx512f", "avx2": "avx2"}  # routine → feature of the CPU
+_BY_ADAPTER = "hardware"
 _PLAIN = "what it gains depends on the message sizes of the program"
 
 
@@ -25,11 +25,11 @@ def _always(*values: str) -> Callable[[Situation], tuple[str, ...]]:
     return lambda _: values
 
 
-def _on_node(*implementations: str) -> Callable[[Situation], Applicability]:
+def _on_node(knob: str) -> Callable[[Situation], Applicability]:
     def applies(situation: Situation) -> Applicability:
         if ranks_per_node(situation) < 2:
             return no("one rank on a node sends nothing there")
-        if situation.mpi.implementation not in implementations:
+        if knob not in situation.mpi.capabilities.settings:
             return no("the library has no setting for it")
         return yes("ranks on a node exchange messages")
 
@@ -47,47 +47,43 @@ def _plain_promise(score: float) -> Callable[[Situation], Promise]:
 
 
 def _eager_node_brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """MPICH: fewer cells when they are large, since each rank keeps its own pool of them.
+    """Fewer cells when they are large and each rank keeps its own pool of them, as under MPICH.
 
-    MPICH 5 copies messages from 8 KiB on by the kernel: larger cells stay empty unless that moves too.
+    Where the kernel copies messages from some size on, larger cells stay empty unless that moves too.
     """
-    if situation.mpi.implementation != "mpich":
-        return {}
-    size = parse_bytes(value)
-    count = max(16, min(_CELLS, _CELLS_BYTES // rank_count(situation) // (size + 4 * _KIB)))
-    fewer = {"node-buffers": str(count)} if count < _CELLS else {}
-    later = {"single-copy-threshold": value} if situation.mpi.major >= 5 and size > 8 * _KIB else {}
+    can, size = situation.mpi.capabilities, parse_bytes(value)
+    fitting = _CELLS_BYTES // rank_count(situation) // (size + 4 * _KIB)
+    count = max(16, min(can.cells_per_rank, fitting))
+    fewer = {"node-buffers": str(count)} if count < can.cells_per_rank else {}
+    later = {"single-copy-threshold": value} if 0 < can.kernel_copy_from_bytes < size else {}
     return fewer | later
 
 
 def _threshold_applies(situation: Situation) -> Applicability:
-    if situation.mpi.implementation == "mpich" and situation.mpi.major < 5:
+    if not situation.mpi.capabilities.has_single_copy_threshold:
         return no("this version copies through buffers only")
-    return _on_node("mpich", "intelmpi", "craympich")(situation)
+    return _on_node("single-copy-threshold")(situation)
 
 
 def _copy_values(situation: Situation) -> tuple[str, ...]:
-    if situation.mpi.implementation == "openmpi":
-        return ("memcpy", "memmove")
     features = situation.machine.cpu.features
-    ways = (("avx512", "avx512f" in features), ("avx2", "avx2" in features), ("sse", True))
-    return tuple(name for name, possible in ways if possible)
+    offered = situation.mpi.capabilities.memory_copies
+    return tuple(name for name in offered if name not in _NEEDED or _NEEDED[name] in features)
 
 
 def _matching_values(situation: Situation) -> tuple[str, ...]:
-    values = ["provider", "library"] if situation.mpi.implementation in ("mpich", "craympich") else []
-    if has_adapter(situation) and (uses_ucx(situation) or situation.mpi.implementation == "craympich"):
-        values.append("hardware")  # UCX complains on stdout about settings of an adapter that is not there
-    if situation.mpi.implementation == "mpich" and "ofi" not in situation.mpi.transports:
-        values = [value for value in values if value == "hardware"]
+    offered = situation.mpi.capabilities.matching
+    values = [value for value in offered if value != _BY_ADAPTER]
+    if has_adapter(situation) and (uses_ucx(situation) or _BY_ADAPTER in offered):
+        values.append(_BY_ADAPTER)  # UCX complains on stdout about settings of an adapter that is not there
     return tuple(values)
 
 
 def _matching_applies(situation: Situation) -> Applicability:
     if situation.nodes < 2:
         return no("no messages between nodes")
-    if situation.mpi.implementation not in (*MPICH_FAMILY, "openmpi") or not _matching_values(situation):
-        return no("the library matches in one way only")
+    if not _matching_values(situation):
+        return no("the library matches at one level only")
     return yes("messages between nodes can be matched at several levels")
 
 
@@ -96,12 +92,9 @@ def _zero_copy_applies(situation: Situation) -> Applicability:
 
 
 def _buffers_values(situation: Situation) -> tuple[str, ...]:
-    forced = in_force(situation, "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS")
-    return tuple(count for count in ("64", "128", "256") if count != (forced or _default_buffers(situation)))
-
-
-def _default_buffers(situation: Situation) -> str:
-    return {"mpich": "64", "openmpi": "32"}.get(situation.mpi.implementation, "")
+    can = situation.mpi.capabilities
+    current = in_force(situation, can.node_buffers_variable) or can.node_buffers
+    return tuple(count for count in ("64", "128", "256") if count != current)
 
 
 KNOBS = (
@@ -116,7 +109,7 @@ KNOBS = (
         ),
         domain=Bytes(1 * _KIB, 1 * _MIB),
         values=_always("8KiB", "16KiB", "64KiB", "256KiB"),
-        applies=_on_node("openmpi", "mpich", "intelmpi", "mvapich"),
+        applies=_on_node("eager-node"),
         promise=_plain_promise(0.3),
         brings=_eager_node_brings,
     ),
@@ -139,7 +132,7 @@ KNOBS = (
         source="btl_sm_fbox_max, MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS, I_MPI_SHM_CELL_FWD_NUM",
         domain=Count(8, 1024),
         values=_buffers_values,
-        applies=_on_node("openmpi", "mpich", "intelmpi"),
+        applies=_on_node("node-buffers"),
         promise=_plain_promise(0.15),
     ),
     Knob(
@@ -177,7 +170,7 @@ KNOBS = (
         source="I_MPI_SHM in the Intel MPI Developer Reference; btl_vader_memcpy_limit of Open MPI",
         domain=Choice(("avx512", "avx2", "sse", "memcpy", "memmove")),
         values=_copy_values,
-        applies=_on_node("intelmpi", "openmpi"),
+        applies=_on_node("memory-copy"),
         promise=_plain_promise(0.15),
     ),
     Knob(

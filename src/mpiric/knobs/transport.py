@@ -1,6 +1,7 @@
 """What carries messages: on the node, between nodes, over which library and which network."""
 
 from mpiric.knobs._reading import (
+    first_in_force,
     has_adapter,
     in_force,
     networks,
@@ -18,12 +19,13 @@ from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
 _GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
+_BROUGHT = ("mlx",)  # providers that no libfabric of a system has, only some MPI libraries bring them
 _PROVIDERS = ("tcp", "verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "sockets", "shm")
 
 
 def _node_values(situation: Situation) -> tuple[str, ...]:
     values = ["shared-memory"] if shared_memory_is_off(situation) else []
-    if situation.nodes == 1 and situation.mpi.implementation in ("openmpi", "intelmpi"):
+    if situation.nodes == 1 and situation.mpi.capabilities.has_node_only_transport:
         values.append("shared-memory-only")
     return tuple(values)
 
@@ -31,9 +33,7 @@ def _node_values(situation: Situation) -> tuple[str, ...]:
 def _node_applies(situation: Situation) -> Applicability:
     if ranks_per_node(situation) < 2:
         return no("one rank on a node has nobody to talk to there")
-    if situation.mpi.implementation == "craympich" or (
-        situation.mpi.implementation == "mvapich" and situation.mpi.major < 3
-    ):
+    if situation.mpi.capabilities.always_shares_memory:
         return no("the library always uses shared memory on a node")
     return yes("several ranks share a node")
 
@@ -46,24 +46,24 @@ def _node_promise(situation: Situation) -> Promise:
 
 
 def _library_values(situation: Situation) -> tuple[str, ...]:
-    mpi, transports = situation.mpi, situation.mpi.transports
-    if mpi.implementation == "mpich":
-        return tuple(name for name in ("ucx", "ofi") if name in transports) if "ofi" in transports else ()
-    if mpi.implementation != "openmpi":
-        return ()
-    forced = in_force(situation, "OMPI_MCA_pml") or ""
-    values = [("own", forced != "ob1"), ("ucx", "ucx" in transports and forced != "ucx")]
-    matching = [(name, name in transports and situation.nodes > 1) for name in ("ofi", "psm2")]
-    return tuple(name for name, fits in (*values, *matching) if fits)
+    can = situation.mpi.capabilities
+    offered = can.network_libraries if situation.nodes > 1 else can.network_libraries_on_node
+    forced = {
+        library
+        for library, (variable, value) in can.network_library_variables.items()
+        if in_force(situation, variable) == value
+    }
+    return tuple(name for name in can.network_libraries if name in offered and name not in forced)
 
 
 def _library_applies(situation: Situation) -> Applicability:
     if rank_count(situation) < 2:
         return no("one rank sends no messages")
-    if situation.mpi.implementation == "mpich" and situation.nodes == 1:
-        return no("MPICH uses the network module between nodes only")
-    if len(_library_values(situation)) < 1:
-        return no("the library has one way only")
+    can = situation.mpi.capabilities
+    if can.network_libraries and not can.network_libraries_on_node and situation.nodes == 1:
+        return no(f"{can.title} uses the network module between nodes only")
+    if not _library_values(situation):
+        return no("the library has one transport layer only")
     return yes("several libraries for messages are compiled in")
 
 
@@ -74,17 +74,9 @@ def _library_promise(situation: Situation) -> Promise:
 
 
 def _single_copy_values(situation: Situation) -> tuple[str, ...]:
-    mpi = situation.mpi
-    is_openmpi = mpi.implementation == "openmpi"
-    present: list[str] = [name for name in ("xpmem", "knem") if is_openmpi and name in mpi.transports]
-    on_by_default = mpi.implementation in ("openmpi", "mpich", "mvapich")
-    if mpi.implementation == "mpich" and mpi.major < 5:
-        return ("none",) if "xpmem" in mpi.transports else ()
-    if in_force(situation, "OMPI_MCA_btl_vader_single_copy_mechanism") == "none" or not on_by_default:
-        present.insert(0, "cma")
-    if mpi.implementation == "mvapich" and mpi.major >= 3:
-        return ()
-    return (*present, "none")
+    can = situation.mpi.capabilities
+    is_off = in_force(situation, can.single_copy_variable) == "none"
+    return ("cma", *can.single_copy) if is_off else can.single_copy
 
 
 def _single_copy_applies(situation: Situation) -> Applicability:
@@ -103,7 +95,7 @@ def _single_copy_promise(situation: Situation) -> Promise:
 
 
 def _gpu_applies(situation: Situation) -> Applicability:
-    if situation.mpi.implementation not in ("mpich", "craympich"):
+    if not situation.mpi.capabilities.looks_for_gpu_buffers:
         return no("the library asks for GPU buffers only when told to")
     if not situation.observation.ranks:
         return no("what the program loads is unknown")
@@ -113,13 +105,14 @@ def _gpu_applies(situation: Situation) -> Applicability:
 
 
 def _interface_values(situation: Situation) -> tuple[str, ...]:
-    forced = in_force(situation, "OMPI_MCA_btl_tcp_if_include") or in_force(situation, "FI_TCP_IFACE")
+    forced = first_in_force(situation, situation.mpi.capabilities.interface_variables)
     return tuple(nic.name for nic in networks(situation) if nic.name != forced)[:4]
 
 
 def _interface_applies(situation: Situation) -> Applicability:
-    if situation.mpi.implementation == "craympich":
-        return no("Cray MPICH knows its network's adapters")
+    can = situation.mpi.capabilities
+    if can.has_one_network:
+        return no(f"{can.title} knows its network's adapters")
     if situation.nodes < 2:
         return no("the job stays on one node")
     if len(networks(situation)) < 2:
@@ -150,20 +143,21 @@ def _names_promise(situation: Situation) -> Promise:
 
 
 def _provider_values(situation: Situation) -> tuple[str, ...]:
+    can = situation.mpi.capabilities
     kinds = {nic.kind for nic in networks(situation)}
     fitting = ["psm2", "opx"] if "omni-path" in kinds else []
     fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
-    if situation.mpi.implementation != "intelmpi":
-        fitting = [name for name in fitting if name != "mlx"]  # Intel's own, over UCX
-    forced = in_force(situation, "I_MPI_OFI_PROVIDER") or in_force(situation, "FI_PROVIDER") or ""
+    fitting = [name for name in fitting if name not in _BROUGHT or name in can.own_providers]
+    forced = first_in_force(situation, can.provider_variables)
     return tuple(name for name in (*fitting, "tcp") if name != forced.split(";")[0])
 
 
 def _provider_applies(situation: Situation) -> Applicability:
-    forced = in_force(situation, "FI_PROVIDER") or in_force(situation, "I_MPI_OFI_PROVIDER")
-    if situation.mpi.implementation == "craympich":
-        return no("Cray's libfabric is made for its one network")
-    if situation.mpi.implementation != "intelmpi" and "ofi" not in situation.mpi.transports:
+    can = situation.mpi.capabilities
+    forced = first_in_force(situation, can.provider_variables)
+    if can.has_one_network:
+        return no(f"the libfabric of {can.title} is made for its one network")
+    if not can.only_over_libfabric and "ofi" not in situation.mpi.transports:
         return no("the library is built without libfabric")
     if situation.nodes < 2 and not forced:
         return no("the job stays on one node")
@@ -171,7 +165,7 @@ def _provider_applies(situation: Situation) -> Applicability:
 
 
 def _provider_promise(situation: Situation) -> Promise:
-    if in_force(situation, "FI_PROVIDER") or in_force(situation, "I_MPI_OFI_PROVIDER"):
+    if first_in_force(situation, situation.mpi.capabilities.provider_variables):
         return Promise(0.6, "a provider is forced from outside; another may fit this network")
     return Promise(0.4, "libfabric's choice is by its own order, not by measurement")
 

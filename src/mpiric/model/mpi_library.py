@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from mpiric.model.capabilities import Capabilities
+
 
 class AbiFamily(str, Enum):
     """Libraries of one family can stand in for one another under one executable."""
@@ -36,6 +38,7 @@ class MpiLibrary:
     ] = ()  # every MPI library beside it; a program may need more (Fortran) than it has
     standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
     module: str = ""  # the environment module that brings it, "" when none is known
+    capabilities: Capabilities = field(default_factory=Capabilities)
 
     @property
     def label(self) -> str:

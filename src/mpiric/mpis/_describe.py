@@ -11,19 +11,24 @@ from mpiric.host.host import Host
 from mpiric.host.installation.prefixes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._ask import ask_version
-from mpiric.mpis._implementation import Implementation, Installation, family_of_soname, implementations
+from mpiric.mpis._implementation import (
+    Implementation,
+    Installation,
+    fields_of,
+    implementations,
+    with_capabilities,
+)
 from mpiric.mpis._places import Place
+from mpiric.mpis._sonames import family_of_soname
 
 _SYSTEM_DIR = re.compile(r"/(usr/)?lib(64|/[\w]+-linux-gnu)?")
 _TIMEOUT_S = 10.0
 
-# Of one moved Open MPI: under it another one does not even tell its version, and a moved one not where from.
-_ASTRAY: dict[str, str | None] = {"OPAL_PREFIX": None, "PMIX_PREFIX": None, "PRTE_PREFIX": None}
 STANDARD_NAME = "libmpi_abi.so.1"
 
 
 def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
-    """What a shared library is; None when it is no MPI that mpiric knows."""
+    """The MpiLibrary of a shared library; None when it is no MPI that mpiric knows."""
     text = ask_version(host, library)
     recognised = recognise(text)
     if recognised is None:
@@ -50,7 +55,7 @@ def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
     )
     standard = f"{directory}/{STANDARD_NAME}"
     standard = standard if host.is_file(standard) else ""
-    return MpiLibrary(
+    found = MpiLibrary(
         implementation=name,
         version=version,
         abi_families=_families(soname, standard),
@@ -69,6 +74,7 @@ def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
         standard_library=standard,
         module=place.module,
     )
+    return with_capabilities(found)
 
 
 def recognise(text: str) -> tuple[str, str] | None:
@@ -82,12 +88,17 @@ def recognise(text: str) -> tuple[str, str] | None:
 def launcher_text(host: Host, launcher: str) -> str:
     """What a launcher answers to ``--version``; its own directory leads PATH, as scripts among them need."""
     path = f"{dirname(launcher)}:{host.environ.get('PATH', '')}"
-    words, environment = [launcher, "--version"], {"PATH": path, **_ASTRAY}
+    words, environment = [launcher, "--version"], {"PATH": path, **_without_misleading()}
     if host.elf(launcher):
         answer = host.ask(words, [launcher], environment=environment, timeout_s=_TIMEOUT_S)
     else:  # a script answers with the words of a program that can change behind it
         answer = host.run(words, environment=environment, timeout_s=_TIMEOUT_S)
     return f"{answer.stdout}\n{answer.stderr}" if answer.status != 127 else ""
+
+
+def _without_misleading() -> dict[str, str | None]:
+    """No variables of a moved library: another one would not even tell its version, it not where from."""
+    return dict.fromkeys(fields_of(lambda each: each.misleading))
 
 
 def prefix_of_library(directory: str) -> str:
@@ -102,7 +113,7 @@ def prefix_of_library(directory: str) -> str:
 
 def library_in(implementation: Implementation, directory: str, names: Iterable[str]) -> str:
     """Path of an implementation's library in a directory with these MPI libraries, "" when there is none."""
-    for pattern in implementation.LIBRARIES:
+    for pattern in implementation.libraries:
         for name in names:
             if fnmatchcase(name, pattern) and family_of_soname(name) is not AbiFamily.STANDARD:
                 return f"{directory}/{name}"
@@ -155,11 +166,11 @@ def _is_sibling(name: str, soname: str) -> bool:
 
 def _launcher(host: Host, implementation: Implementation, version: str, prefix: str) -> tuple[str, str]:
     for directory in _bin_dirs(prefix):
-        for name in implementation.LAUNCHERS:
+        for name in implementation.launchers:
             path = f"{directory}/{name}"
             if host.is_executable(path) and implementation.recognise_launcher(launcher_text(host, path)):
                 return path, implementation.dialect(version)
-    for name, dialect in implementation.SYSTEM_LAUNCHERS.items():
+    for name, dialect in implementation.system_launchers.items():
         path = host.which(name) or ""
         if path:
             return path, dialect
@@ -168,7 +179,7 @@ def _launcher(host: Host, implementation: Implementation, version: str, prefix: 
 
 def _compilers(host: Host, implementation: Implementation, prefix: str) -> dict[str, str]:
     found = {}
-    for language, names in implementation.COMPILERS.items():
+    for language, names in implementation.compilers.items():
         paths = (f"{directory}/{name}" for directory in _bin_dirs(prefix) for name in names)
         path = next((path for path in paths if host.is_executable(path)), "")
         if path and _is_own(host, path, names):
@@ -183,13 +194,13 @@ def _is_own(host: Host, path: str, names: tuple[str, ...]) -> bool:
 
 
 def _information(host: Host, implementation: Implementation, prefix: str, library: str) -> str:
-    if not implementation.INFORMATION:
+    if not implementation.information:
         return library
-    program, *arguments = implementation.INFORMATION
+    program, *arguments = implementation.information
     for directory in _bin_dirs(prefix):
         path = f"{directory}/{program}"
         if host.is_executable(path):
-            return host.ask([path, *arguments], [path, library], environment=_ASTRAY).stdout
+            return host.ask([path, *arguments], [path, library], environment=_without_misleading()).stdout
     return ""
 
 

@@ -7,13 +7,10 @@ from posixpath import basename, dirname, split
 
 from mpiric.host.host import Host
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.mpis._describe import (
-    describe,
-    launcher_text,
-    library_in,
-)
-from mpiric.mpis._implementation import Implementation, family_of_soname, implementations
+from mpiric.mpis._describe import describe, launcher_text, library_in
+from mpiric.mpis._implementation import Implementation, implementations, with_capabilities
 from mpiric.mpis._places import Place, library_dirs, places, prefix_of_launcher
+from mpiric.mpis._sonames import family_of_soname
 
 
 def find_mpis(host: Host) -> tuple[MpiLibrary, ...]:
@@ -53,7 +50,7 @@ def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
     speakers = {
         name: version
         for name, implementation in implementations().items()
-        if implementation.LAUNCHERS and (version := implementation.recognise_launcher(text))
+        if implementation.launchers and (version := implementation.recognise_launcher(text))
     }
     if not speakers:
         return None
@@ -66,7 +63,7 @@ def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
     for mpi in find_mpis(host):
         if speakers.get(mpi.implementation) == mpi.version:
             return replace(mpi, launcher=path)
-    # MPICH stands last in the registry, and a bare hydra is most likely its own.
+    # The base of others stands last in the registry, and a bare hydra is most likely MPICH's own.
     return _without_library(list(speakers.items())[-1], prefix, path)
 
 
@@ -116,15 +113,16 @@ def _libraries_in(host: Host, directory: str) -> Iterator[str]:
 
 def _without_library(speaker: tuple[str, str], prefix: str, launcher: str) -> MpiLibrary:
     name, version = speaker
-    family = AbiFamily.OPENMPI if name == "openmpi" else AbiFamily.MPICH
-    return MpiLibrary(
+    implementation = implementations()[name]
+    found = MpiLibrary(
         implementation=name,
         version=version,
-        abi_families=(family,),
+        abi_families=(implementation.family,),
         prefix=prefix,
         library="",
         soname="",
         launcher=launcher,
-        dialect=implementations()[name].dialect(version),
+        dialect=implementation.dialect(version),
         found_by="launcher",
     )
+    return with_capabilities(found)

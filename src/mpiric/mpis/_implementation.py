@@ -1,14 +1,21 @@
-"""What every file of this folder says about its MPI implementation, and the registry of them."""
+"""What every file of this folder declares of its MPI implementation, and the registry of them."""
 
-import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Protocol, cast
 
 import mpiric.mpis
-from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.capabilities import Capabilities
+from mpiric.model.fabric import Words
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.policy import Policy
 from mpiric.model.registry import modules_of
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+Speller = Callable[[str, Situation], Spelling | None]  # value of a knob → how the library is set to it
+Defaults = tuple[str, ...]  # decision trees built into a library
 
 
 @dataclass(frozen=True)
@@ -33,77 +40,101 @@ class Surroundings:
     search_path: tuple[str, ...] = ()
 
 
-class Implementation(Protocol):
-    """One MPI implementation: identity and pure functions; a module of this folder is one."""
-
-    TITLE: str  # as its makers write it
-    LIBRARIES: tuple[str, ...]  # file names of the library, shell patterns, the most telling first
-    LAUNCHERS: tuple[str, ...]  # names in its bin directory, the most telling first
-    SYSTEM_LAUNCHERS: Mapping[str, str]  # commands on PATH that start its programs → dialect
-    COMPILERS: Mapping[str, tuple[str, ...]]  # language → names in its bin directory
-    INFORMATION: tuple[str, ...]  # a command in its bin directory that tells what is compiled in
-    MODULES: str  # regular expression of environment-module names
-
-    def recognise(self, text: str) -> str | None:
-        """Version from the text of MPI_Get_library_version, None when it is another implementation."""
-        ...
-
-    def recognise_launcher(self, text: str) -> str | None:
-        """Version from ``mpiexec --version``, None when the launcher cannot start its programs."""
-        ...
-
-    def dialect(self, version: str) -> str:
-        """Registry key in launchers/ of the dialect its own launcher speaks."""
-        ...
-
-    def transports(self, version_text: str, information: str) -> tuple[str, ...]:
-        """Transports compiled in, from its own words."""
-        ...
-
-    def configured_prefix(self, information: str) -> str:
-        """Prefix compiled in, from its own words; "" when they do not say."""
-        ...
-
-    def surroundings(self, installation: Installation) -> Surroundings:
-        """What must be set for a program to run under it."""
-        ...
+def library_directory(installation: Installation) -> Surroundings:
+    """Its library directory, unless the dynamic linker knows it."""
+    return Surroundings(library_path=() if installation.system else (installation.library_dir,))
 
 
-_FAMILIES = (
-    (r"libmpi_abi\.so\.1", AbiFamily.STANDARD),
-    (r"libmpifort_abi\.so\.1", AbiFamily.STANDARD),
-    # The MPICH ABI initiative's names, Debian's, and Cray's with the compiler in them.
-    (r"libmpi(cxx|fort)?\.so\.12", AbiFamily.MPICH),
-    (r"libmpich(cxx|fort)?\.so\.12", AbiFamily.MPICH),
-    (r"libmpi(f90|fort)?_(cray|gnu|intel|aocc|nvidia|pgi|amd)(_\d+)?\.so\.12", AbiFamily.MPICH),
-    (r"libmpi(_cxx|_mpifh|_usempi\w*(-gfortran)?|_java)?\.so\.40", AbiFamily.OPENMPI),
-)
+@dataclass(frozen=True)
+class Exported:
+    """A collective policy in a library's own form.
+
+    ``files``: name → text. ``by_file``: variable → name of the file whose path it takes.
+    """
+
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    by_file: Mapping[str, str]
+    left_out: tuple[str, ...] = ()  # sentences: what of the policy this form cannot express
 
 
-@lru_cache(maxsize=65536)  # directories of libraries are long, and looked through for each implementation
-def family_of_soname(soname: str) -> AbiFamily | None:
-    """ABI family a program belongs to that needs a library of this name; None when it is no MPI."""
-    if not soname.startswith("libmpi"):
-        return None
-    return next((family for pattern, family in _FAMILIES if re.fullmatch(pattern, soname)), None)
+@dataclass(frozen=True)
+class Implementation:
+    """One MPI implementation: identity, settings and pure functions."""
 
+    title: str  # as its makers write it
+    family: AbiFamily
+    libraries: tuple[str, ...]  # file names of the library, shell patterns, the most telling first
+    compilers: Mapping[str, tuple[str, ...]]  # language → names in its bin directory
+    recognise: Callable[[str], str | None]  # text of MPI_Get_library_version → version, None for another
+    dialect: Callable[[str], str]  # version → registry key in launchers/ that its own launcher speaks
+    transports: Callable[[str, str], tuple[str, ...]]  # version text, information → those compiled in
+    capabilities: Callable[[str, tuple[str, ...]], Capabilities]  # version, transports → what it can do
+    spellers: Callable[[str], Mapping[str, Speller]]  # version → knob → how it is set
+    surroundings: Callable[[Installation], Surroundings] = library_directory
+    is_base: bool = False  # others derive from it and are recognised first
 
-# One library under two names: that of the MPICH ABI initiative and Debian's.
-_TWINS = (
-    ("libmpi.so.12", "libmpich.so.12"),
-    ("libmpifort.so.12", "libmpichfort.so.12"),
-    ("libmpicxx.so.12", "libmpichcxx.so.12"),
-)
+    # Its launcher.
+    launchers: tuple[str, ...] = ()  # names in its bin directory, the most telling first
+    recognise_launcher: Callable[[str], str | None] = lambda _text: None  # `mpiexec --version` → version
+    system_launchers: Mapping[str, str] = field(default_factory=dict)  # command on PATH → dialect
 
+    # Where it is found.
+    information: tuple[str, ...] = ()  # a command in its bin directory that tells what is compiled in
+    configured_prefix: Callable[[str], str] = lambda _information: ""  # information → prefix compiled in
+    modules: str = ""  # regular expression of environment-module names
+    home_variables: tuple[str, ...] = ()  # that name a prefix
+    prefixes: tuple[str, ...] = ()  # usual places, shell patterns
+    spack_names: tuple[str, ...] = ()  # of its packages, regular expressions
+    misleading: tuple[str, ...] = ()  # variables of a moved one that lead another astray
+    package: MpiPackage | None = None  # from PyPI
 
-def name_under(soname: str, sonames: Collection[str]) -> str:
-    """What a library with these names calls the one a program asks for as ``soname``, "" when it has none."""
-    twins = next((pair for pair in _TWINS if soname in pair), (soname,))
-    return next((name for name in (soname, *twins) if name in sonames), "")
+    # Its variables.
+    prefix: str = ""  # with which the names of its settings begin
+    shared_prefixes: tuple[str, ...] = ()  # of other implementations' settings that it obeys
+    variables: tuple[str, ...] = ()  # beginnings of all variables that can change how it runs
+
+    # What it prints of its connections, and the policies it can carry out.
+    ask_connections: Mapping[str, str] = field(default_factory=dict)  # variables that make it print them
+    connections: Callable[[str], Words] = lambda _text: Words()  # of all that a run printed
+    export: Callable[[Policy, Defaults], Exported] | None = None  # its own tuning files
+    embedded_defaults: bytes = b""  # with which decision trees built into the library begin
 
 
 @lru_cache(maxsize=1)
 def implementations() -> dict[str, Implementation]:
-    """Registry key → implementation. The order matters: derivatives are asked before MPICH itself."""
-    found = cast("dict[str, Implementation]", modules_of(mpiric.mpis))
-    return dict(sorted(found.items(), key=lambda item: item[0] == "mpich"))
+    """Registry key → implementation, derivatives before those that they derive from."""
+    found = {name: module.IMPLEMENTATION for name, module in modules_of(mpiric.mpis).items()}
+    return dict(sorted(found.items(), key=lambda item: item[1].is_base))
+
+
+def capabilities_of(name: str, version: str, transports: tuple[str, ...]) -> Capabilities:
+    """What a version of an implementation can do; nothing when it is none of these."""
+    implementation = implementations().get(name)
+    if implementation is None:
+        return Capabilities()
+    found = implementation.capabilities(version, transports)
+    settings = found.settings or frozenset(implementation.spellers(version))
+    return replace(found, title=implementation.title, settings=settings)
+
+
+def with_capabilities(library: MpiLibrary) -> MpiLibrary:
+    """The library with what its version can do."""
+    found = capabilities_of(library.implementation, library.version, library.transports)
+    return replace(library, capabilities=found)
+
+
+def variable_beginnings() -> tuple[str, ...]:
+    """Beginnings of the variables of every implementation."""
+    return tuple(dict.fromkeys(name for each in implementations().values() for name in each.variables))
+
+
+def major(version: str) -> int:
+    """First number of a version, 0 when it has none."""
+    head = version.split(".")[0]
+    return int(head) if head.isdigit() else 0
+
+
+def fields_of(read: Callable[[Implementation], Iterable[str]]) -> tuple[str, ...]:
+    """One field of every implementation, joined."""
+    return tuple(dict.fromkeys(value for each in implementations().values() for value in read(each)))

@@ -22,7 +22,7 @@ _DEPTH = 4  # MODULEPATH/compiler/version/openmpi/4.1.6.lua is the deepest layou
 
 def module_prefixes(host: Host) -> Iterator[tuple[str, str]]:
     """Prefix and module name of every modulefile named like an MPI."""
-    wanted = re.compile("|".join(module.MODULES for module in implementations().values() if module.MODULES))
+    wanted = re.compile("|".join(each.modules for each in implementations().values() if each.modules))
     for root in _module_path(host):
         for path in _files(host, root, _DEPTH):
             name = relpath(path, root).removesuffix(".lua")

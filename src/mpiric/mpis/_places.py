@@ -9,7 +9,7 @@ from mpiric.host.facts.globbing import matching
 from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Host
 from mpiric.host.installation.prefixes import homes
-from mpiric.mpis._implementation import implementations
+from mpiric.mpis._implementation import fields_of
 from mpiric.mpis._modules import module_prefixes
 
 
@@ -24,32 +24,14 @@ class Place:
 
 _LAUNCHER_NAMES = ("mpiexec", "mpirun", "mpiexec.hydra", "mpicc", "orterun", "prterun")
 
-# Set by vendors' scripts and by the modules of common module systems.
-_VARIABLES = ("I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "OPAL_PREFIX", "MPICH_DIR", "CRAY_MPICH_DIR")
-_EASYBUILD = ("EBROOTOPENMPI", "EBROOTMPICH", "EBROOTIMPI", "EBROOTMVAPICH2")
+# Set by the modules of common module systems, whatever the MPI.
+_VARIABLES = ("MPI_HOME", "MPI_ROOT")
 
 _NAMES = re.compile(r"lib(mpi|mpich|mpi_abi|mpi_(cray|gnu_\d+|intel\w*|aocc\w*|nvidia\w*))\.so\.\d+")
 
-_OPT = (
-    "/opt/intel/oneapi/mpi/*",
-    "/opt/intel/impi/*",
-    "/opt/mpich*",
-    "/opt/openmpi*",
-    "/opt/mvapich*",
-    "/opt/hpcx*/ompi",
-    "/opt/amazon/openmpi*",
-    "/opt/cray/pe/mpich/*/ofi/*/*",
-    "/opt/cray/pe/mpich/*/ucx/*/*",
-    "/usr/local/*mpi*",
-    "/usr/lib64/openmpi*",  # Red Hat, Fedora, SUSE
-    "/usr/lib64/mpich*",
-    "/usr/lib64/mvapich*",
-    "/usr/lib64/mpi/gcc/*",
-)
+_PREFIXES = ("/usr/local/*mpi*", "/usr/lib64/mpi/gcc/*")  # whatever the MPI; the latter of SUSE
 
 _CONDA_ROOTS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "conda")
-
-_SPACK_NAME = r"(openmpi|mpich|mvapich\w*|intel-oneapi-mpi|intel-mpi)-[^/]*"
 
 
 def places(host: Host) -> Iterator[Place]:
@@ -61,7 +43,7 @@ def places(host: Host) -> Iterator[Place]:
     yield from _of_conda(host)
     yield from (Place(prefix, "module", module) for prefix, module in module_prefixes(host))
     yield from _known_to_the_linker(host)
-    yield from (Place(path, "opt") for pattern in _OPT for path in matching(host, pattern))
+    yield from (Place(path, "opt") for pattern in _prefixes() for path in matching(host, pattern))
     yield from _of_spack(host)
 
 
@@ -93,7 +75,7 @@ def _on_path(host: Host) -> Iterator[Place]:
 
 
 def _named_by_variables(host: Host) -> Iterator[Place]:
-    for name in (*_VARIABLES, *_EASYBUILD):
+    for name in (*fields_of(lambda each: each.home_variables), *_VARIABLES):
         value = host.environ.get(name, "")
         if value.startswith("/"):
             yield Place(host.real_path(value), "environment")
@@ -126,6 +108,10 @@ def _of_conda(host: Host) -> Iterator[Place]:
             yield from (Place(path, "conda") for path in matching(host, f"{root}/envs/*"))
 
 
+def _prefixes() -> tuple[str, ...]:
+    return (*fields_of(lambda each: each.prefixes), *_PREFIXES)
+
+
 def _known_to_the_linker(host: Host) -> Iterator[Place]:
     for name, path in linker_cache(host):
         if _NAMES.fullmatch(name):
@@ -138,15 +124,10 @@ def _of_spack(host: Host) -> Iterator[Place]:
     root = host.environ.get("SPACK_ROOT")
     if not root:
         return
+    name = rf"({'|'.join(fields_of(lambda each: each.spack_names))})-[^/]*"
     # arch/compiler/name-version-hash up to Spack 0.23, arch/name-version-hash after it.
     for pattern in (f"{root}/opt/spack/*/*/*", f"{root}/opt/spack/*/*"):
         for path in matching(host, pattern):
-            if re.fullmatch(_SPACK_NAME, basename(path)):
+            if re.fullmatch(name, basename(path)):
                 yield Place(path, "spack")
                 yield from (Place(inner, "spack") for inner in matching(host, f"{path}/mpi/*"))
-
-
-def library_patterns() -> tuple[str, ...]:
-    """File names of the libraries of all implementations."""
-    names = (name for implementation in implementations().values() for name in implementation.LIBRARIES)
-    return tuple(dict.fromkeys(names))

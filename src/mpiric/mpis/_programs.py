@@ -7,7 +7,7 @@ from posixpath import basename, dirname
 from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Elf, Host
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.mpis._implementation import family_of_soname
+from mpiric.mpis._sonames import family_of_soname
 
 _DEPTH = 8
 _PARTS = ("mca_", "liboshmem", "libmca_", "libopen-", "libmpi", "libpmpi")  # of MPI libraries themselves

@@ -1,36 +1,31 @@
-"""MVAPICH 2 and later, an MPICH derivative; see https://mvapich.cse.ohio-state.edu."""
+"""MVAPICH, an MPICH derivative; see https://mvapich.cse.ohio-state.edu.
+
+Version 2 has variables of its own, from 3 on it is MPICH's ch4. Settings are transcribed from the MVAPICH2
+User Guide ("MVAPICH2 Parameters"); not seen on a machine here.
+"""
 
 import re
+from collections.abc import Mapping
 
-from mpiric.mpis._implementation import Installation, Surroundings
+from mpiric.model.capabilities import Capabilities, CollectiveComponents
+from mpiric.model.knob import parse_bytes
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.mpis import _ch4, _fabrics
+from mpiric.mpis._implementation import Implementation, Speller, major
+from mpiric.mpis.mpich.connections import ASK, recognise_connections
 
-TITLE = "MVAPICH"
-LIBRARIES = ("libmpi.so.12",)
-LAUNCHERS = ("mpiexec.hydra", "mpiexec", "mpirun")
-SYSTEM_LAUNCHERS: dict[str, str] = {}
-COMPILERS = {"c": ("mpicc",), "cxx": ("mpicxx", "mpic++"), "fortran": ("mpifort", "mpif90")}
-INFORMATION: tuple[str, ...] = ()
-MODULES = r"mvapich"
+_UNTRIED = {"node-buffers", "single-copy-threshold"}  # settings of ch4 that nobody has seen work in version 3
 
 
-def recognise(text: str) -> str | None:
+def _recognise(text: str) -> str | None:
     """``MVAPICH2 Version : 2.3.7`` up to version 2, ``MVAPICH Version : 3.0`` after it."""
     match = re.search(r"MVAPICH(?:2)?(?:-\w+)? Version\s*:\s*(\S+)", text)
     return match[1] if match else None
 
 
-def recognise_launcher(text: str) -> str | None:
-    """Its hydra prints the version of the MPICH it derives from."""
-    match = re.search(r"HYDRA build details:\s*Version:\s*(\S+)", text)
-    return match[1] if match else None
-
-
-def dialect(version: str) -> str:  # noqa: ARG001 one for every version
-    """Hydra's."""
-    return "hydra"
-
-
-def transports(version_text: str, information: str) -> tuple[str, ...]:  # noqa: ARG001
+def _transports(version_text: str, _information: str) -> tuple[str, ...]:
     """``Device: ch3:mrail`` is InfiniBand verbs with its own shared memory; ch4 names its netmods."""
     match = re.search(r"MVAPICH2?(?:-\w+)? Device\s*:\s*(\S+)", version_text)
     device, _, modules = (match[1] if match else "").partition(":")
@@ -39,11 +34,85 @@ def transports(version_text: str, information: str) -> tuple[str, ...]:  # noqa:
     return (*re.split(r"[ ,]+", modules), "shm") if modules else ()
 
 
-def configured_prefix(information: str) -> str:  # noqa: ARG001 hydra finds its proxy beside itself
-    """Of no consequence."""
-    return ""
+def _waiting(value: str, _situation: Situation) -> Spelling:
+    """Blocking gives the CPU away; affinity would keep ranks on a CPU others sit on."""
+    blocking = "0" if value == "spin" else "1"
+    return Spelling(environment={"MV2_USE_BLOCKING": blocking})
 
 
-def surroundings(installation: Installation) -> Surroundings:
-    """Its library directory, unless the dynamic linker knows it."""
-    return Surroundings(library_path=() if installation.system else (installation.library_dir,))
+def _single_copy(value: str, _situation: Situation) -> Spelling | None:
+    switch = {"cma": "1", "none": "0"}.get(value)
+    return Spelling(environment={"MV2_SMP_USE_CMA": switch}) if switch else None
+
+
+def _collectives(value: str, _situation: Situation) -> Spelling | None:
+    switch = {"shared-memory": "1", "messages": "0"}.get(value)
+    return Spelling(environment={"MV2_USE_SHMEM_COLL": switch}) if switch else None
+
+
+def _eager_node(value: str, _situation: Situation) -> Spelling:
+    """The queue between two ranks of a node must hold several messages of the eager size."""
+    size = parse_bytes(value)
+    return Spelling(environment={"MV2_SMP_EAGERSIZE": str(size), "MV2_SMPI_LENGTH_QUEUE": str(4 * size)})
+
+
+def _eager_network(value: str, _situation: Situation) -> Spelling:
+    """The buffers that carry eager messages must hold the largest of them."""
+    size = str(parse_bytes(value))
+    return Spelling(environment={"MV2_IBA_EAGER_THRESHOLD": size, "MV2_VBUF_TOTAL_SIZE": size})
+
+
+def _network_interface(value: str, _situation: Situation) -> Spelling:
+    return Spelling(environment={"MV2_IBA_HCA": value})
+
+
+_SPELLERS: Mapping[str, Speller] = {
+    **_fabrics.spellers(),
+    "waiting": _waiting,
+    "single-copy": _single_copy,
+    "collective-component": _collectives,
+    "eager-node": _eager_node,
+    "eager-network": _eager_network,
+    "network-interface": _network_interface,
+}
+
+
+def _spellers(version: str) -> Mapping[str, Speller]:
+    return _SPELLERS if major(version) < 3 else _ch4.spellers(newer=False)
+
+
+def _capabilities(version: str, _transports: tuple[str, ...]) -> Capabilities:
+    older = major(version) < 3
+    return Capabilities(
+        settings=frozenset(_spellers(version).keys() - _UNTRIED),
+        waiting_switches=("MV2_USE_BLOCKING",) if older else _ch4.WAITING_SWITCHES,
+        always_shares_memory=older,
+        node_settings=(_ch4.NO_LOCAL,),
+        single_copy=("none",) if older else (),
+        tcp_only={"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
+        collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
+    )
+
+
+IMPLEMENTATION = Implementation(
+    title="MVAPICH",
+    family=AbiFamily.MPICH,
+    libraries=("libmpi.so.12",),
+    compilers={"c": ("mpicc",), "cxx": ("mpicxx", "mpic++"), "fortran": ("mpifort", "mpif90")},
+    recognise=_recognise,
+    dialect=lambda _version: "hydra",
+    transports=_transports,
+    capabilities=_capabilities,
+    spellers=_spellers,
+    launchers=("mpiexec.hydra", "mpiexec", "mpirun"),
+    recognise_launcher=_ch4.recognise_hydra,
+    modules=r"mvapich",
+    home_variables=("EBROOTMVAPICH2",),
+    prefixes=("/opt/mvapich*", "/usr/lib64/mvapich*"),
+    spack_names=(r"mvapich\w*",),
+    prefix="MV2_",
+    shared_prefixes=("MPIR_CVAR_",),
+    variables=("MV2_",),
+    ask_connections=ASK,
+    connections=recognise_connections,
+)

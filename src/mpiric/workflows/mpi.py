@@ -13,8 +13,7 @@ from mpiric.host.installation.prefixes import homes, install_package, installed_
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
-from mpiric.mpis import find_mpis
-from mpiric.mpis._packages import PACKAGES
+from mpiric.mpis import find_mpis, packages
 
 _CHECK_LIMIT_S = 60
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
@@ -40,9 +39,9 @@ class Installed:
 
 def package_named(name: str) -> MpiPackage:
     """The package that `mpi install` knows by this name."""
-    if name not in PACKAGES:
-        raise NotFoundError(f"there is no MPI {name!r} to install", hint=f"one of {', '.join(PACKAGES)}")
-    return PACKAGES[name]
+    if name not in packages():
+        raise NotFoundError(f"there is no MPI {name!r} to install", hint=f"one of {', '.join(packages())}")
+    return packages()[name]
 
 
 def install(host: Host, name: str) -> Installed:
@@ -66,7 +65,7 @@ def prefix_named(host: Host, name: str) -> str:
     ):
         if found := _named(known, name):
             return max(found, key=lambda entry: _version_key(entry[0]))[1]
-    hint = f"mpiric mpi install {name}" if name in PACKAGES else "see 'mpiric mpi list'"
+    hint = f"mpiric mpi install {name}" if name in packages() else "see 'mpiric mpi list'"
     raise NotFoundError(f"no MPI {name!r} is installed", hint=hint)
 
 

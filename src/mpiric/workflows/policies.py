@@ -107,12 +107,12 @@ def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[s
 
 def _decision_trees(policy: Policy, host: Host) -> tuple[str, ...]:
     """What the library of this version has built in, if it keeps such a thing as text."""
-    if policy.implementation != "mpich":
+    beginning = mpis.embedded_defaults(policy.implementation)
+    wanted = (policy.implementation, policy.version)
+    if not beginning:
         return ()
-    found = [
-        mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == ("mpich", policy.version)
-    ]
-    return read_embedded_texts(found[0].library, b'{"collective=') if found else ()
+    found = [mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == wanted]
+    return read_embedded_texts(found[0].library, beginning) if found else ()
 
 
 def chooses_something(policy: Policy) -> bool:

@@ -1,8 +1,10 @@
-"""A run is kept on one network by what its library is told."""
+"""A run is kept on one network by the variables of its library."""
 
 import pytest
 
 from mpiric.abi.networks import networks_of
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import with_capabilities
 
 
 @pytest.mark.parametrize(
@@ -18,5 +20,6 @@ def test_mpich_is_told_a_network_module_that_reaches_the_peers(
     interface: str, transports: tuple[str, ...], netmod: str
 ) -> None:
     network = networks_of([interface])[1]
-    told = network.environment("mpich", transports) or {}
-    assert told["MPIR_CVAR_CH4_NETMOD"] == netmod
+    library = MpiLibrary("mpich", "5.0.2", (), "", "", "", "", "", "", transports)
+    variables = network.environment(with_capabilities(library)) or {}
+    assert variables["MPIR_CVAR_CH4_NETMOD"] == netmod

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.mpis._packages import PACKAGES
+from mpiric.mpis import packages
 
 
 def test_prefix_prints_a_path_and_nothing_else(run_mpiric, mpi_prefix):
@@ -15,7 +15,7 @@ def test_prefix_prints_a_path_and_nothing_else(run_mpiric, mpi_prefix):
     assert (done.stdout, done.returncode) == (f"{mpi_prefix('mpich')}\n", 0)
 
 
-@pytest.mark.parametrize("name", ["openmpi", "openmpi-5", "openmpi-5.0", PACKAGES["openmpi"].label])
+@pytest.mark.parametrize("name", ["openmpi", "openmpi-5", "openmpi-5.0", packages()["openmpi"].label])
 def test_a_prefix_is_found_by_name_and_by_label(run_mpiric, mpi_prefix, name):
     home = mpi_prefix("openmpi").parent
     assert (
@@ -48,7 +48,7 @@ def test_an_unreachable_index_is_one_sentence_and_a_hint(run_mpiric, tmp_path):
     assert "out of reach" in done.stderr
     assert "hint:" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / PACKAGES["mpich"].label).exists()
+    assert not (tmp_path / packages()["mpich"].label).exists()
 
 
 @pytest.mark.requires("root", "netns", "unshare")
@@ -77,7 +77,7 @@ def test_a_home_that_cannot_be_written_is_told(run_mpiric, tmp_path):
 def test_list_as_json_is_one_object_with_every_mpi(run_mpiric, mpi_prefix):
     done = run_mpiric("mpi", "list", "--json", env={"MPIRIC_MPI_HOME": str(mpi_prefix("mpich").parent)})
     labels = [entry["label"] for entry in json.loads(done.stdout)["mpis"]]
-    assert PACKAGES["mpich"].label in labels
+    assert packages()["mpich"].label in labels
 
 
 def test_without_a_word_it_explains_itself(run_mpiric):

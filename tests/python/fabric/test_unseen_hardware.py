@@ -7,10 +7,10 @@ transcribed from the threads named, or put together from the message formats of 
 from dataclasses import dataclass, field
 
 import pytest
+from tests.python.fabric.heard import heard
 
 from mpiric.fabric.networks import best_network, kinds, misdriven
 from mpiric.fabric.seen import carriers, contradiction
-from mpiric.fabric.words import listen
 from mpiric.host.facts.recording import Recording
 from mpiric.host.facts.replay import ReplayHost
 from mpiric.machine.network import read_nics
@@ -116,7 +116,7 @@ def test_the_network_is_known_and_goes_before_the_management_network(node):
 
 @pytest.mark.parametrize(("name", "implementation", "said", "transport"), GOOD)
 def test_what_drives_it_well_is_heard_and_left_in_peace(name, implementation, said, transport):
-    path = listen(said, implementation).paths[OTHER]
+    path = heard(said, implementation).paths[OTHER]
     assert path.transport == transport
     nics = NODES[name].nics()
     assert kinds()[NODES[name].kind].is_native(path.transport)
@@ -125,7 +125,7 @@ def test_what_drives_it_well_is_heard_and_left_in_peace(name, implementation, sa
 
 @pytest.mark.parametrize(("name", "implementation", "said", "choice"), BAD)
 def test_what_wastes_it_is_heard_and_named_with_the_cure(name, implementation, said, choice):
-    path = listen(said, implementation).paths[OTHER]
+    path = heard(said, implementation).paths[OTHER]
     found = misdriven(path.transport, NODES[name].nics(), implementation)
     assert found is not None
     assert choice in found.fix
@@ -133,12 +133,12 @@ def test_what_wastes_it_is_heard_and_named_with_the_cure(name, implementation, s
 
 
 def test_open_mpi_on_efa_names_the_provider_of_its_ofi_mtl():
-    words = listen(CM.format("ofi", 25) + OFI.format("efa"), "openmpi")
+    words = heard(CM.format("ofi", 25) + OFI.format("efa"), "openmpi")
     assert (words.layer, words.provider) == ("pml cm, mtl ofi", "efa")
 
 
 def test_xpmem_is_heard_as_the_way_on_the_node():
-    path = listen(UCX.format("intra-node", "sysv/memory xpmem/memory"), "openmpi").paths[NODE]
+    path = heard(UCX.format("intra-node", "sysv/memory xpmem/memory"), "openmpi").paths[NODE]
     assert path.transport == "sysv, xpmem"
 
 

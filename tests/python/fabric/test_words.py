@@ -3,16 +3,18 @@
 from pathlib import Path
 
 import pytest
+from tests.python.fabric.heard import heard
 
-from mpiric.fabric.words import asking, listen
+from mpiric.fabric.words import asking
 from mpiric.model.fabric import PairClass
+from mpiric.mpis import ask_connections
 
 DATA = Path(__file__).parents[2] / "data/fabric"
 NODE, OTHER = PairClass.SAME_NUMA, PairClass.OTHER_NODE
 
 
-def heard(name: str, implementation: str):
-    return listen((DATA / f"{name}.txt").read_text(), implementation)
+def recorded(name: str, implementation: str):
+    return heard((DATA / f"{name}.txt").read_text(), implementation)
 
 
 @pytest.mark.parametrize(
@@ -54,38 +56,38 @@ def heard(name: str, implementation: str):
     ],
 )
 def test_layer_transport_and_device_are_read(name, implementation, layer, node, other, devices):
-    words = heard(name, implementation)
+    words = recorded(name, implementation)
     assert words.layer == layer
     assert words.paths[NODE].transport == node
     assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == (other, devices)
 
 
 def test_the_adapter_of_infiniband_is_named_with_its_port():
-    words = heard("ucx-infiniband", "openmpi")
+    words = recorded("ucx-infiniband", "openmpi")
     assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == ("rc_mlx5", ("mlx5_0:1",))
     assert any("UCX_TLS=rc_x,self,sm" in why for why in words.why)
     assert not any("spreads" in why for why in words.why)
 
 
 def test_older_ucx_leaves_no_space_before_the_lanes():
-    assert heard("ucx-1.14-no-space", "mpich").paths[NODE].transport == "sysv, cma"
+    assert recorded("ucx-1.14-no-space", "mpich").paths[NODE].transport == "sysv, cma"
 
 
 def test_ucx_tells_the_protocol_and_the_lane_of_every_size():
-    (why,) = heard("ucx-1.20-protocols-two-hosts", "mpich").why
+    (why,) = recorded("ucx-1.20-protocols-two-hosts", "mpich").why
     assert "0..8184 bytes eager short tcp/eth0" in why
     assert why.endswith("256K..inf bytes rendezvous zero-copy fenced write to remote tcp/eth0")
 
 
 def test_both_adapters_of_a_rendezvous_are_named():
-    words = heard("ucx-protocols-two-adapters", "openmpi")
+    words = recorded("ucx-protocols-two-adapters", "openmpi")
     assert words.paths[OTHER].devices == ("mlx5_0:1", "mlx5_2:1")
     assert "50% on rc_mlx5/mlx5_0:1 and 50% on rc_mlx5/mlx5_2:1" in words.why[0]
     assert "spreads" in words.why[1]
 
 
 def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
-    why = heard("openmpi-5.0-two-networks", "openmpi").why
+    why = recorded("openmpi-5.0-two-networks", "openmpi").why
     assert why[0] == "pml ob1 has the highest priority, 20"
     assert "ofi" in why[1]
     assert why[2].endswith("eth0 10000 Mbit/s, fast0 10000 Mbit/s")
@@ -97,13 +99,12 @@ def test_a_latency_that_open_mpi_was_told_is_named():
         for name, latency in (("slow0", 1), ("quick0", 100))
     )
     assert (
-        "small messages go over slow0: its latency is told to be 1 (quick0 100)"
-        in listen(said, "openmpi").why
+        "small messages go over slow0: its latency is told to be 1 (quick0 100)" in heard(said, "openmpi").why
     )
 
 
 def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
-    why = heard("mpich-5.0-ofi-two-networks", "mpich").why
+    why = recorded("mpich-5.0-ofi-two-networks", "mpich").why
     assert "sockets is taken: score 5, preference 0" in why
     assert "libfabric's provider verbs is rejected: no data available" in why
 
@@ -111,18 +112,22 @@ def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
 def test_cray_mpich_names_provider_and_adapters():
     """Made up in the words of intro_mpi(3): no recording of it is at hand."""
     said = "PE 0: MPICH OFI provider: cxi\nPE 0: MPICH NIC selection: rank 0 uses domain cxi0\n"
-    words = listen(said, "craympich")
+    words = heard(said, "craympich")
     assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == ("cxi", ("cxi0",))
 
 
 @pytest.mark.parametrize("implementation", ["mpich", "openmpi", "intelmpi", "craympich", "mvapich"])
 def test_a_program_that_says_nothing_of_it_gives_no_words(implementation):
-    words = listen("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
+    words = heard("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
     assert not words.layer
     assert not words.paths
 
 
-def test_each_library_is_asked_in_its_own_words_and_layers_below_too():
-    assert asking("intelmpi", ("libfabric",)) == {"I_MPI_DEBUG": "5", "FI_LOG_LEVEL": "info"}
-    assert "MPIR_CVAR_DEBUG_SUMMARY" in asking("mpich", ("ucx",))
-    assert asking("craympich", ()) == {"MPICH_OFI_VERBOSE": "1", "MPICH_OFI_NIC_VERBOSE": "1"}
+def test_each_library_is_asked_by_its_own_variables():
+    assert ask_connections("intelmpi") == {"I_MPI_DEBUG": "5"}
+    assert "MPIR_CVAR_DEBUG_SUMMARY" in ask_connections("mpich")
+    assert ask_connections("craympich") == {"MPICH_OFI_VERBOSE": "1", "MPICH_OFI_NIC_VERBOSE": "1"}
+
+
+def test_the_layers_below_are_asked_too():
+    assert asking() == {"FI_LOG_LEVEL": "info", "UCX_LOG_LEVEL": "info", "UCX_PROTO_INFO": "y"}

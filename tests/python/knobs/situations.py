@@ -18,6 +18,7 @@ from mpiric.model.machine import (
 )
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Allowed, HostNames, Observation, RankSeen, Situation, Tuner
+from mpiric.mpis import with_capabilities
 
 GIB = 1 << 30
 
@@ -58,7 +59,7 @@ def mpi(implementation: str, version: str) -> MpiLibrary:
     """A library of this implementation with everything compiled in."""
     dialect = f"openmpi{version.split('.')[0]}" if implementation == "openmpi" else "hydra"
     prefix = f"/opt/{implementation}-{version}"
-    return MpiLibrary(
+    library = MpiLibrary(
         implementation=implementation,
         version=version,
         abi_families=(_FAMILIES.get(implementation, AbiFamily.MPICH),),
@@ -72,6 +73,7 @@ def mpi(implementation: str, version: str) -> MpiLibrary:
         environment={"MPI_HOME": prefix},
         library_path=(f"{prefix}/lib",),
     )
+    return with_capabilities(library)
 
 
 MPIS = (

@@ -36,7 +36,6 @@ def without_adapters():
         ("mpich-5.0.2", "GLIBC_TUNABLES", "glibc.malloc.hugetlb=2", "no-huge-pages-left"),
         ("mpich-5.0.2", "MKL_DEBUG_CPU_TYPE", "5", "mkl-debug-cpu-type"),
         ("mpich-5.0.2", "UCX_LOG_LEVEL", "debug", "loud-library"),
-        ("mpich-5.0.2", "I_MPI_FABRICS", "ofi", "settings-of-another-mpi"),
         ("mpich-5.0.2", "OMP_NUM_THREADS", "8", "too-many-threads"),
     ],
 )

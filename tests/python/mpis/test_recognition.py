@@ -52,7 +52,9 @@ def test_other_words_name_nothing(text: str):
     ],
 )
 def test_a_launchers_banner_says_whose_programs_it_can_start(text: str, names: set[str]):
-    assert {key for key, module in implementations().items() if module.recognise_launcher(text)} == names
+    assert {
+        key for key, implementation in implementations().items() if implementation.recognise_launcher(text)
+    } == names
 
 
 @pytest.mark.parametrize(
@@ -100,14 +102,12 @@ def test_the_name_of_a_library_says_its_family(soname: str, family: AbiFamily | 
 
 @pytest.mark.parametrize("name", implementations())
 def test_every_dialect_an_implementation_names_is_a_launcher(name: str):
-    module = implementations()[name]
-    spoken = {module.dialect(version) for _, version in LIBRARIES[name]} | set(
-        module.SYSTEM_LAUNCHERS.values()
-    )
-    assert spoken <= set(dialects())
+    implementation = implementations()[name]
+    own = {implementation.dialect(version) for _, version in LIBRARIES[name]}
+    assert own | set(implementation.system_launchers.values()) <= set(dialects())
 
 
 @pytest.mark.parametrize("name", implementations())
 def test_every_implementations_library_names_have_an_abi_family(name: str):
-    patterns = implementations()[name].LIBRARIES
+    patterns = implementations()[name].libraries
     assert all(family_of_soname(pattern.replace("*", "gnu_91")) for pattern in patterns)

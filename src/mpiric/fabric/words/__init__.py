@@ -1,8 +1,7 @@
-"""What each layer prints of its transports when asked: one layer a file, ``ASK`` and ``recognise``.
+"""What the layers below an MPI library print of their transports when asked: one layer a file.
 
-``ASK`` are the variables that make it talk; ``recognise`` takes everything a run printed and gives Words,
-empty when the layer said nothing. ``IMPLEMENTATIONS`` are the MPI libraries it belongs to; layers below
-have none.
+``ASK`` are the variables that make a layer print; ``recognise`` takes everything a run printed and gives
+Words, empty when the layer printed nothing.
 """
 
 import sys
@@ -13,32 +12,27 @@ from mpiric.model.fabric import PairClass, Path, Words
 from mpiric.model.registry import modules_of
 
 
-def asking(implementation: str, layers: tuple[str, ...]) -> dict[str, str]:
-    """Variables that make a library and the layers below it say what they use."""
-    ask: dict[str, str] = {}
-    for name, module in modules_of(sys.modules[__name__]).items():
-        if implementation in module.IMPLEMENTATIONS or name in layers:
-            ask.update(module.ASK)
-    return ask
-
-
-def listen(text: str, implementation: str) -> Words:
-    """All that the layers say in one text; the library's own words count before those of the layers below."""
+def asking() -> dict[str, str]:
+    """Variables that make the layers say what they use."""
     modules = modules_of(sys.modules[__name__]).values()
-    own = [m for m in modules if implementation in m.IMPLEMENTATIONS]
-    below = [m for m in modules if not m.IMPLEMENTATIONS]
-    return reduce(_joined, (module.recognise(text) for module in (*own, *below)), Words())
+    return {name: value for module in modules for name, value in module.ASK.items()}
 
 
-def _joined(one: Words, other: Words) -> Words:
-    layer = ", ".join(part for part in (one.layer, other.layer) if part)
-    why = tuple(dict.fromkeys((*one.why, *other.why)))
-    return Words(layer, _paths(one.paths, other.paths), why, one.provider or other.provider)
+def listen(text: str, own: Words) -> Words:
+    """All that the layers say in one text, behind what the MPI library itself said (``own``)."""
+    modules = modules_of(sys.modules[__name__]).values()
+    return reduce(_joined, (module.recognise(text) for module in modules), own)
 
 
-def _paths(one: Mapping[PairClass, Path], other: Mapping[PairClass, Path]) -> dict[PairClass, Path]:
-    joined = dict(one)
-    for pair_class, path in other.items():
+def _joined(first: Words, second: Words) -> Words:
+    layer = ", ".join(part for part in (first.layer, second.layer) if part)
+    why = tuple(dict.fromkeys((*first.why, *second.why)))
+    return Words(layer, _paths(first.paths, second.paths), why, first.provider or second.provider)
+
+
+def _paths(first: Mapping[PairClass, Path], second: Mapping[PairClass, Path]) -> dict[PairClass, Path]:
+    joined = dict(first)
+    for pair_class, path in second.items():
         known = joined.get(pair_class, Path())
         joined[pair_class] = Path(known.transport or path.transport, known.devices or path.devices)
     return joined

@@ -4,7 +4,6 @@ import re
 
 from mpiric.model.fabric import PairClass, Path, Words
 
-IMPLEMENTATIONS: tuple[str, ...] = ()
 ASK = {"FI_LOG_LEVEL": "info"}
 
 _OPENED = re.compile(r"fi_fabric_?\(\):\d+<info> (?:Opened fabric: (\S+)|Using (\S+) provider)")

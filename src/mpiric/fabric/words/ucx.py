@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from mpiric.model.fabric import PairClass, Path, Words
 
-IMPLEMENTATIONS: tuple[str, ...] = ()
 ASK = {"UCX_LOG_LEVEL": "info", "UCX_PROTO_INFO": "y"}
 
 _LANES = re.compile(r"UCX +INFO +\S+ (self|intra-node|inter-node) cfg#\d+ ?(?:tag|am)\(([^)]*)\)")

@@ -168,7 +168,7 @@ def _slow_reference(native: _Run, cpu: str, expected: Expectation) -> Expectatio
 
 def _cell(run: _Run, expected: Expectation) -> Cell | None:
     mpi = run.server.library.label if run.server else ""
-    if run.server and run.network.environment(run.server.library.implementation) is None:
+    if run.server and run.network.environment(run.server.library) is None:
         return None
     done, seconds = _execute(run)
     is_second_try = done.status in _NO_END
@@ -252,7 +252,7 @@ def _environment(run: _Run) -> Iterator[Mapping[str, str]]:
         return
     library, ours = run.server.library, run.toolchain.environ
     environment |= library.environment
-    environment |= run.network.environment(library.implementation, library.transports) or {}
+    environment |= run.network.environment(library) or {}
     path, beside = ours.get("PATH", ""), str(Path(library.launcher).parent)
     if beside not in path.split(
         ":"

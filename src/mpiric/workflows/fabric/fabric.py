@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mpiric import knobs
+from mpiric import knobs, mpis
 from mpiric.fabric import words as libraries_words
 from mpiric.fabric.pairs import pair_reports, warnings_of
 from mpiric.fabric.seen import varying
@@ -52,7 +52,7 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
         default, text = it.probe(Configuration(), situation, _ask(situation))
         if default.refused:
             raise MpiricError(f"messages cannot be measured: {default.refused}")
-        words = _told_by(words, libraries_words.listen(text, situation.mpi.implementation))
+        words = _told_by(words, _heard(text, situation))
         situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
         ways, heard = _measure(it, situation, words, default, say)
         chosen, gains, again = _compare(it, request, situation, ways, say)
@@ -68,6 +68,7 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
         spread=(min(gains), max(gains)) if chosen else (1.0, 1.0),
         warnings=(
             *knobs.inherited_problems(situation),
+            *mpis.foreign_settings(situation.inherited, situation.mpi),
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
             *varying([*kept, *again]),
         ),
@@ -85,7 +86,11 @@ def _again(it: Bench, situation: Situation, runs: int, say: Say) -> list[Probe]:
 
 
 def _ask(situation: Situation) -> dict[str, str]:
-    return libraries_words.asking(situation.mpi.implementation, ("ucx", "libfabric"))
+    return {**libraries_words.asking(), **mpis.ask_connections(situation.mpi.implementation)}
+
+
+def _heard(text: str, situation: Situation) -> Words:
+    return libraries_words.listen(text, mpis.connections(situation.mpi.implementation, text))
 
 
 def _listen(it: Bench, request: FabricRequest, situation: Situation, say: Say) -> tuple[Words, Situation]:
@@ -103,7 +108,7 @@ def _listen(it: Bench, request: FabricRequest, situation: Situation, say: Say) -
         count = max(len(seen.ranks), len(situation.observation.ranks))
         seen = replace(seen, ranks=(seen.ranks * count)[:count])  # those on other nodes are alike
         situation = replace(situation, observation=seen)
-    return libraries_words.listen(said.text, situation.mpi.implementation), situation
+    return _heard(said.text, situation), situation
 
 
 def _told_by(run: Words, probe: Words) -> Words:
@@ -124,7 +129,7 @@ def _measure(
     for configuration, about in plan:
         say(f"measuring {configuration}")
         way, text = it.probe(configuration, situation, _ask(situation))
-        heard[configuration] = libraries_words.listen(text, situation.mpi.implementation)
+        heard[configuration] = _heard(text, situation)
         ways.append(replace(way, about=about))
     return tuple(ways), heard
 

@@ -48,7 +48,7 @@ def _network_values(situation: Situation, words: Words) -> Iterator[dict[str, st
 
 
 def _providers(situation: Situation, library: str, words: Words) -> tuple[str, ...]:
-    if library != "ofi" and situation.mpi.implementation != "intelmpi":
+    if library != "ofi" and not situation.mpi.capabilities.only_over_libfabric:
         return ()
     used = words.provider.split(";")[0]
     return tuple(name for name in _values("ofi-provider", situation) if name != used)

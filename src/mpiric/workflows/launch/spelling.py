@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mpiric import knobs, launchers
+from mpiric import knobs, launchers, mpis
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.knob import Knob
@@ -10,7 +10,6 @@ from mpiric.model.launch import Launch
 from mpiric.model.settle import settle
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.mpis import _spelling as mpi_spelling
 
 _SWITCHES = ("mpi", "launch-route")  # knobs that change in whose words the others are spelled
 
@@ -22,7 +21,7 @@ def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
     by_launcher = launchers.spell(knob.name, value, situation)
     if by_launcher is not None:
         return by_launcher
-    return mpi_spelling.spell(situation.mpi.implementation, knob.name, value, situation)
+    return mpis.spell(knob.name, value, situation)
 
 
 def spellings(configuration: Configuration, situation: Situation) -> dict[str, Spelling]:

@@ -1,6 +1,6 @@
 """What is wrong or improvable about the command as it stands, told before anything is changed."""
 
-from mpiric import knobs
+from mpiric import knobs, mpis
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
 
@@ -20,4 +20,5 @@ def findings_of(situation: Situation) -> tuple[Finding, ...]:
         for promise in [knob.promise(situation)]
         if promise.score >= _WORTH_TELLING
     )
-    return (*knobs.inherited_problems(situation), *suggested)
+    foreign = mpis.foreign_settings(situation.inherited, situation.mpi)
+    return (*knobs.inherited_problems(situation), *foreign, *suggested)

@@ -26,9 +26,8 @@ from mpiric.workflows.policies import tuner_for
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
-_FAMILIES = (
-    *("OMPI_", "PRTE_", "PMIX_", "MPICH_", "MPIR_", "HYDRA_", "I_MPI_", "MV2_", "ROMIO_"),
-    *("UCX_", "FI_", "PSM_", "PSM2_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"),
+_BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it
+    *("ROMIO_", "UCX_", "FI_", "PSM_", "PSM2_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"),
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
 )
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
@@ -126,7 +125,8 @@ def _with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
 
 def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Variables of the user's environment that already tune something."""
-    return {name: value for name, value in environment.items() if name.startswith(_FAMILIES)}
+    tuning = (*mpis.variable_beginnings(), *_BELOW_MPI)
+    return {name: value for name, value in environment.items() if name.startswith(tuning)}
 
 
 def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:

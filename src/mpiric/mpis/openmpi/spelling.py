@@ -4,12 +4,13 @@ Version 5 renamed the shared-memory transport (``vader`` → ``sm``) and moved t
 framework of its own (``smsc``).
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from mpiric.model.knob import parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.mpis._spelling import _candidates, _fabrics
+from mpiric.mpis import _fabrics
+from mpiric.mpis._implementation import Speller
 
 _COLLECTIVE_COMPONENTS = ("adapt", "han", "sm", "tuned", "xhc")
 _ABOVE_ALL = "80"  # of the components built in, none has more than 78 by default
@@ -136,7 +137,7 @@ def _collective_io(value: str, _situation: Situation) -> Spelling | None:
     return None if value == "buffered" else _mca({"fcoll": value})
 
 
-_SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
+SPELLERS: Mapping[str, Speller] = {
     **_fabrics.spellers(),
     "waiting": _waiting,
     "node-transport": _node_transport,
@@ -151,9 +152,3 @@ _SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
     "mpi-io": _mpi_io,
     "collective-io": _collective_io,
 }
-
-
-def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
-    """How Open MPI writes ``knob=value``; None when it cannot say it."""
-    speller = _SPELLERS.get(knob)
-    return speller(value, situation) if speller else _candidates.spell("openmpi", knob, value, situation)

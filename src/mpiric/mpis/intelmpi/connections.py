@@ -4,7 +4,6 @@ import re
 
 from mpiric.model.fabric import PairClass, Path, Words
 
-IMPLEMENTATIONS = ("intelmpi",)
 ASK = {"I_MPI_DEBUG": "5"}
 
 _PROVIDER = re.compile(r"MPI startup\(\): libfabric provider: (\S+)")
@@ -14,7 +13,7 @@ _SHM = re.compile(r"MPI startup\(\): shm segment size|MPI startup\(\): (?:Load|F
 _FORCED = re.compile(r"MPI startup\(\): (I_MPI_(?:FABRICS|OFI_PROVIDER|SHM)=\S+)")
 
 
-def recognise(text: str) -> Words:
+def recognise_connections(text: str) -> Words:
     """The provider between nodes, and its interface."""
     provider = _PROVIDER.search(text)
     if not provider:

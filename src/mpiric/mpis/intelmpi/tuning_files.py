@@ -14,7 +14,8 @@ or alltoall that of one.
 from collections import defaultdict
 
 from mpiric.model.policy import Policy, Span
-from mpiric.mpis._exports._exported import Box, Defaults, Exported, boxes, unsaid
+from mpiric.mpis._boxes import Box, boxes, unsaid
+from mpiric.mpis._implementation import Defaults, Exported
 
 _LARGEST = 2**31 - 1
 _SUMMED = frozenset(("reduce_scatter",))

@@ -3,12 +3,15 @@
 Every ``MPIR_CVAR_X`` is read from the environment of the ranks when MPI starts; unknown ones are ignored.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Mapping
 
+from mpiric.model.capabilities import NodeSetting
 from mpiric.model.knob import parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.mpis._spelling import _fabrics
+from mpiric.mpis import _fabrics
+from mpiric.mpis._implementation import Speller
 
 _NODE_COLLECTIVES = ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
 _MESSAGES = {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir" for name in _NODE_COLLECTIVES}
@@ -18,7 +21,16 @@ _PACK_BUFFERS = {
     "newer": ("MPIR_CVAR_CH4_PACK_BUFFER_SIZE", 16384),
     "older": ("MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE", 69632),
 }
-_CELLS = 64  # of a rank, unless `node-buffers` says otherwise
+CELLS = 64  # of a rank, unless `node-buffers` says otherwise
+NODE_BUFFERS = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS"
+NO_LOCAL = NodeSetting("MPIR_CVAR_NOLOCAL")
+WAITING_SWITCHES = ("MPIR_CVAR_CH4_PROGRESS_THROTTLE",)
+
+
+def recognise_hydra(text: str) -> str | None:
+    """The version in hydra's build details, which is that of the MPICH it came with."""
+    match = re.search(r"HYDRA build details:\s*Version:\s*(\S+)", text)
+    return match[1] if match else None
 
 
 def waiting(value: str, newer: bool) -> Spelling | None:  # noqa: FBT001
@@ -75,7 +87,7 @@ def eager_node(value: str, newer: bool) -> Spelling:  # noqa: FBT001
             "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": str(cell),
             pack: str(max(cell, default)),
         },
-        note=f"each rank keeps {_CELLS * cell >> 20} MiB of shared memory for messages, or less",
+        note=f"each rank keeps {CELLS * cell >> 20} MiB of shared memory for messages, or less",
     )
 
 
@@ -87,8 +99,8 @@ def eager_network(value: str, newer: bool) -> Spelling:  # noqa: FBT001
 
 def collectives(value: str) -> Spelling | None:
     """Collectives on a node through shared buffers, or made of messages."""
-    ways = {"shared-memory": _SHARED, "messages": _MESSAGES}
-    return Spelling(environment=ways[value]) if value in ways else None
+    variables = {"shared-memory": _SHARED, "messages": _MESSAGES}.get(value)
+    return Spelling(environment=variables) if variables else None
 
 
 def matching(value: str) -> Spelling | None:
@@ -110,7 +122,7 @@ def network_library(value: str) -> Spelling | None:
     return Spelling(environment={"MPIR_CVAR_CH4_NETMOD": value}) if value in ("ofi", "ucx") else None
 
 
-def spellers(newer: bool) -> dict[str, Callable[[str, Situation], Spelling | None]]:  # noqa: FBT001
+def spellers(newer: bool) -> Mapping[str, Speller]:  # noqa: FBT001
     """Knob → how ch4 writes it; ``newer`` stands for version 4.3 and later."""
     return {
         **_fabrics.spellers(),
@@ -123,9 +135,7 @@ def spellers(newer: bool) -> dict[str, Callable[[str, Situation], Spelling | Non
         "network-interface": network_interface,
         "eager-node": lambda value, _: eager_node(value, newer),
         "eager-network": lambda value, _: eager_network(value, newer),
-        "node-buffers": lambda value, _: Spelling(
-            environment={"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS": value}
-        ),
+        "node-buffers": lambda value, _: Spelling(environment={NODE_BUFFERS: value}),
         "matching": lambda value, _: matching(value),
         "collective-component": lambda value, _: collectives(value),
     }

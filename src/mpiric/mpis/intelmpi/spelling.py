@@ -1,11 +1,12 @@
 """How Intel MPI spells the knobs (2019 and later: over libfabric only)."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from mpiric.model.knob import parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.mpis._spelling import _candidates, _fabrics
+from mpiric.mpis import _fabrics
+from mpiric.mpis._implementation import Speller
 
 _SHM = {"sse": "skx_sse", "avx2": "skx_avx2", "avx512": "skx_avx512"}
 _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
@@ -77,7 +78,7 @@ def _collectives(value: str, _situation: Situation) -> Spelling | None:
     return Spelling(environment={"I_MPI_COLL_INTRANODE": way}) if way else None
 
 
-_SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
+SPELLERS: Mapping[str, Speller] = {
     **_fabrics.spellers(),
     "waiting": _waiting,
     "node-transport": _node_transport,
@@ -91,9 +92,3 @@ _SPELLERS: dict[str, Callable[[str, Situation], Spelling | None]] = {
     "memory-copy": _memory_copy,
     "collective-component": _collectives,
 }
-
-
-def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
-    """How Intel MPI writes ``knob=value``; None when it cannot say it."""
-    speller = _SPELLERS.get(knob)
-    return speller(value, situation) if speller else _candidates.spell("intelmpi", knob, value, situation)

@@ -1,13 +1,15 @@
 """UCX and libfabric: their variables are the same under every MPI implementation."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from mpiric.model.knob import parse_bytes
-from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
+from mpiric.mpis._implementation import Speller
 
 # Tag matching in the adapter: ConnectX-5 and later, reliable transports only.
 _HARDWARE_MATCHING = {"UCX_RC_MLX5_TM_ENABLE": "y", "UCX_DC_MLX5_TM_ENABLE": "y"}
+
+UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # transports through shared memory
 
 _IP_KINDS = ("", "ethernet", "ipoib", "virtual")
 
@@ -51,7 +53,7 @@ def interface(name: str, kind: str) -> dict[str, str]:
     return {"UCX_NET_DEVICES": f"{name}:1"}
 
 
-def spellers() -> dict[str, Callable[[str, Situation], Spelling | None]]:
+def spellers() -> Mapping[str, Speller]:
     """Knobs that belong to UCX and libfabric themselves, under whichever library loads them."""
     return {
         "ofi-provider": lambda value, _: ofi_provider(value),

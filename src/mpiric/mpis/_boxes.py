@@ -1,25 +1,13 @@
-"""What an export consists of, and the policy cut into the boxes that every library thinks in."""
+"""A collective policy cut into boxes of ranks and sizes, as the tuning files of every library have them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mpiric.algorithms.library import LibraryAlgorithm, find_algorithm, version_numbers
 from mpiric.model.policy import ANY, LIBRARY, Line, Named, Policy, Span
 
-Defaults = tuple[str, ...]
-
 _SINGLY, _MOST_RANKS = 64, 1 << 22
-
-
-@dataclass(frozen=True)
-class Exported:
-    """``files``: name → text. ``by_file``: variable → name of the file whose path it takes."""
-
-    files: Mapping[str, str]
-    variables: Mapping[str, str]
-    by_file: Mapping[str, str]
-    left_out: tuple[str, ...] = ()  # sentences: what of the policy this form cannot say
 
 
 @dataclass(frozen=True)

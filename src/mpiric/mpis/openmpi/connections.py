@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from mpiric.model.fabric import PairClass, Path, Words
 
-IMPLEMENTATIONS = ("openmpi",)
 ASK = {
     "OMPI_MCA_hook_comm_method_display": "mpi_init",
     "OMPI_MCA_pml_base_verbose": "10",
@@ -31,7 +30,7 @@ _PROVIDER = re.compile(
 _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
-def recognise(text: str) -> Words:
+def recognise_connections(text: str) -> Words:
     """What the table and the frameworks say."""
     summary, selected = _SUMMARY.search(text), _SELECTED.search(text)
     if not summary and not selected:

@@ -4,7 +4,6 @@ import re
 
 from mpiric.model.fabric import PairClass, Path, Words
 
-IMPLEMENTATIONS = ("mpich", "mvapich")
 ASK = {"MPIR_CVAR_DEBUG_SUMMARY": "1"}
 
 _UCX = "==== UCX netmod Capability ===="
@@ -13,7 +12,7 @@ _CANDIDATE = re.compile(r"^provider: (\S+), score = (\d+), pref = (-?\d+), ", re
 _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
-def recognise(text: str) -> Words:
+def recognise_connections(text: str) -> Words:
     """The network module, and with libfabric its provider and those that came off worse."""
     shared = {pair_class: Path("shared memory") for pair_class in _NODE}
     if _UCX in text:

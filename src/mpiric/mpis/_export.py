@@ -1,19 +1,8 @@
 """A collective policy in each library's own form, so that the gain of its own algorithms needs no mpiric."""
 
-from collections.abc import Callable
-
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import Policy
-from mpiric.mpis._exports import intelmpi, mpich, openmpi
-from mpiric.mpis._exports._exported import Defaults, Exported
-
-__all__ = ["Defaults", "Exported", "export"]
-
-_EXPORTERS: dict[str, Callable[[Policy, Defaults], Exported]] = {
-    "intelmpi": intelmpi.export,
-    "mpich": mpich.export,
-    "openmpi": openmpi.export,
-}
+from mpiric.mpis._implementation import Defaults, Exported, implementations
 
 
 def export(policy: Policy, defaults: Defaults = ()) -> Exported:
@@ -22,10 +11,16 @@ def export(policy: Policy, defaults: Defaults = ()) -> Exported:
     ``defaults``: the decision trees built into the library, as MPICH has them; others need none.
     Raises MismatchError for a library that reads no such thing.
     """
-    exporter = _EXPORTERS.get(policy.implementation)
-    if exporter is None:
+    exporters = {name: each.export for name, each in implementations().items() if each.export is not None}
+    if policy.implementation not in exporters:
         raise MismatchError(
             f"{policy.implementation} reads no tuning file that mpiric can write",
-            hint=f"those that do: {', '.join(_EXPORTERS)}",
+            hint=f"those that do: {', '.join(sorted(exporters))}",
         )
-    return exporter(policy, defaults)
+    return exporters[policy.implementation](policy, defaults)
+
+
+def embedded_defaults(implementation: str) -> bytes:
+    """How decision trees begin that this library has built in as text, empty when it has none."""
+    found = implementations().get(implementation)
+    return found.embedded_defaults if found else b""

@@ -9,7 +9,8 @@ from typing import Any
 
 from mpiric.algorithms.library import version_numbers
 from mpiric.model.policy import Policy
-from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, unsaid
+from mpiric.mpis._boxes import Box, Piece, boxes, one_by_one, unsaid
+from mpiric.mpis._implementation import Defaults, Exported
 
 _CLASSIC, _JSON = "coll_tuned.rules", "coll_tuned.json"
 _FIXED = "0"

@@ -20,10 +20,12 @@ from typing import Any
 from mpiric.algorithms.library import LibraryAlgorithm
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import Policy, Span
-from mpiric.mpis._exports._exported import Box, Defaults, Exported, Piece, boxes, one_by_one, unsaid
+from mpiric.mpis._boxes import Box, Piece, boxes, one_by_one, unsaid
+from mpiric.mpis._implementation import Defaults, Exported
 
 Tree = dict[str, Any]
 
+EMBEDDED_DEFAULTS = b'{"collective='  # with which the trees begin that the library has built in
 _GENERIC, _CH4 = "mpich-coll.json", "mpich-coll-ch4.json"
 # How the size is asked for: of one rank's part, or of all together. Gather and scatter are left out: what
 # csel.c compares there counts elements, which root and others may count differently.

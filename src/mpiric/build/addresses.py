@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence, Set
 
 from mpiric.build.edit import ObjectEditor
-from mpiric.build.elf import RELA, SHF_ALLOC, SHT_RELA, Elf, Section
+from mpiric.build.elf import RELA, SHF_ALLOC, SHT_RELA, ElfFile, Section
 
 _NOT_ADDRESSES = re.compile(r"\.(eh_frame|preinit_array|init_array|fini_array|ctors|dtors)")
 _CALLS = {
@@ -34,7 +34,7 @@ def has_one_address(function: str) -> bool:
     return function != "main"
 
 
-def take_entries(elf: Elf, editor: ObjectEditor, functions: Set[str]) -> None:
+def take_entries(elf: ElfFile, editor: ObjectEditor, functions: Set[str]) -> None:
     """Turn every use of these functions that is not a call into a use of their trampolines."""
     names = {s.number: s.name for s in elf.symbols if s.is_global and s.is_defined and s.name in functions}
     names = {number: name for number, name in names.items() if has_one_address(name)}
@@ -59,7 +59,7 @@ def take_entries(elf: Elf, editor: ObjectEditor, functions: Set[str]) -> None:
         editor.replace_contents(section.number, bytes(relocations))
 
 
-def _vtables(elf: Elf) -> dict[int, list[tuple[int, int]]]:
+def _vtables(elf: ElfFile) -> dict[int, list[tuple[int, int]]]:
     """By section, where each vtable begins and ends; those for objects under construction too."""
     found: dict[int, list[tuple[int, int]]] = {}
     for symbol in elf.symbols:
@@ -73,7 +73,7 @@ def _is_inside(offset: int, places: Sequence[tuple[int, int]]) -> bool:
     return at >= 0 and offset < places[at][1]
 
 
-def _is_call(elf: Elf, place: Section, offset: int, kind: int) -> bool:
+def _is_call(elf: ElfFile, place: Section, offset: int, kind: int) -> bool:
     """Whether a relocation belongs to a call or jump; on x86-64 the opcode before it tells."""
     if kind in _CALLS[elf.machine]:
         return True

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mpiric.build.command import Command, Mode, Source, stem, understand, without
 from mpiric.build.driver import Driver, Target
 from mpiric.build.edit import ObjectEditor
-from mpiric.build.elf import RELOCATABLE, SHF_EXCLUDE, STT_IFUNC, Elf, is_elf
+from mpiric.build.elf import RELOCATABLE, SHF_EXCLUDE, STT_IFUNC, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX, Origin, describe, pack
 from mpiric.build.plan import Step
 from mpiric.build.wishes import Wishes
@@ -219,16 +219,16 @@ def _as_written(task: Task, stdin: bytes | None) -> Compiled:
 
 def _join(task: Task, done: Sequence[Step], plain: bytes) -> tuple[str, ...]:
     """Write the fat object. An object of a kind we cannot carry variants in is written as the baseline."""
-    if not is_elf(plain) or Elf(plain).kind != RELOCATABLE:
+    if not is_elf(plain) or ElfFile(plain).kind != RELOCATABLE:
         _write(task.output, plain)
         return ()
-    if any(symbol.kind == STT_IFUNC for symbol in Elf(plain).symbols):
+    if any(symbol.kind == STT_IFUNC for symbol in ElfFile(plain).symbols):
         _write(task.output, plain)
         return (
             f"{task.source.path} has functions that choose themselves at start (target_clones or ifunc): "
             "the same in every variant, for their choice must not run code of a variant",
         )
-    editor = ObjectEditor(Elf(plain))
+    editor = ObjectEditor(ElfFile(plain))
     for step in done:
         data = _bytes(step.made) if step.made != task.output else b""
         editor.add_section(step.section, pack(step.description, data), SHF_EXCLUDE)

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from mpiric.build.driver import Driver
-from mpiric.build.tables import Plan, source
+from mpiric.build.tables import DispatchTables, source
 from mpiric.build.targets import features
 from mpiric.host.packaged import packaged_directory
 from mpiric.model.errors import NotFoundError
@@ -17,7 +17,7 @@ _X86_64 = ("-march=x86-64", "-fcf-protection")
 _SPEAK_GNU = {"gcc", "clang", "oneapi", "aocc", "cray"}
 
 
-def compile_dispatcher(driver: Driver, plan: Plan, place: Path) -> Path:
+def compile_dispatcher(driver: Driver, plan: DispatchTables, place: Path) -> Path:
     """The object with tables, trampolines and dispatcher."""
     text, made = place / "mpiric.c", place / "mpiric.o"
     text.write_text(source(plan, features(plan.machine)))

@@ -14,7 +14,7 @@ from mpiric.build.elf import (
     SHT_SYMTAB_SHNDX,
     STB_GLOBAL,
     SYMBOL,
-    Elf,
+    ElfFile,
     Symbol,
 )
 
@@ -25,7 +25,7 @@ _MAX_SECTIONS = 0xFF00
 class ObjectEditor:
     """One object file being changed; `finish` gives the new file."""
 
-    def __init__(self, elf: Elf) -> None:
+    def __init__(self, elf: ElfFile) -> None:
         self.elf = elf
         self._headers = [
             list(SECTION.unpack_from(elf.data, elf.section_table_offset + i * SECTION.size))

@@ -64,7 +64,7 @@ class Symbol(NamedTuple):
         return self.binding != STB_LOCAL
 
 
-class Elf:
+class ElfFile:
     """One ELF file in memory."""
 
     def __init__(self, data: bytes) -> None:

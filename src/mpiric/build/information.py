@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpiric.build.elf import Elf, is_elf
+from mpiric.build.elf import ElfFile, is_elf
 from mpiric.build.partial import Variant
 from mpiric.build.payload import Origin
 from mpiric.build.tables import INFO_MAGIC
@@ -45,7 +45,7 @@ def read(data: bytes) -> dict[str, Any] | None:
     """What a program says about itself, None for one that was not linked by mpiric."""
     if not is_elf(data) or INFO_SECTION.encode() not in data:
         return None
-    elf = Elf(data)
+    elf = ElfFile(data)
     section = elf.section(INFO_SECTION)
     text = elf.contents(section).rstrip(b"\0") if section else b""
     if not text.startswith(INFO_MAGIC.encode()):

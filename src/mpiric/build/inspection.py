@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.build.disassembly import CONDENSE, sets_in
-from mpiric.build.elf import MACHINES, RELOCATABLE, SHF_EXEC, Elf, is_elf
+from mpiric.build.elf import MACHINES, RELOCATABLE, SHF_EXEC, ElfFile, is_elf
 from mpiric.build.information import read
 from mpiric.build.payload import payloads
 from mpiric.build.targets import (
@@ -88,7 +88,7 @@ def inspect_file(
         raise MismatchError(
             f"{path} is not a 64-bit ELF file", hint="give the executable, not a script that starts it"
         )
-    elf = Elf(data)
+    elf = ElfFile(data)
     machine = MACHINES.get(elf.machine, "")
     if not machine:
         raise MismatchError(f"{path} is for an architecture that is not known here")
@@ -112,7 +112,7 @@ def carried(data: bytes) -> tuple[VariantInfo, ...]:
     """The variants of an object that is still to be linked."""
     found: dict[str, VariantInfo] = {}
     for origin, inner in payloads(data):
-        code = sum(s.size_bytes for s in Elf(inner or data).sections if s.flags & SHF_EXEC)
+        code = sum(s.size_bytes for s in ElfFile(inner or data).sections if s.flags & SHF_EXEC)
         before = found[origin.target].bytes if origin.target in found else 0
         found[origin.target] = VariantInfo(
             origin.target, before + code, origin.compiler, origin.flags, made_for=origin.needs
@@ -167,7 +167,7 @@ def _variant(row: Mapping[str, Any], sets: Mapping[str, Mapping[str, int]]) -> V
 
 
 def _sections(
-    path: Path, elf: Elf, machine: str, toolchain: Toolchain, watch: Callable[[str], None]
+    path: Path, elf: ElfFile, machine: str, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> dict[str, dict[str, int]]:
     """Instruction sets per executable section."""
     names = [s.name for s in elf.sections if s.flags & SHF_EXEC and s.size_bytes]
@@ -204,7 +204,7 @@ def extract(data: bytes, target: str) -> bytes:
     info = read(data)
     if info is None:
         raise MismatchError("this executable was not linked by mpiric, so it holds one variant already")
-    elf = Elf(data)
+    elf = ElfFile(data)
     machine = MACHINES[elf.machine]
     names = [row["target"] for row in info["variants"]]
     wanted = target if target in names else canonical(target, machine)

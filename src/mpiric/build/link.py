@@ -15,14 +15,14 @@ from pathlib import Path
 from mpiric.build.command import Command, understand, without
 from mpiric.build.dispatcher import compile_dispatcher
 from mpiric.build.driver import Driver
-from mpiric.build.elf import STB_WEAK, Elf
+from mpiric.build.elf import STB_WEAK, ElfFile
 from mpiric.build.information import describe
 from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
 from mpiric.build.needs import really_needed
 from mpiric.build.overlay import set_tables_apart
 from mpiric.build.partial import Exports, Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
-from mpiric.build.tables import Plan
+from mpiric.build.tables import DispatchTables
 from mpiric.build.targets import BASELINE, in_order
 from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, all_members, elf_of, read_trace, shared_once
 from mpiric.build.unpack import union_of_needs, variants_in, write_archive, write_list, write_objects
@@ -40,7 +40,7 @@ class Linked:
 
 
 @dataclass
-class Job:
+class FatLink:
     """One link in progress."""
 
     driver: Driver
@@ -48,7 +48,7 @@ class Job:
     root: Path
     place: Path
     trace: Trace
-    plain: Elf
+    plain: ElfFile
     origins: Mapping[str, Sequence[Origin]]
     needs: Mapping[str, Sequence[str]]  # what the compiler was told of each target
     inside: list[Loaded]  # linked into every variant
@@ -98,18 +98,20 @@ def link(driver: Driver, command: Command) -> Linked:
         if not any(item.is_fat for item in trace.loaded):
             deliver(made, Path(output_of(command)))
             return Linked(0, words)
-        job = _prepare(driver, command, root, place, trace, Elf(made.read_bytes()))
+        job = _prepare(driver, command, root, place, trace, ElfFile(made.read_bytes()))
         return _link_fat(job)
 
 
-def _prepare(driver: Driver, command: Command, root: Path, place: Path, trace: Trace, plain: Elf) -> Job:
+def _prepare(
+    driver: Driver, command: Command, root: Path, place: Path, trace: Trace, plain: ElfFile
+) -> FatLink:
     origins = variants_in(trace.loaded)
     loaded = list(trace.loaded)
     link_time = any(item.is_link_time for item in loaded)
     fat_names = {name for item in loaded if item.is_fat for name in elf_of(item.data).defined_names}
     outside = shared_once(loaded, fat_names) if not (link_time or wrapped_symbols(command.words)) else set()
     inside = [item for at, item in enumerate(loaded) if at not in outside and not item.is_toolchain]
-    return Job(
+    return FatLink(
         driver=driver,
         command=command,
         root=root,
@@ -123,7 +125,7 @@ def _prepare(driver: Driver, command: Command, root: Path, place: Path, trace: T
     )
 
 
-def _link_fat(job: Job) -> Linked:
+def _link_fat(job: FatLink) -> Linked:
     base = _partial(job, job.baseline, base=None)
     exports = find_exports(base, _wanted(job, base))
     toolchain = job.driver.toolchain
@@ -143,7 +145,7 @@ def _link_fat(job: Job) -> Linked:
     return Linked(0, done.words, targets=tuple(v.target for v in variants))
 
 
-def _wanted(job: Job, base: Elf) -> set[str]:
+def _wanted(job: FatLink, base: ElfFile) -> set[str]:
     """Names the rest of the program uses: exported ones, start-up code's, and those given to the linker."""
     wanted = {symbol.name for symbol in job.plain.dynamic_symbols if symbol.is_defined}
     for item in job.trace.loaded:
@@ -155,7 +157,7 @@ def _wanted(job: Job, base: Elf) -> set[str]:
     return wanted | (told & base.defined_names)
 
 
-def _partial(job: Job, target: str, base: Elf | None) -> Elf:
+def _partial(job: FatLink, target: str, base: ElfFile | None) -> ElfFile:
     """All objects of a variant as one; what an archive gives beyond the plain link is looked up."""
     items = list(job.inside)
     if any(item.is_link_time for item in items):
@@ -171,7 +173,7 @@ def _partial(job: Job, target: str, base: Elf | None) -> Elf:
     return elf
 
 
-def _relocatable(job: Job, target: str, items: Sequence[Loaded]) -> Elf:
+def _relocatable(job: FatLink, target: str, items: Sequence[Loaded]) -> ElfFile:
     place = job.place / f"objects-{target}"
     shutil.rmtree(place, ignore_errors=True)
     files = write_objects(items, target, job.needs[target], place, set_tables_apart)
@@ -184,14 +186,14 @@ def _relocatable(job: Job, target: str, items: Sequence[Loaded]) -> Elf:
     )
     if done.status != 0:
         raise MpiricError(f"the variant {target} cannot be linked: {done.words.strip()}")
-    return Elf(made.read_bytes())
+    return ElfFile(made.read_bytes())
 
 
-def _partial_file(job: Job, target: str) -> Path:
+def _partial_file(job: FatLink, target: str) -> Path:
     return job.place / f"partial-{target}.o"
 
 
-def _members_defining(job: Job, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
+def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
     """Members, of archives the plain link looked into, that define what only a variant uses."""
     have = {(item.path, item.member) for item in items}
     found: list[Loaded] = []
@@ -210,7 +212,7 @@ def _members_defining(job: Job, names: set[str], items: Sequence[Loaded]) -> lis
     return found
 
 
-def _link_time_objects(job: Job, target: str) -> list[Loaded]:
+def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
     """With link-time optimisation a variant is linked for real: what the optimiser made of it is its code."""
     if target == job.baseline:
         loaded: Sequence[Loaded] = job.trace.loaded
@@ -250,7 +252,7 @@ def for_target(
     return understand(rewritten(command, replacement))
 
 
-def _localise(job: Job, variant: Variant) -> Path:
+def _localise(job: FatLink, variant: Variant) -> Path:
     """Make every name of a variant its own but those the dispatcher knows."""
     wide = job.place / f"wide-{variant.target}.o"
     names = job.place / f"keep-{variant.target}"
@@ -265,20 +267,24 @@ def _localise(job: Job, variant: Variant) -> Path:
     return made
 
 
-def _really_needed(job: Job, target: str) -> tuple[str, ...]:
+def _really_needed(job: FatLink, target: str) -> tuple[str, ...]:
     tools, machine = (job.driver.program("objdump"), job.driver.toolchain), job.driver.identity.machine
     return really_needed(_partial_file(job, target), job.needs[target], machine, *tools)
 
 
 def _plan(
-    job: Job, variants: Sequence[Variant], needs: Mapping[str, Sequence[str]], exports: Exports, base: Elf
-) -> Plan:
+    job: FatLink,
+    variants: Sequence[Variant],
+    needs: Mapping[str, Sequence[str]],
+    exports: Exports,
+    base: ElfFile,
+) -> DispatchTables:
     weak = frozenset(s.name for s in base.symbols if s.binding == STB_WEAK and s.is_defined)
     info = describe(variants, job.origins, needs, job.needs, job.baseline)
-    return Plan(job.driver.identity.machine, variants, needs, job.needs, exports, weak, info)
+    return DispatchTables(job.driver.identity.machine, variants, needs, job.needs, exports, weak, info)
 
 
-def _final_words(job: Job, files: Sequence[Path], made: Path) -> list[str]:
+def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
     """The user's words: variants in place of the first fat input, nothing else of what is in them already."""
     inside = {item.path for item in job.inside if not item.is_link_time}
     recognised = FileWords.of(job.root, inside)
@@ -299,7 +305,7 @@ def _final_words(job: Job, files: Sequence[Path], made: Path) -> list[str]:
     return words if done else [*placed, *words]
 
 
-def _plain_members(job: Job, dropped: set[Path]) -> list[Path]:
+def _plain_members(job: FatLink, dropped: set[Path]) -> list[Path]:
     """Members needed once, of archives that no longer stand on the command line."""
     place = job.place / "once"
     place.mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ from mpiric.build.elf import (
     SHT_NOBITS,
     SHT_PROGBITS,
     SHT_RELA,
-    Elf,
+    ElfFile,
     Section,
     Symbol,
 )
@@ -42,12 +42,12 @@ class Pair:
         return f"__mpiric.over.{self.base.number}.{offset:x}"
 
 
-def zero_bytes(elf: Elf) -> int:
+def zero_bytes(elf: ElfFile) -> int:
     """Size of all zero-initialised data that is not per thread."""
     return sum(section.size_bytes for section in elf.sections if _is_zero(section))
 
 
-def pairs(elf: Elf, base: Elf, shared: Mapping[str, Symbol]) -> list[Pair]:
+def pairs(elf: ElfFile, base: ElfFile, shared: Mapping[str, Symbol]) -> list[Pair]:
     """Large sections that can be laid over the baseline's.
 
     Data shared with libraries has its place in the baseline's section, so there it must be where the variant
@@ -67,7 +67,7 @@ def pairs(elf: Elf, base: Elf, shared: Mapping[str, Symbol]) -> list[Pair]:
 
 def set_tables_apart(data: bytes, number: int) -> bytes:
     """An object whose large tables keep a section of their own in a partial link, to be compared there."""
-    elf = Elf(data)
+    elf = ElfFile(data)
     relocated = {section.info for section in elf.sections if section.kind == SHT_RELA}
     large = [
         section
@@ -86,7 +86,7 @@ def set_tables_apart(data: bytes, number: int) -> bytes:
     return editor.finish()
 
 
-def equal_tables(elf: Elf, base: Elf) -> list[Pair]:
+def equal_tables(elf: ElfFile, base: ElfFile) -> list[Pair]:
     """Sections set apart by `set_tables_apart` that are the same in the baseline, byte for byte."""
     there = {section.name: section for section in base.sections if section.name.startswith(_APART)}
     found: list[Pair] = []
@@ -102,14 +102,14 @@ def _is_zero(section: Section) -> bool:
     return section.kind == SHT_NOBITS and section.flags & needed == needed and not section.flags & SHF_TLS
 
 
-def _same_places(elf: Elf, pair: Pair, shared: Mapping[str, Symbol]) -> bool:
+def _same_places(elf: ElfFile, pair: Pair, shared: Mapping[str, Symbol]) -> bool:
     own = {s.name: s.value for s in elf.symbols if s.is_global and s.section == pair.own.number}
     there = {name: symbol.value for name, symbol in shared.items() if symbol.section == pair.base.number}
     return all(own.get(name) == value for name, value in there.items())
 
 
 def lay_over(
-    elf: Elf, editor: ObjectEditor, chosen: Sequence[Pair], shared: Mapping[str, Symbol]
+    elf: ElfFile, editor: ObjectEditor, chosen: Sequence[Pair], shared: Mapping[str, Symbol]
 ) -> set[tuple[int, int]]:
     """Turn uses of a variant's sections into uses of the baseline's: (its section, offset) of each."""
     by_section = {pair.own.number: pair for pair in chosen}

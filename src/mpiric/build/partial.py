@@ -26,7 +26,7 @@ from mpiric.build.elf import (
     STT_NOTYPE,
     STT_OBJECT,
     STT_TLS,
-    Elf,
+    ElfFile,
     Section,
     Symbol,
 )
@@ -102,7 +102,7 @@ def variant_symbol(target: str, name: str) -> str:
     return f"__mpiric.{symbol_word(target)}.{name}"
 
 
-def find_exports(elf: Elf, wanted: Iterable[str]) -> Exports:
+def find_exports(elf: ElfFile, wanted: Iterable[str]) -> Exports:
     """Sort the wanted names that the baseline defines; data that share storage with one go with it."""
     wanted = set(wanted)
     functions: list[str] = []
@@ -129,7 +129,7 @@ def _overlap(a: Symbol, b: Symbol) -> bool:
     return a.value < b.value + b.size_bytes and b.value < a.value + a.size_bytes
 
 
-def make_variants(parts: Mapping[str, Elf], baseline: str, exports: Exports) -> list[Variant]:
+def make_variants(parts: Mapping[str, ElfFile], baseline: str, exports: Exports) -> list[Variant]:
     """Prepare every partially linked object, in order; the baseline is last and owns what is shared."""
     base = parts[baseline]
     base_editor = ObjectEditor(base)
@@ -153,7 +153,9 @@ def make_variants(parts: Mapping[str, Elf], baseline: str, exports: Exports) -> 
     return [*variants, last]
 
 
-def make_variant(target: str, elf: Elf, exports: Exports, base: Elf | None, editor: ObjectEditor) -> Variant:
+def make_variant(
+    target: str, elf: ElfFile, exports: Exports, base: ElfFile | None, editor: ObjectEditor
+) -> Variant:
     """Prepare a partially linked object; ``base`` is None for the baseline, which owns exported data."""
     variant = Variant(target, b"")
     _move_sections(elf, editor, variant)
@@ -178,7 +180,7 @@ def make_variant(target: str, elf: Elf, exports: Exports, base: Elf | None, edit
     return variant
 
 
-def _move_sections(elf: Elf, editor: ObjectEditor, variant: Variant) -> None:
+def _move_sections(elf: ElfFile, editor: ObjectEditor, variant: Variant) -> None:
     word = symbol_word(variant.target)
     own_names: set[str] = set()
     for section in elf.sections:
@@ -224,11 +226,11 @@ def _move_calls(
 
 def _share(
     symbol: Symbol,
-    elf: Elf,
+    elf: ElfFile,
     editor: ObjectEditor,
     variant: Variant,
     exports: Exports,
-    base: Elf,
+    base: ElfFile,
     relocated: Mapping[int, Sequence[int]],
 ) -> None:
     """Make this variant use the baseline's storage; remember its own initial value where that differs."""
@@ -255,14 +257,14 @@ def _share(
     variant.copies.append(Copy(symbol.name, image, symbol.size_bytes, read_only))
 
 
-def _initial(elf: Elf, symbol: Symbol) -> bytes:
+def _initial(elf: ElfFile, symbol: Symbol) -> bytes:
     section = elf.sections[symbol.section]
     if section.kind == SHT_NOBITS:
         return bytes(symbol.size_bytes)
     return elf.data[section.offset + symbol.value : section.offset + symbol.value + symbol.size_bytes]
 
 
-def _relocated(elf: Elf, sections: set[int]) -> dict[int, list[int]]:
+def _relocated(elf: ElfFile, sections: set[int]) -> dict[int, list[int]]:
     """Offsets of the relocations in some sections: there the bytes of the file are not the value."""
     from mpiric.build.elf import RELA
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from mpiric.build.elf import Elf, is_elf
+from mpiric.build.elf import ElfFile, is_elf
 
 SECTION_PREFIX = ".mpiric."
 _MAGIC = b"MPIRIC\x001"
@@ -50,7 +50,7 @@ def payloads(data: bytes) -> Iterator[Payload]:
     """Every payload of an object file, none for one that is not fat."""
     if not is_elf(data):
         return
-    elf = Elf(data)
+    elf = ElfFile(data)
     for section in elf.sections:
         if section.name.startswith(SECTION_PREFIX):
             yield from _unpack(elf.contents(section))

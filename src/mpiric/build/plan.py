@@ -22,7 +22,7 @@ SCRATCH = f"{_MARK}scratch{_MARK}"
 _PER_FILE_OPTIONS = frozenset({"-o", "-MF", "-MT", "-MQ"})
 
 
-class Wanted(NamedTuple):
+class PlanRequest(NamedTuple):
     """What the command in ``bin`` asks for; ``positions`` begin with the source's."""
 
     path: str  # "" where no plan is wanted
@@ -58,7 +58,7 @@ class Witness(NamedTuple):
     size_bytes: int
 
 
-class Plan(NamedTuple):
+class CompilationPlan(NamedTuple):
     """A compilation of any file."""
 
     steps: Sequence[Step]  # the baseline first
@@ -70,11 +70,13 @@ class Plan(NamedTuple):
     witnesses: Sequence[Witness]
 
 
-def take_wanted(environ: MutableMapping[str, str]) -> Wanted | None:
+def take_wanted(environ: MutableMapping[str, str]) -> PlanRequest | None:
     """What is asked for, and no trace of it for the tools that are started."""
     path, key, words = (environ.pop(f"MPIRIC_PLAN{part}", "") for part in ("", "_KEY", "_WORDS"))
     question = tuple(environ.pop(f"MPIRIC_PLAN_QUESTION{part}", "") for part in ("", "_KEY"))
-    return Wanted(path, key, tuple(map(int, words.split())), *question) if any((path, *question)) else None
+    return (
+        PlanRequest(path, key, tuple(map(int, words.split())), *question) if any((path, *question)) else None
+    )
 
 
 def holes_are_known(command: Command) -> bool:
@@ -108,7 +110,7 @@ def witness(name: str, path: str) -> Witness | None:
     return Witness(name, path, state.st_mtime_ns, state.st_size)
 
 
-def write(plan: Plan, wanted: Wanted) -> None:
+def write(plan: CompilationPlan, wanted: PlanRequest) -> None:
     """Write it for the key it is wanted for."""
     fields: list[object] = [_FORMAT, wanted.key]
     fields += _listed([str(field) for field in row] for row in plan.witnesses)
@@ -123,7 +125,11 @@ def write(plan: Plan, wanted: Wanted) -> None:
 
 
 def write_question(
-    wanted: Wanted, compiler: Sequence[str], named: int, marks: Sequence[str], witnesses: Iterable[Witness]
+    wanted: PlanRequest,
+    compiler: Sequence[str],
+    named: int,
+    marks: Sequence[str],
+    witnesses: Iterable[Witness],
 ) -> None:
     """Write down that files with these ``marks`` in their path are questions, and who answers them.
 

@@ -15,7 +15,7 @@ INFO_MAGIC = "MPIRIC-FAT-1\n"
 
 
 @dataclass(frozen=True)
-class Plan:
+class DispatchTables:
     """Everything the tables are made from; ``variants`` in order of preference, the baseline last."""
 
     machine: str
@@ -27,7 +27,7 @@ class Plan:
     info: Mapping[str, object]
 
 
-def source(plan: Plan, features: Mapping[str, Feature]) -> str:
+def source(plan: DispatchTables, features: Mapping[str, Feature]) -> str:
     """The C source that is compiled into the executable."""
     used = sorted({need for variant in plan.variants for need in plan.made_for[variant.target]})
     index = {name: at for at, name in enumerate(used)}
@@ -46,7 +46,7 @@ def source(plan: Plan, features: Mapping[str, Feature]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _externals(plan: Plan) -> str:
+def _externals(plan: DispatchTables) -> str:
     """Names with dots in them: declared under a C name, bound by an assembler label."""
     lines: list[str] = []
     for at, variant in enumerate(plan.variants):
@@ -76,7 +76,7 @@ def _feature_table(used: Sequence[Feature]) -> str:
     return "static const struct mpiric_feature mpiric_features[] = {\n" + "\n".join(rows) + "\n};"
 
 
-def _variant_parts(plan: Plan, at: int, index: Mapping[str, int]) -> str:
+def _variant_parts(plan: DispatchTables, at: int, index: Mapping[str, int]) -> str:
     variant = plan.variants[at]
     needs = ", ".join(str(index[name]) for name in plan.needs[variant.target]) or "0"
     made_for = ", ".join(str(index[name]) for name in plan.made_for[variant.target]) or "0"
@@ -95,7 +95,7 @@ def _variant_parts(plan: Plan, at: int, index: Mapping[str, int]) -> str:
     )
 
 
-def _variant_table(plan: Plan) -> str:
+def _variant_table(plan: DispatchTables) -> str:
     rows = []
     for at, variant in enumerate(plan.variants):
         preinit = next((n for n, calls in enumerate(variant.calls) if calls.kind == "preinit"), None)
@@ -111,7 +111,7 @@ def _variant_table(plan: Plan) -> str:
     )
 
 
-def _information(plan: Plan) -> str:
+def _information(plan: DispatchTables) -> str:
     """What `mpiric inspect` reads, loaded with the program so that `strip` leaves it."""
     text = INFO_MAGIC + json.dumps(plan.info, sort_keys=True, separators=(",", ":"))
     rows = [text[at : at + 100] for at in range(0, len(text), 100)]
@@ -127,13 +127,13 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
 
 
-def _runners(plan: Plan) -> str:
+def _runners(plan: DispatchTables) -> str:
     """One constructor of the executable for each priority: it runs the chosen variant's of that priority."""
     keys = sorted({(c.kind, c.priority) for v in plan.variants for c in v.calls if c.kind != "preinit"})
     return "\n".join(_runner(plan, kind, priority) for kind, priority in keys)
 
 
-def _runner(plan: Plan, kind: str, priority: int) -> str:
+def _runner(plan: DispatchTables, kind: str, priority: int) -> str:
     name = f"mpiric_{kind}_{priority}"
     section = f".{kind}_array" + (f".{priority:05d}" if priority != _LAST_PRIORITY else "")
     cases = []
@@ -156,7 +156,7 @@ def _runner(plan: Plan, kind: str, priority: int) -> str:
     )
 
 
-def _trampolines(plan: Plan) -> str:
+def _trampolines(plan: DispatchTables) -> str:
     one = _trampoline_x86_64 if plan.machine == "x86_64" else _trampoline_aarch64
     lines: list[str] = []
     for at, name in enumerate(plan.exports.functions):

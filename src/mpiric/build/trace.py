@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from mpiric.build.archive import Member, files_of_thin, is_archive, members
-from mpiric.build.elf import RELOCATABLE, Elf, is_elf
+from mpiric.build.elf import RELOCATABLE, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX
 
 TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # given twice, GNU ld names the members too
@@ -74,9 +74,9 @@ class Trace:
 
 
 @lru_cache(maxsize=4096)
-def elf_of(data: bytes) -> Elf:
+def elf_of(data: bytes) -> ElfFile:
     """The parsed form of an object; symbols of one are looked at several times during a link."""
-    return Elf(data)
+    return ElfFile(data)
 
 
 def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:

@@ -18,7 +18,7 @@ class NodeShape:
 
 
 @dataclass(frozen=True)
-class Layout:
+class BatchLayout:
     """How a job fills its nodes."""
 
     nodes: int
@@ -43,7 +43,7 @@ class ScriptLine:
 
 
 @dataclass(frozen=True)
-class Checked:
+class ScriptCheck:
     """What the scheduler says to a script it was shown without submitting it."""
 
     accepted: bool

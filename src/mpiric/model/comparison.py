@@ -6,7 +6,7 @@ from mpiric.model.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class QuantityChange:
     """One quantity in both profiles."""
 
     name: str
@@ -25,9 +25,9 @@ class Comparison:
 
     labels: tuple[str, str]
     profiles: tuple[Profile, Profile]
-    headline: tuple[Change, ...]  # run time and efficiencies
-    functions: tuple[Change, ...]  # seconds a rank, the largest difference first
-    calls: tuple[Change, ...]  # functions that are called another number of times
-    sizes: tuple[Change, ...]  # bytes moved, by size
+    headline: tuple[QuantityChange, ...]  # run time and efficiencies
+    functions: tuple[QuantityChange, ...]  # seconds a rank, the largest difference first
+    calls: tuple[QuantityChange, ...]  # functions that are called another number of times
+    sizes: tuple[QuantityChange, ...]  # bytes moved, by size
     advice_gone: tuple[str, ...]
     advice_new: tuple[str, ...]

@@ -194,7 +194,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeShape:
+class NodeTopology:
     """The cores of the node on which mpiric ran: the record itself names CPUs only by number."""
 
     host: str
@@ -227,5 +227,5 @@ class Profile:
     node_traffic: tuple[Message, ...]  # positions in `nodes`
     numbers: Mapping[str, float]  # every derived number by name: what the rules of advice look at
     advice: tuple[Advice, ...] = ()
-    shape: NodeShape | None = None
+    shape: NodeTopology | None = None
     notes: tuple[str, ...] = field(default=())  # what is missing or was lost

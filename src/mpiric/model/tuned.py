@@ -11,7 +11,7 @@ from mpiric.model.mpi_library import MpiLibrary
 
 
 @dataclass(frozen=True)
-class Change:
+class KnobChange:
     """One knob of the result and why it helps."""
 
     knob: str
@@ -55,7 +55,7 @@ class Tuned:
     evidence: Evidence | None  # None when the budget ended before a proof
     original: Timing
     tuned: Timing | None
-    changes: tuple[Change, ...]
+    changes: tuple[KnobChange, ...]
     launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
     launch_why: str = ""
     objective: str = "wall"  # "wall", "core-hours", "output:REGEX" or "command:CMD"

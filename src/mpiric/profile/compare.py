@@ -1,6 +1,6 @@
 """Two profiles → what changed."""
 
-from mpiric.model.comparison import Change, Comparison
+from mpiric.model.comparison import Comparison, QuantityChange
 from mpiric.model.profile import Profile
 
 _HEADLINE = (
@@ -25,7 +25,9 @@ def compare(first: tuple[str, Profile], second: tuple[str, Profile]) -> Comparis
     return Comparison(
         labels=(first[0], second[0]),
         profiles=profiles,
-        headline=tuple(Change(name, before.numbers[key], after.numbers[key]) for name, key in _HEADLINE),
+        headline=tuple(
+            QuantityChange(name, before.numbers[key], after.numbers[key]) for name, key in _HEADLINE
+        ),
         functions=_ordered(_joined(_time_a_rank(before), _time_a_rank(after))),
         calls=tuple(
             change for change in _joined(_calls(before), _calls(after)) if change.before != change.after
@@ -48,11 +50,12 @@ def _bytes(profile: Profile) -> dict[str, float]:
     return {f"{use.low_bytes} … {use.high_bytes} B": use.bytes for use in profile.sizes}
 
 
-def _joined(before: dict[str, float], after: dict[str, float]) -> tuple[Change, ...]:
+def _joined(before: dict[str, float], after: dict[str, float]) -> tuple[QuantityChange, ...]:
     return tuple(
-        Change(name, before.get(name, 0), after.get(name, 0)) for name in dict.fromkeys([*before, *after])
+        QuantityChange(name, before.get(name, 0), after.get(name, 0))
+        for name in dict.fromkeys([*before, *after])
     )
 
 
-def _ordered(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+def _ordered(changes: tuple[QuantityChange, ...]) -> tuple[QuantityChange, ...]:
     return tuple(sorted(changes, key=lambda change: -abs(change.after - change.before)))

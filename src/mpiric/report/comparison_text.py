@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.model.comparison import Change, Comparison
+from mpiric.model.comparison import Comparison, QuantityChange
 from mpiric.report._amounts import count, seconds, share, size
 
 _FORMS = {"ranks": count, "wall time": seconds, "peak memory of a rank": size}
@@ -41,14 +41,14 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"new: {says}", style="yellow"))
 
 
-def _ratio(change: Change) -> str:
+def _ratio(change: QuantityChange) -> str:
     return "–" if change.ratio is None else f"{change.ratio:.2f}"
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Keys are a contract (docs/guides/profile.md): added to, never renamed."""
 
-    def rows(changes: tuple[Change, ...]) -> list[dict[str, Any]]:
+    def rows(changes: tuple[QuantityChange, ...]) -> list[dict[str, Any]]:
         return [{"name": c.name, "before": c.before, "after": c.after, "ratio": c.ratio} for c in changes]
 
     return {

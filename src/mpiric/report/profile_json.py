@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice, FileTotal, NodeShape, Profile, TimelineUse
+from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile, TimelineUse
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def advice_json(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _shape(shape: NodeShape) -> dict[str, Any]:
+def _shape(shape: NodeTopology) -> dict[str, Any]:
     cores = [[core.index, core.package, core.numa_node, list(core.pus)] for core in shape.cores]
     return {"host": shape.host, "cores": cores}
 

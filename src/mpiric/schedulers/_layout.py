@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mpiric.model.batch import Layout, NodeShape
+from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.errors import MpiricError
 
 
@@ -17,7 +17,7 @@ class Wish:
     bandwidth_bound: bool = False
 
 
-def plan_layout(wish: Wish, shape: NodeShape) -> Layout:
+def plan_layout(wish: Wish, shape: NodeShape) -> BatchLayout:
     """Fill nodes as wished; bandwidth-bound jobs use every second core.
 
     Raises MpiricError for what does not fit.
@@ -44,7 +44,7 @@ def plan_layout(wish: Wish, shape: NodeShape) -> Layout:
             f"{ranks} ranks do not fit {nodes} nodes with {per_node} each",
             hint=f"they need {-(-ranks // per_node)} nodes",
         )
-    return Layout(nodes, ranks, per_node, wish.threads, cores_per_rank)
+    return BatchLayout(nodes, ranks, per_node, wish.threads, cores_per_rank)
 
 
 def _even(wish: Wish, most: int) -> int:

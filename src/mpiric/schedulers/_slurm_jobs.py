@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mpiric.host.host import Completed, Host
 from mpiric.model.allocation import BatchJob, Stage
-from mpiric.model.batch import Checked, NodeShape
+from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.schedulers import _slurm_words as words
 
@@ -151,7 +151,7 @@ def _empty_step(job: str, count: int) -> list[str]:
     return [*step, "--ntasks-per-node=1", "--cpu-bind=none", "--input=none", "--quiet", "/bin/true"]
 
 
-def check(host: Host, script: str) -> Checked | None:
+def check(host: Host, script: str) -> ScriptCheck | None:
     """What Slurm would do with a script; None when there is no Slurm here, or it does not answer."""
     if host.which("sbatch") is None:
         return None

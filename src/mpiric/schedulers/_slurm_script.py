@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from re import IGNORECASE, fullmatch
 from shlex import quote
 
-from mpiric.model.batch import Layout, NodeShape, ScriptLine
+from mpiric.model.batch import BatchLayout, NodeShape, ScriptLine
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._script_languages import Language, language_of
 
@@ -34,7 +34,7 @@ class Wording:
     launch_reason: str = ""
 
 
-def srun_words(layout: Layout, shape: NodeShape, mpi: str = "") -> tuple[str, ...]:
+def srun_words(layout: BatchLayout, shape: NodeShape, mpi: str = "") -> tuple[str, ...]:
     """The launcher's words that keep each rank on cores of its own."""
     words = ["srun"]
     if mpi:
@@ -47,7 +47,7 @@ def srun_words(layout: Layout, shape: NodeShape, mpi: str = "") -> tuple[str, ..
 
 
 def script_lines(
-    layout: Layout, shape: NodeShape, wording: Wording, launch: Sequence[str]
+    layout: BatchLayout, shape: NodeShape, wording: Wording, launch: Sequence[str]
 ) -> tuple[ScriptLine, ...]:
     """The whole script. Raises MpiricError for no time, or shell lines in a script of another language."""
     if wording.time and not fullmatch(_TIME, wording.time, IGNORECASE):
@@ -88,7 +88,7 @@ def text_of(lines: Sequence[ScriptLine]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _sizes(layout: Layout, shape: NodeShape) -> str:
+def _sizes(layout: BatchLayout, shape: NodeShape) -> str:
     threads = f" × {layout.threads_per_rank} threads" if layout.threads_per_rank > 1 else ""
     cores = layout.ranks_per_node * layout.threads_per_rank
     return (
@@ -97,7 +97,7 @@ def _sizes(layout: Layout, shape: NodeShape) -> str:
     )
 
 
-def _directives(layout: Layout, shape: NodeShape, wording: Wording) -> list[ScriptLine]:
+def _directives(layout: BatchLayout, shape: NodeShape, wording: Wording) -> list[ScriptLine]:
     lines = [
         _directive(f"--job-name={quote(wording.job_name)}", "what squeue shows")
         if wording.job_name
@@ -122,14 +122,14 @@ def _directive(text: str, why: str) -> ScriptLine:
     return ScriptLine(f"#SBATCH {text}", why)
 
 
-def _why_per_node(layout: Layout, shape: NodeShape) -> str:
+def _why_per_node(layout: BatchLayout, shape: NodeShape) -> str:
     if layout.cores_per_rank > layout.threads_per_rank:
         return f"half of the {shape.cores} cores saturate the memory"
     used = layout.ranks_per_node * layout.cores_per_rank
     return f"they take {used} of the {shape.cores} cores of a node"
 
 
-def _why_cores(layout: Layout) -> str:
+def _why_cores(layout: BatchLayout) -> str:
     if layout.cores_per_rank > layout.threads_per_rank:
         return "neighbouring cores for each rank; every second one works"
     return (
@@ -139,7 +139,9 @@ def _why_cores(layout: Layout) -> str:
     )
 
 
-def _variables(layout: Layout, wording: Wording, language: Language, *, own_srun: bool) -> list[ScriptLine]:
+def _variables(
+    layout: BatchLayout, wording: Wording, language: Language, *, own_srun: bool
+) -> list[ScriptLine]:
     own = {"OMP_NUM_THREADS": (str(layout.threads_per_rank), "threads of each rank, in libraries too")}
     if own_srun:
         own["SRUN_CPUS_PER_TASK"] = (str(layout.cores_per_rank), "srun does not take it over from the job")

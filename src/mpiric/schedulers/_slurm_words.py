@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from re import MULTILINE, escape, findall, search
 
 from mpiric.model.allocation import BatchJob, Stage
-from mpiric.model.batch import Checked, NodeShape
+from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.host_list import hosts_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
@@ -122,11 +122,11 @@ def job_details(stdout: str) -> BatchJob | None:
     )
 
 
-def tested(status: int, stderr: str) -> Checked:
+def tested(status: int, stderr: str) -> ScriptCheck:
     """What ``sbatch --test-only`` says, on stderr either way."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     said = [line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines]
-    return Checked(status == 0, "; ".join(dict.fromkeys(said)))
+    return ScriptCheck(status == 0, "; ".join(dict.fromkeys(said)))
 
 
 def node_shapes(stdout: str) -> tuple[NodeShape, ...]:

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from mpiric.build.command import understand
-from mpiric.build.plan import Plan, Step, Wanted, holes_are_known, take_wanted, write
+from mpiric.build.plan import CompilationPlan, PlanRequest, Step, holes_are_known, take_wanted, write
 
 WORDS = ["gcc", "-O2", "-MF", "d/a.d", "-c", "src/a.cc", "-o", "a.o"]
 
 
 def with_holes(words: list[str], *positions: int) -> list[str]:
-    return Wanted("path", "key", positions).with_holes(words)
+    return PlanRequest("path", "key", positions).with_holes(words)
 
 
 def test_of_a_source_the_ending_stays() -> None:
@@ -37,17 +37,18 @@ def test_holes_are_the_source_and_names_of_this_compilation(
 
 def test_tools_do_not_see_what_was_asked_for() -> None:
     environ = {"MPIRIC_PLAN": "p", "MPIRIC_PLAN_KEY": "k", "MPIRIC_PLAN_WORDS": "3 4", "A": "b"}
-    assert take_wanted(environ) == Wanted("p", "k", (3, 4))
+    assert take_wanted(environ) == PlanRequest("p", "k", (3, 4))
     assert environ == {"A": "b"}
     assert take_wanted(environ) is None
     environ = {"MPIRIC_PLAN_QUESTION": "q", "MPIRIC_PLAN_QUESTION_KEY": "k"}
-    assert take_wanted(environ) == Wanted("", "", (), "q", "k")
+    assert take_wanted(environ) == PlanRequest("", "", (), "q", "k")
 
 
 def test_a_plan_is_whole_and_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "plans/1"
     write(
-        Plan([Step(("gcc", "\udcff"), "a.o")], (), False, (), False, (), ()), Wanted(str(path), "key", (1,))
+        CompilationPlan([Step(("gcc", "\udcff"), "a.o")], (), False, (), False, (), ()),
+        PlanRequest(str(path), "key", (1,)),
     )
     assert path.stat().st_mode & 0o077 == 0
     assert path.read_bytes().endswith(b"\x002\0gcc\0\xff\0")

@@ -16,7 +16,7 @@ from tests.python.profile.records import cell, file, rank, record, sent
 
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
-from mpiric.model.profile import Message, NodeShape
+from mpiric.model.profile import Message, NodeTopology
 from mpiric.model.record import Region, Timeline
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
@@ -259,7 +259,7 @@ def test_a_record_without_timelines_says_so():
 
 def test_ranks_are_drawn_on_the_cores_they_are_bound_to():
     facts = ({"host": "n1", "affinity": "0"}, {"host": "n1", "affinity": "2-3", "cpu": "2"})
-    shape = NodeShape("n1", tuple(Core(at, at // 2, at // 2, (at,)) for at in range(4)))
+    shape = NodeTopology("n1", tuple(Core(at, at // 2, at // 2, (at,)) for at in range(4)))
     ranks = (rank(at, 1.0, facts=told) for at, told in enumerate(facts))
     text = profile_html(replace(analyse(record(*ranks)), shape=shape), "1")
     drawn = re.findall(r'title="core (\d+), CPUs \d+(?:: ranks ([\d, ]+) may run here)?', text)
@@ -267,7 +267,7 @@ def test_ranks_are_drawn_on_the_cores_they_are_bound_to():
 
 
 def test_ranks_on_cpus_that_the_known_node_lacks_are_listed_instead():
-    shape = NodeShape("n1", (Core(0, 0, 0, (0,)),))
+    shape = NodeTopology("n1", (Core(0, 0, 0, (0,)),))
     profile = replace(analyse(record(rank(0, 1.0, facts={"host": "n2", "affinity": "64"}))), shape=shape)
     assert 'class="chip"' in profile_html(profile, "1")
 

@@ -12,7 +12,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.launch import Launch, Setting
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.model.tuned import Change, Rejected, Timing, Tuned
+from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
@@ -30,7 +30,7 @@ FASTER = Tuned(
     evidence=EVIDENCE,
     original=Timing(1.5, 9),
     tuned=Timing(1.0, 9),
-    changes=(Change("binding", "core", "no rank is bound"),),
+    changes=(KnobChange("binding", "core", "no rank is bound"),),
     launch=Launch(
         ("mpiexec", "-bind-to", "core", "./app"),
         "/home/u",

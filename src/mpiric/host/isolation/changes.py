@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from mpiric.host.isolation.copying import Entry, walk
+from mpiric.host.isolation.copying import TreeEntry, walk
 
 HASHED_BYTES = 1 << 30  # of all files together; SHA-256 does about 1 GB/s
 _CHUNK_BYTES = 1 << 20
@@ -13,7 +13,7 @@ _CHUNK_BYTES = 1 << 20
 Manifest = dict[str, tuple[int, int, int]]  # path → (type and mode, size, mtime in ns)
 
 
-def manifest_of(entries: Iterable[Entry]) -> Manifest:
+def manifest_of(entries: Iterable[TreeEntry]) -> Manifest:
     """What was there at the start, directories left out."""
     return {
         entry.path: (entry.status.st_mode, entry.status.st_size, entry.status.st_mtime_ns)

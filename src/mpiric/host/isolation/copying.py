@@ -17,7 +17,7 @@ _CANNOT_CLONE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errn
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """One file, link or directory of a tree."""
 
     path: str  # relative to the tree, "" for the tree itself
@@ -39,7 +39,7 @@ class Entry:
         return stat.S_ISDIR(self.status.st_mode)
 
 
-def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[Entry]:
+def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[TreeEntry]:
     """Every file, link and directory below ``root``, parents first; ``skip`` is asked with full paths.
 
     A directory that cannot be read is there but empty: the program could not read it either.
@@ -59,7 +59,7 @@ def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[E
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            one = Entry(f"{relative}/{entry.name}" if relative else entry.name, status)
+            one = TreeEntry(f"{relative}/{entry.name}" if relative else entry.name, status)
             if one.is_dir:
                 waiting.append(one.path)
             if one.is_dir or one.is_file or one.is_link:
@@ -79,7 +79,7 @@ def can_reflink(source: str, directory: str) -> bool:
     return True
 
 
-def copy_entry(entry: Entry, source: str, target: str, *, link: bool = False) -> bool:
+def copy_entry(entry: TreeEntry, source: str, target: str, *, link: bool = False) -> bool:
     """Make ``target``/path like ``source``/path, directories still writable; False when it cannot be read.
 
     ``link`` makes a regular file the same file (a hard link) instead of a copy.
@@ -102,7 +102,7 @@ def copy_entry(entry: Entry, source: str, target: str, *, link: bool = False) ->
     return True
 
 
-def close_directory(entry: Entry, target: str) -> None:
+def close_directory(entry: TreeEntry, target: str) -> None:
     """Give a directory its mode and time, once everything is in it."""
     path = f"{target}/{entry.path}"
     _keep_owner(path, entry.status)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from mpiric.host.isolation.changes import Manifest, changed_files, manifest_of
-from mpiric.host.isolation.copying import Entry, can_reflink, close_directory, copy_entry, walk
+from mpiric.host.isolation.copying import TreeEntry, can_reflink, close_directory, copy_entry, walk
 from mpiric.host.isolation.trial_area import PREFIX, make_area, mirror_surroundings, remove_tree
 from mpiric.model.errors import MpiricError, NoRoomError
 
@@ -55,7 +55,7 @@ class WorkingCopies:
         self._policy = policy or CopyPolicy()
         self._area: Path | None = None
         self._path = self._source
-        self._entries: list[Entry] = []
+        self._entries: list[TreeEntry] = []
         self._linked: dict[str, tuple[int, int, int]] = {}
         self._unlinkable: set[str] = set()
         self._shares = False  # whether copies share their data with the original
@@ -123,14 +123,14 @@ class WorkingCopies:
         missing = set(unread)
         self._entries = [self._as_copied(entry) for entry in entries if entry.path not in missing]
 
-    def _as_copied(self, entry: Entry) -> Entry:
+    def _as_copied(self, entry: TreeEntry) -> TreeEntry:
         """Links may have been made to say something else."""
         if not entry.is_link:
             return entry
-        return Entry(entry.path, (self._template / entry.path).lstat())
+        return TreeEntry(entry.path, (self._template / entry.path).lstat())
 
-    def _survey(self) -> list[Entry]:
-        entries: list[Entry] = []
+    def _survey(self) -> list[TreeEntry]:
+        entries: list[TreeEntry] = []
         for entry in walk(str(self._source), self._skip):
             entries.append(entry)
             if len(entries) > self._policy.files_limit:
@@ -142,7 +142,7 @@ class WorkingCopies:
                 )
         return entries
 
-    def _check_size(self, files: list[Entry]) -> None:
+    def _check_size(self, files: list[TreeEntry]) -> None:
         total = sum(entry.status.st_blocks * 512 for entry in files)
         largest = sorted(files, key=lambda entry: -entry.status.st_blocks)[:3]
         names = ", ".join(f"{each.path} {_mib(each.status.st_blocks * 512)}" for each in largest)
@@ -162,7 +162,7 @@ class WorkingCopies:
                 hint="make room, name another place with --store, or use --in-place",
             )
 
-    def _may_link(self, entry: Entry) -> bool:
+    def _may_link(self, entry: TreeEntry) -> bool:
         large = entry.is_file and entry.status.st_size > self._policy.link_from_bytes
         return large and not self._shares and entry.path not in self._unlinkable
 
@@ -177,7 +177,7 @@ class WorkingCopies:
         for entry in reversed(self._entries):
             if entry.is_dir:
                 close_directory(entry, target)
-        close_directory(Entry("", self._source.stat()), target)
+        close_directory(TreeEntry("", self._source.stat()), target)
 
     def _written_links(self) -> list[str]:
         """Of the large files, which are the template's own: those that a program has written into."""
@@ -189,7 +189,7 @@ class WorkingCopies:
         self.notes += [f"the program writes into {path}: it is copied for each trial" for path in written]
         return written
 
-    def _restore(self, entry: Entry) -> None:
+    def _restore(self, entry: TreeEntry) -> None:
         now = (self._source / entry.path).stat()
         before = entry.status
         if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):

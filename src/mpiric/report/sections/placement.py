@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpiric.model.machine import Core
-from mpiric.model.profile import NodeShape, Profile, RankUse
+from mpiric.model.profile import NodeTopology, Profile, RankUse
 from mpiric.model.pu_set import parse_pu_list
 
 TITLE = "Where the ranks sat"
@@ -46,7 +46,7 @@ def _domains(uses: Sequence[RankUse]) -> list[tuple[int, list[RankUse], int]]:
     return [(numa, found[:_MOST_RANKS], len(found)) for numa, found in sorted(domains.items())]
 
 
-def _packages(uses: Sequence[RankUse], shape: NodeShape | None) -> list[tuple[int, list[Any]]]:
+def _packages(uses: Sequence[RankUse], shape: NodeTopology | None) -> list[tuple[int, list[Any]]]:
     """Package → NUMA node → seats; nothing for a node that cannot have this shape."""
     if shape is None:
         return []

@@ -9,7 +9,15 @@ from mpiric.build import wishes as reading
 from mpiric.build.command import Command, Mode, expand, is_input_name, split_words, stem, understand
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
-from mpiric.build.plan import SCRATCH, Plan, Wanted, holes_are_known, own_files, write, write_question
+from mpiric.build.plan import (
+    SCRATCH,
+    CompilationPlan,
+    PlanRequest,
+    holes_are_known,
+    own_files,
+    write,
+    write_question,
+)
 from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Scratch, Toolchain, which
@@ -49,7 +57,7 @@ def build(
     given: Sequence[str],
     toolchain: Toolchain,
     machines: Callable[[str], Sequence[str]],
-    wanted: Wanted | None = None,
+    wanted: PlanRequest | None = None,
 ) -> Outcome:
     """Do what the compiler would do; does not return when nothing is to be compiled or linked.
 
@@ -67,7 +75,7 @@ def _prepare(
     given: Sequence[str],
     toolchain: Toolchain,
     machines: Callable[[str], Sequence[str]],
-    wanted: Wanted | None = None,
+    wanted: PlanRequest | None = None,
 ) -> _Prepared:
     options, rest = reading.own_options(given)
     compiler, words = _compiler(verb, options, rest, toolchain.environ)
@@ -93,13 +101,13 @@ def _prepare(
     return _Prepared(driver, wishes, understand(wishes.words), on_cluster)
 
 
-def _write_plan(prepared: _Prepared, wanted: Wanted) -> None:
+def _write_plan(prepared: _Prepared, wanted: PlanRequest) -> None:
     """Write down the compilation of any file by this command line, where no file's has to be another."""
     driver, wishes, command = prepared.driver, prepared.wishes, prepared.command
     if prepared.on_cluster or wishes.explain_vectorisation or not holes_are_known(command):
         return
     task = task_of(driver, wishes, command, command.sources[0], command.output, SCRATCH)
-    plan = Plan(
+    plan = CompilationPlan(
         steps=steps(task),
         directories=directories(task),
         baseline_alone=baseline_alone(task),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpiric.abi.networks import Network, networks_of
+from mpiric.abi.networks import NetworkRoute, networks_of
 from mpiric.abi.serving import Server, Serving, can_serve, mpi_sonames
 from mpiric.build.inspection import inspect_file
 from mpiric.build.targets import BASELINE
@@ -78,7 +78,7 @@ class _Run:
     request: Request
     toolchain: Toolchain
     server: Server | None
-    network: Network
+    network: NetworkRoute
     cpu: str  # "" is native
     baseline: bool = False  # forced, to see whose fault an illegal instruction is
     usual_s: float = _MOST_S  # what the program takes here by itself

@@ -16,7 +16,7 @@ from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError, after_r
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.profile import NodeShape, Profile
+from mpiric.model.profile import NodeTopology, Profile
 from mpiric.model.record import Record
 from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
@@ -116,7 +116,7 @@ def _understood(prepared: Prepared, ran: Ran, command: str, host: Host) -> Profi
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, _explained(error, prepared.parsed, host))
     found = with_others(name_sites(analyse(record, command), host), directory)
-    shape = NodeShape(machine.host_name, machine.topology.cores)
+    shape = NodeTopology(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))
 
 

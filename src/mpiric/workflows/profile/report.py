@@ -10,7 +10,7 @@ from mpiric.host.host import Host
 from mpiric.model.comparison import Comparison
 from mpiric.model.errors import NoRoomError
 from mpiric.model.machine import Core
-from mpiric.model.profile import NodeShape, Profile
+from mpiric.model.profile import NodeTopology, Profile
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.read import read_record
@@ -96,12 +96,12 @@ def _known(place: Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _shape(told: Any) -> NodeShape | None:
+def _shape(told: Any) -> NodeTopology | None:
     try:
         cores = tuple(
             Core(int(index), int(package), int(numa), tuple(map(int, pus)))
             for index, package, numa, pus in told["cores"]
         )
-        return NodeShape(str(told["host"]), cores)
+        return NodeTopology(str(told["host"]), cores)
     except (KeyError, TypeError, ValueError):
         return None

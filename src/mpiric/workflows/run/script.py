@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.model.batch import Checked, Layout, NodeShape, ScriptLine
+from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 from mpiric.schedulers._layout import Wish, plan_layout
@@ -40,12 +40,12 @@ class Script:
 
     text: str
     lines: tuple[ScriptLine, ...]
-    layout: Layout
+    layout: BatchLayout
     shape: NodeShape
     launch: tuple[str, ...]
     environment: Mapping[str, str]
     words: tuple[str, ...]
-    checked: Checked | None
+    checked: ScriptCheck | None
 
 
 def script(request: ScriptRequest, host: Host) -> Script:
@@ -123,7 +123,7 @@ def _shape_of(host: Host, partition: str) -> NodeShape:
     return shapes[0]
 
 
-def _checked(text: str, host: Host) -> Checked | None:
+def _checked(text: str, host: Host) -> ScriptCheck | None:
     file, path = tempfile.mkstemp(prefix="mpiric-", suffix=".sbatch")
     try:
         with os.fdopen(file, "w") as stream:

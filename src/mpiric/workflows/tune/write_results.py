@@ -15,7 +15,7 @@ from mpiric.model.machine import Machine
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Trial
-from mpiric.model.tuned import BestSoFar, Change, Rejected, Timing, Tuned
+from mpiric.model.tuned import BestSoFar, KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.objective import shown
@@ -108,10 +108,10 @@ def _best_so_far(state: TuneState) -> BestSoFar | None:
     )
 
 
-def _changes(configuration: Configuration, situation: Situation) -> tuple[Change, ...]:
+def _changes(configuration: Configuration, situation: Situation) -> tuple[KnobChange, ...]:
     written = spellings(configuration, situation)
     return tuple(
-        Change(name, value, _why(name, situation), written[name].note)
+        KnobChange(name, value, _why(name, situation), written[name].note)
         for name, value in completed(configuration, situation).items
     )
 

@@ -9,23 +9,9 @@ from mpiric.host.packaged import packaged_table
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Nic
 
-# What a job should use first, where a node has several.
-_RANKS = (
-    "slingshot",
-    "omni-path",
-    "truescale",
-    "infiniband",
-    "efa",
-    "roce",
-    "iwarp",
-    "ipoib",
-    "ethernet",
-    "virtual",
-)
-
 
 @dataclass(frozen=True)
-class Kind:
+class NetworkKind:
     """One kind of network."""
 
     name: str
@@ -55,23 +41,24 @@ def _names(transport: str) -> list[str]:
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> Mapping[str, NetworkKind]:
     """Every kind by its name, the ones to prefer first."""
     tables = packaged_table("fabric/networks")
-    return {name: _kind(name, tables[name]) for name in sorted(tables, key=_RANKS.index)}
+    return {name: _kind(name, tables[name]) for name in tables}
 
 
-def _kind(name: str, table: Mapping[str, object]) -> Kind:
+def _kind(name: str, table: Mapping[str, object]) -> NetworkKind:
     values = dict(table)
     native = values.pop("native")
     assert isinstance(native, list)
-    return Kind(name, tuple(native), latency_us=values.pop("latency"), **values)  # type: ignore[arg-type]
+    return NetworkKind(name, tuple(native), latency_us=values.pop("latency"), **values)  # type: ignore[arg-type]
 
 
 def best_network(nics: Iterable[Nic]) -> Nic | None:
     """The interface or adapter that a job between nodes should use, as far as its kind and rate tell."""
     usable = [nic for nic in nics if nic.up and nic.kind in kinds()]
-    return min(usable, key=lambda nic: (_RANKS.index(nic.kind), -nic.speed_mbit, nic.name), default=None)
+    preference = list(kinds())
+    return min(usable, key=lambda nic: (preference.index(nic.kind), -nic.speed_mbit, nic.name), default=None)
 
 
 def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Finding | None:

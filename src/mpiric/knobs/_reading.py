@@ -9,7 +9,6 @@ from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
 
 _OFF = ("0", "no", "off", "false", "disable", "n")
-_IP_KINDS = ("ethernet", "ipoib", "loopback", "virtual")
 _BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")
 _OPENMP_RUNTIMES = ("libgomp.", "libomp.", "libiomp5.", "libomp5.", "libnvomp.")
 
@@ -105,7 +104,7 @@ def glibc_version(situation: Situation) -> tuple[int, ...]:
 
 def has_adapter(situation: Situation) -> bool:
     """Whether a network is there that needs no IP: InfiniBand, Omni-Path, Slingshot, RoCE."""
-    return any(nic.kind not in _IP_KINDS for nic in networks(situation))
+    return any(not nic.is_ip for nic in networks(situation))
 
 
 def networks(situation: Situation) -> tuple[Nic, ...]:
@@ -114,9 +113,9 @@ def networks(situation: Situation) -> tuple[Nic, ...]:
         nic
         for nic in situation.machine.nics
         if nic.up and nic.kind != "loopback" and not nic.name.startswith(_BRIDGES)
-        if nic.addresses or nic.kind not in _IP_KINDS
+        if nic.addresses or not nic.is_ip
     ]
-    return tuple(sorted(usable, key=lambda nic: (nic.kind in _IP_KINDS, -nic.speed_mbit, nic.name)))
+    return tuple(sorted(usable, key=lambda nic: (nic.is_ip, -nic.speed_mbit, nic.name)))
 
 
 def uses_ucx(situation: Situation) -> bool:

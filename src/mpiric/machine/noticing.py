@@ -6,7 +6,6 @@ from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine
 from mpiric.model.pu_set import pu_list
 
-_RDMA_KINDS = {"infiniband", "omni-path", "slingshot", "roce"}
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 looked at, not written to
 _SMALL_LOCKED_BYTES = 64 << 20
 _SMALL_SHARED_BYTES = 256 << 20  # Docker's default is 64 MiB, less than four ranks' segments take
@@ -76,7 +75,7 @@ def _huge_pages(machine: Machine) -> Iterator[Finding]:
 def _locked_memory(machine: Machine) -> Iterator[Finding]:
     limit = machine.limits.locked_memory_bytes
     if 0 <= limit < _SMALL_LOCKED_BYTES:
-        rdma = any(nic.kind in _RDMA_KINDS for nic in machine.nics)
+        rdma = any(not nic.is_ip for nic in machine.nics)
         yield Finding(
             "locked-memory",
             "Little memory may be locked; "

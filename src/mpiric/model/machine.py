@@ -104,6 +104,9 @@ class Limits:
     open_files: int
 
 
+IP_KINDS = frozenset({"ethernet", "ipoib", "loopback", "virtual"})  # reached by IP alone
+
+
 @dataclass(frozen=True)
 class Nic:
     """One network interface."""
@@ -115,6 +118,11 @@ class Nic:
     up: bool
     addresses: tuple[str, ...]
     numa_node: int = -1
+
+    @property
+    def is_ip(self) -> bool:
+        """Whether ranks reach it through the kernel's IP stack alone, not past it."""
+        return self.kind in IP_KINDS
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from mpiric.model.knob import parse_bytes
+from mpiric.model.machine import IP_KINDS
 from mpiric.model.spelling import Spelling
 from mpiric.mpis._implementation import Speller
 
@@ -10,8 +11,6 @@ from mpiric.mpis._implementation import Speller
 _HARDWARE_MATCHING = {"UCX_RC_MLX5_TM_ENABLE": "y", "UCX_DC_MLX5_TM_ENABLE": "y"}
 
 UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # transports through shared memory
-
-_IP_KINDS = ("", "ethernet", "ipoib", "virtual")
 
 _UCX_TRANSPORTS = {
     "all": "all",
@@ -48,7 +47,7 @@ def ofi_provider(value: str) -> Spelling:
 
 def interface(name: str, kind: str) -> dict[str, str]:
     """Variables that keep UCX and libfabric on one interface; UCX names an adapter's port ``mlx5_0:1``."""
-    if kind in _IP_KINDS:
+    if not kind or kind in IP_KINDS:
         return {"UCX_NET_DEVICES": name, "FI_TCP_IFACE": name, "FI_SOCKETS_IFACE": name}
     return {"UCX_NET_DEVICES": f"{name}:1"}
 

@@ -87,6 +87,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "mounts": lambda: _can_make("--mount"),
     "netns": lambda: _can_make("--net"),
+    "several-cores": lambda: len(os.sched_getaffinity(0)) > 1,
     "any-mpi": lambda: bool(mpis_here()),
     "debian-mpich": lambda: bool(which("mpiexec.mpich") and which("mpicc.mpich")),
     "debian-openmpi": lambda: bool(which("mpirun.openmpi") and which("mpicc.openmpi")),

@@ -51,3 +51,16 @@ def test_scripts_are_executable():
 
 def test_no_build_product_is_tracked():
     assert tracked(".o", ".so", ".whl", ".pyc", ".a") == []
+
+
+def test_helpers_of_tests_live_in_support():
+    beside = {"conftest.py", "__init__.py"}
+    elsewhere = [
+        name
+        for path in tracked(".py")
+        if (name := str(path.relative_to(ROOT))).startswith(("tests/python/", "tests/system/"))
+        and "programs" not in path.parts
+        and path.name not in beside
+        and not path.name.startswith("test_")
+    ]
+    assert elsewhere == []

@@ -2,7 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.system.workshop import Workshop
+from tests.support.workshop import Workshop
 
 
 @pytest.fixture

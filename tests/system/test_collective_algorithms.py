@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.system.patience import PATIENT
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
@@ -28,7 +28,7 @@ def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:
     """Runs the grid and wants every comparison equal."""
     program = GRIDS / f"collective_grid_{FAMILIES[mpi.implementation]}"
     words = (*words, *ALIKE.get(mpi.implementation, []))
-    settings = {**PATIENT[mpi.implementation], **RIGHT.get(mpi.label, {})}
+    settings = {**OVERSUBSCRIBED[mpi.implementation], **RIGHT.get(mpi.label, {})}
     done = mpi_run(mpi, ranks, program, *words, env=settings, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip().endswith(" 0 failed"), done.stdout

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from tests.system.patience import PATIENT
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, version_numbers
 from mpiric.algorithms.own import own_algorithms
@@ -48,7 +48,7 @@ def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path:
             *assignments,
             program,
             *arguments,
-            env=PATIENT[mpi.implementation],
+            env=OVERSUBSCRIBED[mpi.implementation],
             timeout=600,
         )
         said = [line for line in done.stdout.splitlines() if line]

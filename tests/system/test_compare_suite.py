@@ -47,7 +47,7 @@ def test_what_differs_is_told_apart_from_what_is_unsteady(suite):
 
     def compare() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tests.system.compare_suite", *words],
+            [sys.executable, "-m", "tests.support.suites.compare_suite", *words],
             cwd=ROOT,
             capture_output=True,
             text=True,

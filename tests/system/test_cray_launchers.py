@@ -6,17 +6,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.system.cray_launchers import aprun_places, install, pals_places, read
-from tests.system.elsewhere import MACHINES, REQUESTS
-from tests.system.test_place_verify import SPIN
+from tests.support.absent_machines import MACHINES, REQUESTS
+from tests.support.cray_launchers import aprun_places, install, pals_places, read
+from tests.support.spin import build_spin
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import emit
 from mpiric.machine import read_topology
 from mpiric.model.placement import PlacementRequest
 from mpiric.placement import plan
-
-SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 
 
 def swept(*values):
@@ -58,8 +56,7 @@ def cray(tmp_path, run_mpiric):
     xml = LocalHost().topology_xml()
     assert xml
     place = install(tmp_path, xml)
-    (tmp_path / "spin.c").write_text(SPIN)
-    subprocess.run(["gcc", "-O1", "-fopenmp", "spin.c", "-o", "spin"], cwd=tmp_path, check=True)
+    build_spin(tmp_path)
 
     def run(*words, **env):
         return run_mpiric(*words, env={"PATH": f"{place}:{os.environ['PATH']}", **env})
@@ -67,7 +64,7 @@ def cray(tmp_path, run_mpiric):
     return run
 
 
-@SEVERAL_CORES
+@pytest.mark.requires("several-cores")
 @pytest.mark.requires("gcc")
 @pytest.mark.parametrize(
     ("launcher", "ranks", "threads"),
@@ -89,7 +86,7 @@ def test_ranks_started_with_the_words_of_a_plan_are_seen_where_it_puts_them(cray
     assert [process["rank"] for process in answer["processes"]] == list(range(int(ranks)))
 
 
-@SEVERAL_CORES
+@pytest.mark.requires("several-cores")
 @pytest.mark.requires("gcc")
 @pytest.mark.parametrize(
     ("line", "finding"),
@@ -105,7 +102,7 @@ def test_ranks_that_sit_badly_are_caught(cray, line, finding):
     assert finding in {each["id"] for each in json.loads(done.stdout)["findings"]}
 
 
-@SEVERAL_CORES
+@pytest.mark.requires("several-cores")
 @pytest.mark.requires("debian-mpich")
 @pytest.mark.parametrize(
     ("line", "knobs", "rendered"),

@@ -6,7 +6,7 @@ import random
 import subprocess
 
 import pytest
-from tests.system.workshop import MAIN_C, WHICH_C, Workshop
+from tests.support.workshop import MAIN_C, WHICH_C, Workshop
 
 pytestmark = pytest.mark.requires("gcc", "qemu-x86_64")
 

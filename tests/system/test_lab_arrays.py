@@ -11,7 +11,7 @@ from tests.lab.host import LabHost
 from tests.lab.plan import Plan, host_names
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
-from tests.system.login import PATIENCE_S, Login
+from tests.support.login import PATIENCE_S, Login
 
 from mpiric.schedulers import _slurm_jobs as jobs
 

@@ -1,6 +1,5 @@
 """Plans for this machine, launched with the words mpiric writes under every MPI library of the machine."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -17,7 +16,6 @@ SHOW = """#!/bin/sh
 for rank in "$OMPI_COMM_WORLD_RANK" "$PMI_RANK"; do [ -n "$rank" ] && break; done
 echo "$rank $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
 """
-SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 
 
 def _launched(mpi: MpiLibrary, argv: tuple[str, ...], env: dict[str, str], place_: Path) -> dict[int, str]:
@@ -36,7 +34,7 @@ def _launched(mpi: MpiLibrary, argv: tuple[str, ...], env: dict[str, str], place
     return {int(rank): cpus for rank, cpus in (line.split() for line in done.stdout.splitlines())}
 
 
-@SEVERAL_CORES
+@pytest.mark.requires("several-cores")
 @pytest.mark.parametrize("order", ["levels", "lists"])
 def test_ranks_sit_where_they_were_planned(mpi, order, environment, tmp_path):
     here = place(LocalHost(), PlacementRequest(2, policy="compact"), "", str(tmp_path)).plan

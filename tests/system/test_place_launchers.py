@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.system.elsewhere import MACHINES, REQUESTS
+from tests.support.absent_machines import MACHINES, REQUESTS
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import emit

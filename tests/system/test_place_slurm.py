@@ -9,7 +9,7 @@ from tests.lab import cluster
 from tests.lab.plan import Plan as Cluster
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
-from tests.system.elsewhere import MACHINES, REQUESTS
+from tests.support.absent_machines import MACHINES, REQUESTS
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import emit

@@ -8,33 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.spin import build_spin
 
-SPIN = """
-#include <stdlib.h>
-#include <time.h>
-int main(int argc, char **argv) {
-    const double seconds = argc > 1 ? atof(argv[1]) : 1.0;
-#pragma omp parallel
-    {
-        struct timespec begin, now;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        do {
-            clock_gettime(CLOCK_MONOTONIC, &now);
-        } while (now.tv_sec - begin.tv_sec + (now.tv_nsec - begin.tv_nsec) * 1e-9 < seconds);
-    }
-    return 0;
-}
-"""
-SEVERAL_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
-pytestmark = [pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich"), SEVERAL_CORES]
+pytestmark = pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich", "several-cores")
 
 
 @pytest.fixture
 def spin(tmp_path: Path) -> str:
     """A program whose threads are busy for some seconds."""
-    (tmp_path / "spin.c").write_text(SPIN)
-    subprocess.run(["gcc", "-O1", "-fopenmp", "spin.c", "-o", "spin"], cwd=tmp_path, check=True)
-    return str(tmp_path / "spin")
+    return str(build_spin(tmp_path))
 
 
 @pytest.fixture

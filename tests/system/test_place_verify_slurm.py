@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,20 +11,18 @@ from tests.lab import cluster
 from tests.lab.plan import Plan
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
-from tests.system.test_place_verify import SEVERAL_CORES, SPIN
+from tests.support.spin import build_spin
 
-pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
-    SEVERAL_CORES,
-]
+pytestmark = pytest.mark.requires(
+    "root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged", "several-cores"
+)
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     place = tmp_path_factory.mktemp("lab")
-    (place / "spin.c").write_text(SPIN)
-    subprocess.run(["gcc", "-O1", "-fopenmp", "spin.c", "-o", "spin"], cwd=place, check=True)
+    build_spin(place)
     cluster.up(place / "state", Plan(("n1",), shares=(str(place),)))
     daemons.up(place / "state", SlurmPlan())
     yield place / "state"

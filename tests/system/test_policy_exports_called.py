@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from tests.system.patience import PATIENT
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.installation.native import native_part
 from mpiric.model.mpi_library import MpiLibrary
@@ -47,7 +47,7 @@ def called(mpi: MpiLibrary, mpi_run, tmp_path: Path) -> Called:
         probe = native_part("probe-collectives", mpi.abi_families[0])
         words = [probe, "0.0001", *(f"{collective}:{RANKS}:{RANKS}:{size}" for collective in CHOSEN)]
         watched = ["gdb", "-nx", "-batch", "-x", script, "--args", *words]
-        env = {**PATIENT["openmpi"], **settings}
+        env = {**OVERSUBSCRIBED["openmpi"], **settings}
         done = mpi_run(mpi, 1, *watched, ":", "-n", RANKS - 1, *words, env=env, timeout=300)
         rows = re.findall(r'^\{"collective":"(\w+)"', done.stdout, re.MULTILINE)
         assert set(rows) == set(CHOSEN), done.stdout + done.stderr

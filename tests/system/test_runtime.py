@@ -4,22 +4,21 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.preloaded import NATIVE, OVERSUBSCRIBE, calls
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.record import RankState, Record
+from mpiric.model.record import RankState
 from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "runtime_programs"
-NATIVE = ROOT / "src/mpiric/_native"
 ROUNDS = 10
 
 DEBIAN = [
     pytest.param("mpich", id="mpich", marks=pytest.mark.requires("debian-mpich", "gfortran")),
     pytest.param("openmpi", id="openmpi", marks=pytest.mark.requires("debian-openmpi", "gfortran")),
 ]
-SETTINGS = {"openmpi": ["--oversubscribe"], "mpich": []}
 
 
 def compiled(source: str, family: str, tmp_path: Path, *options: str) -> Path:
@@ -51,7 +50,7 @@ def launch(environment, tmp_path):
         }[family]
         launcher = {"mpich": "mpiexec.mpich", "openmpi": "mpirun.openmpi"}[family]
         return subprocess.run(
-            [launcher, *SETTINGS[family], "-n", str(ranks), *flags, *map(str, program)],
+            [launcher, *OVERSUBSCRIBE[family], "-n", str(ranks), *flags, *map(str, program)],
             env=environment,
             capture_output=True,
             text=True,
@@ -59,10 +58,6 @@ def launch(environment, tmp_path):
         )
 
     return run
-
-
-def calls(record: Record, function: str) -> list[int]:
-    return [sum(cell.calls for cell in rank.cells if cell.function == function) for rank in record.ranks]
 
 
 @pytest.mark.parametrize("family", DEBIAN)

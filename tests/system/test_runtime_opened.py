@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from tests.system.test_runtime import NATIVE, SETTINGS, calls
+from tests.support.preloaded import NATIVE, OVERSUBSCRIBE, calls
 
 from mpiric.profile.read import read_record
 
@@ -19,7 +19,7 @@ sys.stdout.write(f"got {sum(got)}\\n")  # a line in one piece, whatever buffers
 @pytest.mark.requires("python:mpi4py")
 @pytest.mark.parametrize("named", [False, True], ids=["looks", "is-told"])
 @pytest.mark.parametrize(
-    "family", [pytest.param(f, marks=pytest.mark.requires(f"mpi:{f}")) for f in SETTINGS]
+    "family", [pytest.param(f, marks=pytest.mark.requires(f"mpi:{f}")) for f in OVERSUBSCRIBE]
 )
 def test_python_finds_its_library_and_every_message_is_seen(
     family, named, mpi_prefix, program_python, environment, tmp_path
@@ -40,7 +40,7 @@ def test_python_finds_its_library_and_every_message_is_seen(
         EXCHANGE,
     ]
     done = subprocess.run(
-        [prefix / "bin/mpiexec", *SETTINGS[family], "-n", "2", *words],
+        [prefix / "bin/mpiexec", *OVERSUBSCRIBE[family], "-n", "2", *words],
         env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")},
         capture_output=True,
         text=True,

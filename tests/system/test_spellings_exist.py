@@ -80,7 +80,7 @@ def variables_of(mpi: MpiLibrary, environment: dict[str, str]) -> frozenset[str]
         words = [str(program), "--all", "--parsable"]
         text = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
         return frozenset(f"OMPI_MCA_{name}" for name in re.findall(r":param:([^:]+):", text))
-    words = [sys.executable, str(HERE / "control_variables.py"), mpi.library]
+    words = [sys.executable, str(HERE / "programs/control_variables.py"), mpi.library]
     text = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
     names = [line.split("\t")[0] for line in text.splitlines()]
     return frozenset([*names, *re.findall(r"@Alias:# (\w+)", text)])

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from tests.system.patience import PATIENT
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.installation.native import native_part
 from mpiric.workflows.sweep.plan import COLLECTIVES, _under_name
@@ -45,7 +45,7 @@ def probed(mpi, mpi_run, tmp_path):
         probe = native_part("probe-collectives", mpi.abi_families[0])
         words = [f"{name}:3:3:{size}" for name in collectives for size in (0, 12, 4096)]
         path = ":".join((*_under_name(tmp_path, mpi), *mpi.library_path))
-        env = {**PATIENT.get(mpi.implementation, {}), "LD_LIBRARY_PATH": path, **more}
+        env = {**OVERSUBSCRIBED.get(mpi.implementation, {}), "LD_LIBRARY_PATH": path, **more}
         done = mpi_run(mpi, 3, probe, "0.0001", *words, env=env)
         assert done.returncode == 0, done.stdout + done.stderr
         rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", done.stdout, re.MULTILINE)]

@@ -12,7 +12,7 @@ from tests.lab.plan import Plan, host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
-from tests.system.patience import PATIENT
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 pytestmark = [
     pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
@@ -37,7 +37,7 @@ def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp
     out, site = tmp_path / "out", tmp_path / "site"
     own = {"HOME": str(tmp_path), "MPIRIC_POLICIES": str(site), "UCX_NET_DEVICES": "fast0"}
     environment = mpi_environment(
-        "mpich", mpi_prefix("mpich"), {**clean_environment(), **PATIENT["mpich"], **own}
+        "mpich", mpi_prefix("mpich"), {**clean_environment(), **OVERSUBSCRIBED["mpich"], **own}
     )
     program = str(ranks_program("mpich", mpi_prefix, shared))
 

@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.situations import MPIS, situation
 
 from mpiric import knobs
 from mpiric.model.situation import Allowed, Situation
-
-from .situations import MPIS, situation
 
 BY_LABEL = {library.label: library for library in MPIS}
 

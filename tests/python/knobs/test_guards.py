@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.situations import MPIS, machine, mpi, situation
 
 from mpiric.knobs import all_knobs, applicable, judge, switched
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Container
-
-from .situations import MPIS, machine, mpi, situation
 
 BY_LABEL = {library.label: library for library in MPIS}
 OTHERS = tuple(library for library in MPIS if library.label != "mpich-5.0.2")

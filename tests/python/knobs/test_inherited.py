@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.situations import MPIS, machine, situation
 
 from mpiric.knobs import inherited_problems
 from mpiric.model.job import LaunchOption, Meaning
-
-from .situations import MPIS, machine, situation
 
 BY_LABEL = {library.label: library for library in MPIS}
 GOMP = "/usr/lib/libgomp.so.1"

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.situations import MPIS, machine, situation
 
 from mpiric.knobs import all_knobs, applicable
 from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Situation
-
-from .situations import MPIS, machine, situation
 
 BY_LABEL = {library.label: library for library in MPIS}
 

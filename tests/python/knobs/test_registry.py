@@ -1,11 +1,10 @@
 """Every knob of the registry, in every situation."""
 
 import pytest
+from tests.support.situations import MPIS, all_situations, situation
 
 from mpiric.knobs import all_knobs, applicable, check_configuration, judge, not_applicable
 from mpiric.model.knob import Knob, ResultsEffect
-
-from .situations import MPIS, all_situations, situation
 
 SITUATIONS = tuple(all_situations())
 KNOBS = list(all_knobs().values())

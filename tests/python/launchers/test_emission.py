@@ -1,7 +1,7 @@
 """The words each launcher gets for a plan."""
 
 import pytest
-from tests.python.placement.machines import made_up, placed, recorded
+from tests.support.machines import made_up, placed, recorded
 
 from mpiric.launchers import emit, emit_all
 from mpiric.model.errors import MpiricError

@@ -1,12 +1,11 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.situations import MPIS, machine, situation
 
 from mpiric.launchers import dialects, render, spell
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-
-from ..knobs.situations import MPIS, machine, situation
 
 LINES = {"srun": "srun -n 2 ./a", "aprun": "aprun -n 2 ./a", "direct": "./a"}
 

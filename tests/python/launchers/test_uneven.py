@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from tests.python.placement.machines import made_up
+from tests.support.machines import made_up
 
 from mpiric.launchers import emit_all
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile

@@ -2,19 +2,19 @@
 
 from dataclasses import replace
 
+from tests.support import mpi_banners
+from tests.support.made_up_mpis import Installed, MadeUp
+
 from mpiric.host.facts.recording import command_key
 from mpiric.host.host import Completed, Elf
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher
 from mpiric.mpis._modules import prefixes_in
 
-from . import banners
-from .made_up import Installed, MadeUp
-
-MPICH = Installed("/sw/mpich/4.2", banners.MPICH_4, launcher_says=banners.MPIEXEC_HYDRA)
+MPICH = Installed("/sw/mpich/4.2", mpi_banners.MPICH_4, launcher_says=mpi_banners.MPIEXEC_HYDRA)
 CRAY = Installed(
     "/opt/cray/pe/mpich/8.1.25/ofi/gnu/9.1",
-    banners.CRAY_8,
+    mpi_banners.CRAY_8,
     library="lib/libmpi_gnu_91.so.12",
     soname="libmpi_gnu_91.so.12",
     launchers=(),
@@ -41,7 +41,9 @@ def test_a_link_on_path_leads_to_where_it_ends():
 
 
 def test_mvapich_is_started_by_hydra():
-    installed = Installed("/opt/mvapich2-2.3.7", banners.MVAPICH_2, launcher_says=banners.MPIEXEC_HYDRA)
+    installed = Installed(
+        "/opt/mvapich2-2.3.7", mpi_banners.MVAPICH_2, launcher_says=mpi_banners.MPIEXEC_HYDRA
+    )
     (mpi,) = _found(MadeUp((installed,)))
     assert (mpi.label, mpi.dialect, mpi.found_by) == ("mvapich-2.3.7", "hydra", "opt")
     assert mpi.abi_families == (AbiFamily.MPICH,)
@@ -49,7 +51,7 @@ def test_mvapich_is_started_by_hydra():
 
 
 def test_a_hydra_beside_mvapich_belongs_to_mvapich():
-    installed = Installed("/opt/mvapich-3.0", banners.MVAPICH_3, launcher_says=banners.MPIEXEC_HYDRA)
+    installed = Installed("/opt/mvapich-3.0", mpi_banners.MVAPICH_3, launcher_says=mpi_banners.MPIEXEC_HYDRA)
     mpi = mpi_of_launcher(MadeUp((installed,)).host(), "/opt/mvapich-3.0/bin/mpiexec")
     assert mpi is not None
     assert mpi.label == "mvapich-3.0"
@@ -114,11 +116,11 @@ def test_modules_of_other_software_are_not_read():
 def test_every_conda_environment_is_looked_into():
     installed = Installed(
         "/home/u/miniforge3/envs/sim",
-        banners.OPENMPI_5,
+        mpi_banners.OPENMPI_5,
         library="lib/libmpi.so.40",
         soname="libmpi.so.40",
         launchers=("mpirun",),
-        launcher_says=banners.MPIRUN_OPENMPI_5,
+        launcher_says=mpi_banners.MPIRUN_OPENMPI_5,
     )
     (mpi,) = _found(MadeUp((installed,), environ={"HOME": "/home/u"}))
     assert (mpi.label, mpi.found_by, mpi.dialect) == ("openmpi-5.0.11", "conda", "openmpi5")
@@ -126,7 +128,9 @@ def test_every_conda_environment_is_looked_into():
 
 def test_spacks_installations_are_found():
     installed = Installed(
-        "/s/opt/spack/linux/gcc-12/mpich-4.2-abc", banners.MPICH_4, launcher_says=banners.MPIEXEC_HYDRA
+        "/s/opt/spack/linux/gcc-12/mpich-4.2-abc",
+        mpi_banners.MPICH_4,
+        launcher_says=mpi_banners.MPIEXEC_HYDRA,
     )
     (mpi,) = _found(MadeUp((installed,), environ={"SPACK_ROOT": "/s"}))
     assert mpi.found_by == "spack"
@@ -151,7 +155,7 @@ def test_a_launcher_without_its_library_still_tells_its_dialect():
     made_up = MadeUp((), files={"/x/bin/mpiexec": ""})
     host = made_up.host()
     host.recording.commands[command_key(["/x/bin/mpiexec", "--version"], None)] = Completed(
-        0, banners.MPIRUN_OPENMPI_5, ""
+        0, mpi_banners.MPIRUN_OPENMPI_5, ""
     )
     mpi = mpi_of_launcher(host, "/x/bin/mpiexec")
     assert mpi is not None
@@ -162,7 +166,7 @@ def test_a_sites_wrapper_leads_to_the_mpi_it_starts():
     made_up = MadeUp((MPICH,), files={"/site/bin/mpirun": ""}, environ={"MPI_HOME": "/sw/mpich/4.2"})
     host = made_up.host()
     host.recording.commands[command_key(["/site/bin/mpirun", "--version"], None)] = Completed(
-        0, banners.MPIEXEC_HYDRA, ""
+        0, mpi_banners.MPIEXEC_HYDRA, ""
     )
     mpi = mpi_of_launcher(host, "/site/bin/mpirun")
     assert mpi is not None
@@ -182,7 +186,7 @@ def test_a_library_on_the_users_library_path_is_found():
 
 def test_a_system_library_hidden_by_the_users_path_needs_its_directory():
     system = Installed(
-        "/usr", banners.MPICH_4, library="lib64/libmpi.so.12", launcher_says=banners.MPIEXEC_HYDRA
+        "/usr", mpi_banners.MPICH_4, library="lib64/libmpi.so.12", launcher_says=mpi_banners.MPIEXEC_HYDRA
     )
     linker = {"libmpi.so.12": "/usr/lib64/libmpi.so.12"}
     plain = MadeUp((system,), linker=linker)
@@ -206,8 +210,8 @@ def test_intel_mpi_prefers_the_libfabric_its_makers_ship():
     root = "/opt/intel/oneapi/mpi/2021.19"
     installed = Installed(
         root,
-        banners.INTEL_2021_19,
-        launcher_says=banners.MPIEXEC_INTEL,
+        mpi_banners.INTEL_2021_19,
+        launcher_says=mpi_banners.MPIEXEC_INTEL,
         others=("opt/mpi/libfabric/lib/libfabric.so.1", "opt/mpi/libfabric/lib/prov/libtcp-fi.so"),
     )
     (mpi,) = _found(MadeUp((installed,), linker={"libfabric.so.1": "/usr/lib/libfabric.so.1"}))
@@ -217,7 +221,7 @@ def test_intel_mpi_prefers_the_libfabric_its_makers_ship():
 
 def test_intel_mpi_without_a_libfabric_takes_the_one_of_an_mpich_wheel():
     installed = Installed(
-        "/opt/intel/oneapi/mpi/2021.19", banners.INTEL_2021_19, launcher_says=banners.MPIEXEC_INTEL
+        "/opt/intel/oneapi/mpi/2021.19", mpi_banners.INTEL_2021_19, launcher_says=mpi_banners.MPIEXEC_INTEL
     )
     made_up = MadeUp(
         (installed,),

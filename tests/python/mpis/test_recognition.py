@@ -1,18 +1,17 @@
 import pytest
+from tests.support import mpi_banners
 
 from mpiric.launchers import dialects
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis import family_of_soname, implementations
 from mpiric.mpis._describe import recognise
 
-from . import banners
-
 LIBRARIES = {
-    "openmpi": [(banners.OPENMPI_4, "4.1.4"), (banners.OPENMPI_5, "5.0.11")],
-    "mpich": [(banners.MPICH_4, "4.0.2"), (banners.MPICH_5, "5.0.2")],
-    "intelmpi": [(banners.INTEL_2021_19, "2021.19.0")],
-    "mvapich": [(banners.MVAPICH_2, "2.3.7"), (banners.MVAPICH_3, "3.0")],
-    "craympich": [(banners.CRAY_8, "8.1.25.17")],
+    "openmpi": [(mpi_banners.OPENMPI_4, "4.1.4"), (mpi_banners.OPENMPI_5, "5.0.11")],
+    "mpich": [(mpi_banners.MPICH_4, "4.0.2"), (mpi_banners.MPICH_5, "5.0.2")],
+    "intelmpi": [(mpi_banners.INTEL_2021_19, "2021.19.0")],
+    "mvapich": [(mpi_banners.MVAPICH_2, "2.3.7"), (mpi_banners.MVAPICH_3, "3.0")],
+    "craympich": [(mpi_banners.CRAY_8, "8.1.25.17")],
 }
 TEXTS = [(name, text, version) for name, cases in LIBRARIES.items() for text, version in cases]
 
@@ -44,10 +43,10 @@ def test_other_words_name_nothing(text: str):
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        (banners.MPIRUN_OPENMPI_4, {"openmpi"}),
-        (banners.MPIRUN_OPENMPI_5, {"openmpi"}),
-        (banners.MPIEXEC_HYDRA, {"mpich", "mvapich"}),  # the same hydra
-        (banners.MPIEXEC_INTEL, {"intelmpi"}),
+        (mpi_banners.MPIRUN_OPENMPI_4, {"openmpi"}),
+        (mpi_banners.MPIRUN_OPENMPI_5, {"openmpi"}),
+        (mpi_banners.MPIEXEC_HYDRA, {"mpich", "mvapich"}),  # the same hydra
+        (mpi_banners.MPIEXEC_INTEL, {"intelmpi"}),
         ("slurm 22.05.8", set()),
     ],
 )
@@ -65,7 +64,7 @@ def test_open_mpi_changed_its_launcher_with_version_5(version: str, dialect: str
 
 
 def test_transports_of_mpich_are_its_netmods_and_shared_memory():
-    assert implementations()["mpich"].transports(banners.MPICH_5, "") == ("ucx", "ofi", "shm")
+    assert implementations()["mpich"].transports(mpi_banners.MPICH_5, "") == ("ucx", "ofi", "shm")
 
 
 def test_transports_of_open_mpi_are_its_components():
@@ -74,8 +73,8 @@ def test_transports_of_open_mpi_are_its_components():
 
 
 def test_mvapich_2_speaks_verbs_itself():
-    assert implementations()["mvapich"].transports(banners.MVAPICH_2, "") == ("verbs", "shm")
-    assert implementations()["mvapich"].transports(banners.MVAPICH_3, "") == ("ofi", "shm")
+    assert implementations()["mvapich"].transports(mpi_banners.MVAPICH_2, "") == ("verbs", "shm")
+    assert implementations()["mvapich"].transports(mpi_banners.MVAPICH_3, "") == ("ofi", "shm")
 
 
 @pytest.mark.parametrize(

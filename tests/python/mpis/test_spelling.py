@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.situations import MPIS, all_situations, machine, situation
 
 from mpiric.algorithms.library import library_algorithms
 from mpiric.knobs import all_knobs, judge
@@ -11,8 +12,6 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.mpis import implementations, spell
-
-from ..knobs.situations import MPIS, all_situations, machine, situation
 
 SITUATIONS = tuple(all_situations())
 BY_LABEL = {library.label: library for library in MPIS}

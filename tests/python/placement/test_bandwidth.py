@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.python.placement.machines import DATA, cores_of, made_up, placed, recorded
+from tests.support.machines import DATA, cores_of, made_up, placed, recorded
 
 from mpiric.model.placement import Bandwidth
 from mpiric.placement.saturation import saturation_of, sweep

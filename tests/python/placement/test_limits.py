@@ -1,7 +1,7 @@
 """Affinity, control groups, cores for the system, and jobs that do not fit."""
 
 import pytest
-from tests.python.placement.machines import cores_of, made_up, placed, recorded
+from tests.support.machines import cores_of, made_up, placed, recorded
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads, PlacementRequest

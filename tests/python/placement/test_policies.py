@@ -1,7 +1,7 @@
 """Where each policy puts ranks, on machines of every shape."""
 
 import pytest
-from tests.python.placement.machines import cores_of, made_up, placed, recorded
+from tests.support.machines import cores_of, made_up, placed, recorded
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads

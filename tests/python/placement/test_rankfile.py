@@ -1,7 +1,7 @@
 """A rankfile stands for the plan that it was written from, and is told apart from what it cannot be."""
 
 import pytest
-from tests.python.placement.machines import made_up, placed, recorded
+from tests.support.machines import made_up, placed, recorded
 
 from mpiric.launchers import emit
 from mpiric.launchers._openmpi_emission import rankfile

@@ -1,6 +1,6 @@
 """What is found wrong with jobs that sit badly, and nothing with those that sit well."""
 
-from tests.python.placement.machines import made_up, placed
+from tests.support.machines import made_up, placed
 
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.placement.memory_checks import touched_by_one

@@ -3,13 +3,12 @@
 import re
 
 import pytest
+from tests.support.records import cell, rank, record
 
 from mpiric import knobs
 from mpiric.model.record import ReceiveTiming
 from mpiric.profile.advise import rules
 from mpiric.profile.analyse import analyse
-
-from .records import cell, rank, record
 
 NUMBERS = analyse(record(rank(0, 1.0, cell("MPI_Send", 1, 8, 0.1)), rank(1, 1.0))).numbers
 KINDS = {"poll_share"}  # of a class of functions that this record does not call

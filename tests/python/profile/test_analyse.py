@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.records import WORLD, cell, file, rank, record, sent
 
 from mpiric.model.record import CommunicatorRow, RankState, Region, Timeline, TrafficKind
 from mpiric.profile.analyse import analyse
-
-from .records import WORLD, cell, file, rank, record, sent
 
 
 def uneven():

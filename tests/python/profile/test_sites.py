@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from tests.support.records import rank, record
+
 from mpiric.host.host import Completed
 from mpiric.model.record import CallSite
 from mpiric.profile.analyse import analyse
 from mpiric.profile.sites import name_sites, site_uses
-
-from .records import rank, record
 
 
 def called_from(address: int, calls: int) -> CallSite:

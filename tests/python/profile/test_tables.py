@@ -3,12 +3,11 @@
 import csv
 
 import pytest
+from tests.support.records import cell, file, rank, record, sent
 
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.tables import TABLES, rows, write_csv
-
-from .records import cell, file, rank, record, sent
 
 RECORD = record(
     rank(0, 1.0, cell("MPI_Send", 5, 40, 0.1, size_bin=4), peers=(sent(1, 5, 40),), files=(file("/x"),)),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.python.profile.records import cell, file, rank, record, sent
+from tests.support.records import cell, file, rank, record, sent
 
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Core

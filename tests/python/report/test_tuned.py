@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from rich.console import Console
+from tests.support.situations import MPIS, situation
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
@@ -16,8 +17,6 @@ from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
-
-from ..knobs.situations import MPIS, situation
 
 WINNER = Configuration((("binding", "core"),))
 EVIDENCE = Evidence(

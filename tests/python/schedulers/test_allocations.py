@@ -1,5 +1,5 @@
 import pytest
-from tests.python.schedulers.recorded import environment
+from tests.support.slurm_host import environment
 
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers import schedulers

@@ -1,5 +1,5 @@
 import pytest
-from tests.python.schedulers.recorded import AWAY, UNKNOWN, SlurmHost, Time, text
+from tests.support.slurm_host import AWAY, UNKNOWN, SlurmHost, Time, text
 
 from mpiric.host.host import Completed
 from mpiric.model.allocation import Stage

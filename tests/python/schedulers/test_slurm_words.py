@@ -1,5 +1,5 @@
 import pytest
-from tests.python.schedulers.recorded import text
+from tests.support.slurm_host import text
 
 from mpiric.model.allocation import Stage
 from mpiric.model.batch import NodeShape

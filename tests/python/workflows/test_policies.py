@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.knobs import all_knobs
@@ -26,8 +27,6 @@ from mpiric.workflows.policies import (
     site_policy,
     with_policy,
 )
-
-from ..knobs.situations import MPIS, situation
 
 SPEC = Path(__file__).parents[3] / "spec" / "formats"
 HERE = situation(next(library for library in MPIS if library.label == "mpich-5.0.2"))

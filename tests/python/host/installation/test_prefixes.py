@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.support.small_wheels import write_wheel
 
 from mpiric.host.installation import prefixes
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_package import MpiPackage, WheelPart
-
-from .small_wheels import write_wheel
 
 FILES = {
     "bin/mpiexec": b"#!/bin/sh\nprefix=FILL_IN\n",

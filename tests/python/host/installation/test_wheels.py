@@ -5,11 +5,10 @@ import stat
 import zipfile
 
 import pytest
+from tests.support.small_wheels import write_wheel
 
 from mpiric.host.installation.wheels import _pip_error, no_room_or, unpack_wheel
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
-
-from .small_wheels import write_wheel
 
 FILES = {"bin/mpiexec": b"#!/bin/sh\n", "lib/libmpi.so.12": b"\x7fELF", "lib/x/libfabric.so.1": b"fabric"}
 ALL = {"": ""}

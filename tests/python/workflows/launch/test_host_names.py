@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Completed

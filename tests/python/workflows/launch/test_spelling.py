@@ -1,7 +1,7 @@
 """Knob values become launches in the words of whoever has them."""
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError

@@ -1,7 +1,7 @@
 import subprocess
 
 import pytest
-from tests.python.schedulers.recorded import SlurmHost
+from tests.support.slurm_host import SlurmHost
 
 from mpiric.host.host import Completed
 from mpiric.model.batch import Spread

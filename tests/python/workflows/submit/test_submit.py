@@ -1,5 +1,5 @@
 import pytest
-from tests.python.schedulers.recorded import AWAY, SlurmHost, patience
+from tests.support.slurm_host import AWAY, SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError

@@ -1,7 +1,7 @@
 """Following arrays of jobs that submit one another, over a Slurm that is made up."""
 
 import pytest
-from tests.python.schedulers.recorded import SlurmHost, patience
+from tests.support.slurm_host import SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.batch import Spread

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.model.policy import LIBRARY, Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError

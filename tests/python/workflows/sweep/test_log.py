@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError

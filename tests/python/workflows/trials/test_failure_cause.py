@@ -1,7 +1,7 @@
 from typing import ClassVar
 
 import pytest
-from tests.python.schedulers.recorded import AWAY, SlurmHost
+from tests.support.slurm_host import AWAY, SlurmHost
 
 from mpiric.host.facts.recording import Recording
 from mpiric.host.facts.replay import ReplayHost

@@ -1,6 +1,6 @@
 """The advice on a record orders the search."""
 
-from tests.python.knobs.situations import situation
+from tests.support.situations import situation
 
 from mpiric.workflows.tune.choose import space_of
 

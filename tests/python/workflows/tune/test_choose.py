@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.python.knobs.situations import MPIS, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Tuner

@@ -1,6 +1,6 @@
 """Settings with which more ranks than cores wait instead of spin."""
 
-PATIENT = {
+OVERSUBSCRIBED = {
     "mpich": {
         f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
         for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")

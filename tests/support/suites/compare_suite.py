@@ -1,7 +1,7 @@
 """Runs a test suite of somebody else's with the runtime preloaded and, where it does not pass, without.
 
-    python -m tests.system.compare_suite unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
-    python -m tests.system.compare_suite testlists --mpi mpich-5.0.2 --way restless BUILT --source SUITE coll io
+    python -m tests.support.suites.compare_suite unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
+    python -m tests.support.suites.compare_suite testlists --mpi mpich-5.0.2 --way restless BUILT --source SUITE coll io
 
 The suites are brought and built by whoever runs this; nothing of them is kept here. `unittest` compares the status of each
 test in the verbose output of Python's unittest. `testlists` runs what the lists of MPICH's tests name below the given
@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from zlib import crc32
 
-from tests.system.suite_bench import PASS, TOO_LONG, WAYS, Bench, asked
-from tests.system.testlists import Listed, read_testlists
+from tests.support.suites.suite_bench import PASS, TOO_LONG, WAYS, Bench, asked
+from tests.support.suites.testlists import Listed, read_testlists
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.execution import Runner

@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric.host.host import Completed
 from mpiric.schedulers import _slurm_jobs as jobs
 
-DATA = Path(__file__).parents[2] / "data/schedulers"
+DATA = Path(__file__).parents[1] / "data/schedulers"
 AWAY = Completed(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n")
 UNKNOWN = Completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
 

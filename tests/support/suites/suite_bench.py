@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import clean_environment
-from tests.system.patience import PATIENT
-from tests.system.testlists import Listed
+from tests.support.oversubscription import OVERSUBSCRIBED
+from tests.support.suites.testlists import Listed
 
 from mpiric.host.installation.native import native_part
 from mpiric.host.processes.execution import Runner
@@ -100,4 +100,4 @@ def environment_of(mpi: MpiLibrary) -> dict[str, str]:
     paths = {"PATH": ":".join([*mpi.search_path, clean["PATH"]])}
     if mpi.library_path:
         paths["LD_LIBRARY_PATH"] = ":".join(mpi.library_path)
-    return {**clean, **PATIENT[mpi.implementation], **mpi.environment, **paths}
+    return {**clean, **OVERSUBSCRIBED[mpi.implementation], **mpi.environment, **paths}

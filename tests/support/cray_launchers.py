@@ -187,7 +187,7 @@ def install(directory: Path, topology_xml: str) -> Path:
         script = (
             f"#!{sys.executable}\nimport sys\nsys.path[:0] = {json.dumps([root, *filter(None, sys.path)])}\n"
         )
-        script += f"from tests.system.cray_launchers import main\nmain({str(place)!r}, {name!r})\n"
+        script += f"from tests.support.cray_launchers import main\nmain({str(place)!r}, {name!r})\n"
         (place / name).write_text(script)
         (place / name).chmod(0o755)
     return place

@@ -8,7 +8,7 @@ from mpiric.model.machine import Core, NumaNode, Topology
 from mpiric.model.placement import PlacementRequest, Plan
 from mpiric.placement import plan
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 @cache

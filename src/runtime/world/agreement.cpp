@@ -101,7 +101,8 @@ bool allreduce_max(const ShadowComm& shadow, std::span<uint64_t> values) noexcep
     std::array<uint64_t, most_values> received;
     const int bytes = int(values.size_bytes());
     for (int step = 1; step < shadow.size; step *= 2) {
-        if (!exchange(shadow, step, values.data(), received.data(), bytes, complete))
+        if (!exchange(shadow, step, values.data(), received.data(), bytes,
+                      [](std::span<MPI_Request> requests) { return complete(requests); }))
             return false;
         for (size_t at = 0; at < values.size(); ++at)
             values[at] = std::max(values[at], received[at]);

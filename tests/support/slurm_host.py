@@ -1,11 +1,11 @@
-"""What Slurm 22.05 said in the virtual cluster, and a host that says it again."""
+"""What Slurm 22.05 printed in the virtual cluster, and a host that prints it again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.host.host import Completed
-from mpiric.schedulers import _slurm_jobs as jobs
+from mpiric.schedulers import Patience
 
 DATA = Path(__file__).parents[1] / "data/schedulers"
 AWAY = Completed(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n")
@@ -29,9 +29,9 @@ class Time:
         self.now += seconds
 
 
-def patience() -> jobs.Patience:
+def patience() -> Patience:
     time = Time()
-    return jobs.Patience(sleep=time.sleep, clock=lambda: time.now)
+    return Patience(sleep=time.sleep, clock=lambda: time.now)
 
 
 @dataclass
@@ -43,7 +43,10 @@ class SlurmHost:
     environ: Mapping[str, str] = field(default_factory=dict)
 
     def which(self, name: str) -> str | None:
-        return f"/usr/bin/{name}" if name in self.answers else None
+        return f"/usr/bin/{name}" if name == "sbatch" else None
+
+    def read_text(self, path: str) -> None:
+        return None
 
     def run(self, argv: Sequence[str], **_: object) -> Completed:
         self.asked.append(tuple(argv))

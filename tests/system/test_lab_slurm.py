@@ -16,7 +16,9 @@ from tests.lab.slurm import daemons
 from tests.lab.slurm.config import Phantoms, SlurmPlan
 
 from mpiric.model.allocation import Stage
-from mpiric.schedulers import _slurm_jobs as jobs
+from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
+
+SLURM = batch_scheduler("slurm")
 
 pytestmark = [
     pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
@@ -27,7 +29,7 @@ EVERY_HOST = {(rank, 4, host) for rank, host in enumerate(HOSTS)}
 BETZY = Phantoms("betzy", 1344, "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=245000")
 RING = Path(__file__).parent / "runtime_programs/ring.c"
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
-PATIENCE = jobs.Patience(first_s=0.2, longest_s=1.0, controller_s=120)
+PATIENCE = Patience(first_s=0.2, longest_s=1.0, controller_s=120)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def batch(lab):
 
 
 def await_stage(host, job, stage):
-    return next(seen for seen in jobs.follow(host, [job], PATIENCE) if seen.stage is stage)
+    return next(seen for seen in SLURM.follow(host, [job], PATIENCE) if seen.stage is stage)
 
 
 def test_srun_starts_mpich_by_pmi2(ranks):
@@ -139,40 +141,42 @@ def test_mpiric_finds_the_allocation_it_is_in(lab, host):
 
 def test_a_submitted_job_is_followed_to_its_end(host, batch):
     script = batch("srun hostname")
-    job = jobs.submit(host, str(script), ["--nodes=4"], PATIENCE)
-    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    job = SLURM.submit(host, str(script), SubmitSettings(options=("--nodes=4",)), PATIENCE)
+    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
     assert last.succeeded
     assert sorted(script.with_suffix(".out").read_text().split()) == list(HOSTS)
 
 
 def test_the_status_of_a_failed_job_is_its_scripts(host, batch):
-    job = jobs.submit(host, str(batch("exit 3")), [], PATIENCE)
-    assert list(jobs.follow(host, [job], PATIENCE))[-1].exit_status == 3
+    job = SLURM.submit(host, str(batch("exit 3")), SubmitSettings(), PATIENCE)
+    assert list(SLURM.follow(host, [job], PATIENCE))[-1].exit_status == 3
 
 
 def test_every_element_of_an_array_is_followed_by_itself(host, batch):
-    job = jobs.submit(host, str(batch("exit $SLURM_ARRAY_TASK_ID")), ["--array=0-2"], PATIENCE)
-    ended = [seen for seen in jobs.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE) if seen.is_over]
+    job = SLURM.submit(
+        host, str(batch("exit $SLURM_ARRAY_TASK_ID")), SubmitSettings(options=("--array=0-2",)), PATIENCE
+    )
+    ended = [seen for seen in SLURM.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE) if seen.is_over]
     assert {seen.job: seen.exit_status for seen in ended} == {f"{job}_{i}": i for i in range(3)}
 
 
 def test_a_cancelled_job_ends_without_success(host, batch):
-    job = jobs.submit(host, str(batch("sleep 300")), [], PATIENCE)
+    job = SLURM.submit(host, str(batch("sleep 300")), SubmitSettings(), PATIENCE)
     await_stage(host, job, Stage.RUNNING)
-    jobs.cancel(host, [job])
-    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    SLURM.cancel(host, [job])
+    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
     assert (last.word, last.succeeded) == ("CANCELLED", False)
 
 
 def test_a_job_is_followed_through_a_restart_of_the_controller(lab, host, batch):
     script = batch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done")
-    job = jobs.submit(host, str(script), ["--nodes=2"], PATIENCE)
-    following = jobs.follow(host, [job], PATIENCE)
+    job = SLURM.submit(host, str(script), SubmitSettings(options=("--nodes=2",)), PATIENCE)
+    following = SLURM.follow(host, [job], PATIENCE)
     assert any(seen.stage is Stage.RUNNING for seen in following)
     daemons.stop(lab, "n1", ["slurmctld"])
     (lab.parent / f"go-{job}").touch()
     daemons.up(lab)
-    assert list(jobs.follow(host, [job], PATIENCE))[-1].succeeded
+    assert list(SLURM.follow(host, [job], PATIENCE))[-1].succeeded
 
 
 def test_a_submission_waits_for_the_controller(lab, host, batch):
@@ -184,14 +188,24 @@ def test_a_submission_waits_for_the_controller(lab, host, batch):
         asked.append(seconds)
         daemons.up(lab)
 
-    patient = jobs.Patience(sleep=restart_then_wait, controller_s=120)
-    assert jobs.submit(host, str(script), [], patient).isdigit()
+    patient = Patience(sleep=restart_then_wait, controller_s=120)
+    assert SLURM.submit(host, str(script), SubmitSettings(), patient).isdigit()
     assert asked
 
 
 def test_a_job_whose_host_crashes_begins_again_and_is_followed(lab, host, batch):
     script = batch('[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 600')
-    job = jobs.submit(host, str(script), ["--nodes=4", "--requeue"], PATIENCE)
+    job = SLURM.submit(
+        host,
+        str(script),
+        SubmitSettings(
+            options=(
+                "--nodes=4",
+                "--requeue",
+            )
+        ),
+        PATIENCE,
+    )
     await_stage(host, job, Stage.RUNNING)
     cluster.crash(lab, "n3")
     # Slurm notices by itself after SlurmdTimeout; an administrator is quicker.
@@ -201,22 +215,32 @@ def test_a_job_whose_host_crashes_begins_again_and_is_followed(lab, host, batch)
     cluster.boot(lab, "n3")
     daemons.up(lab)
     host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
-    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
     assert (last.succeeded, last.restarts) == (True, 1)
 
 
 @pytest.mark.sweep
 def test_slurm_notices_a_crashed_host_by_itself(lab, host, batch):
-    job = jobs.submit(host, str(batch("sleep 600")), ["--nodelist=n3", "--no-requeue"], PATIENCE)
+    job = SLURM.submit(
+        host,
+        str(batch("sleep 600")),
+        SubmitSettings(
+            options=(
+                "--nodelist=n3",
+                "--no-requeue",
+            )
+        ),
+        PATIENCE,
+    )
     await_stage(host, job, Stage.RUNNING)
     cluster.crash(lab, "n3")
-    last = list(jobs.follow(host, [job], PATIENCE))[-1]
+    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
     cluster.boot(lab, "n3")
     assert (last.word, last.succeeded) == ("NODE_FAIL", False)
 
 
 def test_the_nodes_of_a_partition_are_read_from_slurm(host):
-    assert jobs.read_node_shapes(host, "betzy")[0].cores == 128
+    assert SLURM.node_shapes(host, "betzy")[0].cores == 128
 
 
 def script_of(lab, *options):

@@ -11,7 +11,9 @@ from tests.lab.slurm.config import SlurmPlan
 from tests.support.login import PATIENCE_S, SRUN, Login
 
 from mpiric.model.allocation import Stage
-from mpiric.schedulers import _slurm_jobs as jobs
+from mpiric.schedulers import Patience, batch_scheduler
+
+SLURM = batch_scheduler("slurm")
 
 pytestmark = [
     pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
@@ -55,7 +57,7 @@ def test_a_tune_outlives_its_login_session(login):
 def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     session = login.tune("--max-runs", "8")
     login.await_trials(4)
-    jobs.cancel(host, login.jobs())
+    SLURM.cancel(host, login.jobs())
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130
     assert "was cancelled; what it measured is kept" in login.said
@@ -129,8 +131,8 @@ def test_a_tune_survives_a_killed_host_and_a_restarted_controller(login, lab, ho
     daemons.stop(lab, "n1", ["slurmctld"])
     daemons.start(lab, "n1")
     again = login.tune("--max-runs", "24", "--resume")
-    patience = jobs.Patience(first_s=0.2, longest_s=1.0, controller_s=120)
-    waiting = next(seen for seen in jobs.follow(host, [job], patience) if seen.stage is Stage.WAITING)
+    patience = Patience(first_s=0.2, longest_s=1.0, controller_s=120)
+    waiting = next(seen for seen in SLURM.follow(host, [job], patience) if seen.stage is Stage.WAITING)
     assert waiting.restarts == 1
     host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
     tuned = json.loads(again.communicate(timeout=PATIENCE_S)[0])

@@ -1,4 +1,4 @@
-"""``--submit``: the same verb as a Slurm job, or as arrays of jobs, followed to its end."""
+"""``--submit``: the same verb as a job of a scheduler, or as arrays of jobs, followed to its end."""
 
 import os
 import re
@@ -15,25 +15,39 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
+from mpiric.schedulers import batch_schedulers
 from mpiric.workflows.submit.submit import SubmitRequest, Telling, submit
 
-_OURS = {"submit", "sbatch", "resume", "store", "directory", "command_line", "launch_line", "round_number"}
+_OURS = {
+    "submit",
+    "job_options",
+    "resume",
+    "store",
+    "directory",
+    "command_line",
+    "launch_line",
+    "round_number",
+}
+_OPTION_NAMES = [f"--{each.submitter}" for each in batch_schedulers().values()]
 _MOST_JOBS = 4000
 _SOME_PROGRAM = "program"  # where a verb takes a launch line without one
 
 
 def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb ``--submit`` and ``--sbatch``."""
+    """Give a verb ``--submit``, and an option for the job's own, named after each submitting command."""
     for option in (
         click.option(
-            "--sbatch",
+            "job_options",
+            *_OPTION_NAMES,
             multiple=True,
             metavar="OPTIONS",
-            help="For the job: --sbatch='-N 4 -C fast'. Nodes and ranks follow from CMD, account and "
-            "partition from the site's defaults.",
+            help="For the job, in its scheduler's syntax: --sbatch='-N 4 -C fast', --qsub='-q short'. Nodes "
+            "and ranks follow from CMD, account and partition from the site's defaults.",
         ),
         click.option(
-            "--submit", is_flag=True, help="Do it in a Slurm job: submit it and follow it to its end."
+            "--submit",
+            is_flag=True,
+            help="Do it in a job of the scheduler: submit it and follow it to its end.",
         ),
     ):
         command = option(command)
@@ -102,7 +116,7 @@ def run_submitted(
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         stdin=stdin,
-        options=_options(given["sbatch"]),
+        options=_options(given["job_options"]),
         budget_s=budget_s,
         go_on=go_on,
         afresh=afresh,
@@ -115,10 +129,11 @@ def run_submitted(
 
 
 def refuse_unsubmitted(given: dict[str, Any]) -> None:
-    """``--sbatch`` means nothing without ``--submit``."""
-    for option in ("sbatch", "array"):
+    """Options for a job mean nothing without ``--submit``."""
+    for option in ("job_options", "array"):
         if given.get(option) and not given["submit"] and given.get("round_number") is None:
-            raise MpiricError(f"--{option} belongs to --submit", hint="add --submit, or leave it away")
+            named = "--array" if option == "array" else " or ".join(_OPTION_NAMES)
+            raise MpiricError(f"{named} belongs to --submit", hint="add --submit, or leave it away")
 
 
 def _again(context: click.Context) -> list[str]:
@@ -150,7 +165,9 @@ def _options(given: tuple[str, ...]) -> tuple[str, ...]:
             found[-1] += f" {word}"
     wrong = [word for word in found if not word.startswith("-")]
     if wrong:
-        raise MpiricError(f"--sbatch {wrong[0]!r} is no option of sbatch", hint="write --sbatch='-N 4'")
+        raise MpiricError(
+            f"{wrong[0]!r} is no option for a job", hint="write --sbatch='-N 4' or --qsub='-q short'"
+        )
     return tuple(found)
 
 

@@ -24,7 +24,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     epilog="\b\nExamples:\n"
     "  mpiric fabric -- mpirun --host n1:2,n2:2 ./app        between nodes and on each of them\n"
     "  mpiric fabric --json -- srun -N 2 -n 4 ./app | jq .recommended\n"
-    "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a Slurm cluster\n"
+    "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a cluster\n"
     "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to talk",
 )
 @click.option(
@@ -45,7 +45,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     help="Runs of the library's own choice kept in --json, a baseline for `mpiric history --against`.",
 )
 @click.option(
-    "--submit", is_flag=True, help="As Slurm jobs on two nodes of each type (-C FEATURES), kept as baselines."
+    "--submit", is_flag=True, help="As jobs on two nodes of each type (by their features), kept as baselines."
 )
 @click.option("--partition", "-p", default="", help="With --submit: of another partition than the default.")
 @click.option(

@@ -28,7 +28,7 @@ Examples:
   mpiric profile -- mpirun -n 64 ./app in.dat          one screen, and a page to look at
   mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
   mpiric profile --call-sites -- srun -n 128 ./app
-  mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a Slurm job, followed to its end
+  mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
   mpiric report lj                                     the letter and the page again
 """
 

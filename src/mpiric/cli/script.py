@@ -12,8 +12,7 @@ from mpiric.cli._json import as_json, print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
-from mpiric.schedulers._layout import Wish
-from mpiric.schedulers._slurm_script import Wording
+from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, ScriptRequest, script
 
 _EPILOG = """\b
@@ -22,11 +21,17 @@ Examples:
   mpiric script --nodes 1200 --threads 16 -- ./app               hybrid
   mpiric script --nodes 8 --bandwidth-bound --time 2:00:00 -o job.sh -- ./app
   mpiric script --ranks 4096 --recipe app.toml -- srun ./app     with what `mpiric tune` found
+  mpiric script --scheduler pbs --node 2x64 --nodes 4 -- ./app
   mpiric script --node 2x64x2 --nodes 4 -- ./app                 for a cluster one is not on
 """
 
 
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--scheduler",
+    type=click.Choice(list(batch_schedulers())),
+    help="Whose script; by default the one that is here, else Slurm.",
+)
 @click.option("--nodes", "-N", type=click.IntRange(min=1), metavar="N", help="Nodes.")
 @click.option("--ranks", "-n", type=click.IntRange(min=1), metavar="N", help="MPI ranks in all.")
 @click.option("--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="As many as fit, by default.")
@@ -35,9 +40,11 @@ Examples:
 @click.option(
     "--node", "shape", metavar="SxC[xT]", help="Sockets, cores of each, hardware threads of each core."
 )
-@click.option("--partition", "-p", default="", help="Which nodes.")
+@click.option("--partition", "-p", default="", help="Which nodes: partition or queue.")
 @click.option("--account", "-A", default="", help="Who pays.")
-@click.option("--time", default="", metavar="TIME", help="As Slurm writes it: 30, 2:00:00, 1-12.")
+@click.option(
+    "--time", default="", metavar="TIME", help="As the scheduler writes it; for Slurm: 30, 2:00:00, 1-12."
+)
 @click.option("--job-name", "-J", default="", help="The program's name by default.")
 @click.option("--directive", multiple=True, metavar="OPTION", help="A further one: --directive=--qos=normal.")
 @click.option(
@@ -47,18 +54,21 @@ Examples:
     "--shebang", default="", metavar="LINE", help="First line: '#!/bin/bash -l', zsh, csh, fish, python."
 )
 @click.option(
-    "--mpi", default="", metavar="TYPE", help="For srun: pmi2 (MPICH, Intel MPI) or pmix (Open MPI)."
+    "--mpi",
+    default="",
+    metavar="TYPE",
+    help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI).",
 )
 @click.option(
     "--defaults", type=click.Path(path_type=Path), metavar="FILE", help="The site's; else $MPIRIC_SITE."
 )
 @click.option("--recipe", type=click.Path(path_type=Path), metavar="FILE", help="Its settings are included.")
-@click.option("--no-check", is_flag=True, help="Do not ask sbatch --test-only.")
+@click.option("--no-check", is_flag=True, help="Do not let the scheduler test it (sbatch --test-only).")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it here.")
 @click.option("--json", "json_wanted", is_flag=True, help="One JSON object on stdout.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD", required=True)
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Write a Slurm job script that runs CMD, a program or your own launch line, with each line explained.
+    """Write a job script that runs CMD, a program or your own launch line, with each line explained.
 
     Slurm is asked whether it would take the script, where there is one; if not, the exit status is not 0.
     """
@@ -79,7 +89,7 @@ def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequ
         argv=command_line,
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
-        wish=Wish(
+        layout=LayoutRequest(
             nodes=given["nodes"] or 0,
             ranks=given["ranks"] or 0,
             ranks_per_node=given["ranks_per_node"] or 0,
@@ -87,7 +97,7 @@ def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequ
             bandwidth_bound=given["bandwidth_bound"],
         ),
         shape=_shape(given["shape"]) if given["shape"] else None,
-        wording=Wording(
+        options=ScriptOptions(
             shebang=given["shebang"],
             job_name=given["job_name"],
             time=given["time"],
@@ -96,6 +106,7 @@ def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequ
             directives=given["directive"],
             setup=given["setup"],
         ),
+        scheduler=given["scheduler"] or "",
         mpi=given["mpi"],
         defaults=given["defaults"],
         recipe=given["recipe"],
@@ -125,10 +136,12 @@ def _write(path: Path, text: str) -> None:
 def _verdict(written: Script, *, asked: bool) -> int:
     checked = written.checked
     if checked is not None:
-        says = "Slurm would take it" if checked.accepted else "Slurm would not take it"
-        print(f"mpiric: {says}: {checked.words}", file=sys.stderr)
+        takes = "would take it" if checked.accepted else "would not take it"
+        print(f"mpiric: {written.scheduler} {takes}: {checked.words}", file=sys.stderr)
     elif asked:
-        print("mpiric: not checked: there is no Slurm here that answers", file=sys.stderr)
+        print(
+            f"mpiric: not checked: there is no {written.scheduler} here that tests scripts", file=sys.stderr
+        )
     return int(ExitCode.MISMATCH) if checked is not None and not checked.accepted else 0
 
 

@@ -141,7 +141,7 @@ def _swept(
     if round_number is None:
         return sweep(prepared, host, say, tell)
     array_round = round_of(prepared.request.directory, round_number)
-    return work(prepared, array_round, element_of(host), host, say)
+    return work(prepared, array_round, element_of(host.environ), host, say)
 
 
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:

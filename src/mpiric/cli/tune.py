@@ -42,7 +42,7 @@ Examples:
   mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
   mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for every program of a site
   mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C, or when the machine went down
-  mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a Slurm job
+  mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a job
   mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow it again
   mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
 """
@@ -165,7 +165,7 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
     host = LocalHost()
     if round_number is None:
         return tune(request, host, progress)
-    return work(request, round_of(request.into, round_number), element_of(host), host, progress)
+    return work(request, round_of(request.into, round_number), element_of(host.environ), host, progress)
 
 
 def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -> TuneRequest:

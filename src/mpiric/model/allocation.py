@@ -43,13 +43,26 @@ class Stage(str, Enum):
     FORGOTTEN = "forgotten"  # it ended so long ago that the scheduler no longer knows how
 
 
+class End(str, Enum):
+    """Why a submitted job is over."""
+
+    COMPLETED = "completed"  # by itself, with exit status 0
+    FAILED = "failed"  # by itself, with another one
+    CANCELLED = "cancelled"  # by a person
+    TIME_LIMIT = "time limit"
+    MEMORY = "out of memory"
+    HOST_FAILED = "host failed"
+    PREEMPTED = "preempted"
+
+
 @dataclass(frozen=True)
 class BatchJob:
-    """What a scheduler says of one submitted job."""
+    """State of one submitted job."""
 
     job: str
     stage: Stage
     word: str = ""  # the scheduler's own: "PENDING", "NODE_FAIL", "CANCELLED"
+    end: End | None = None  # None while it is not over, or when the scheduler does not say
     reason: str = ""
     hosts: tuple[str, ...] = ()
     exit_status: int | None = None  # of the script, once it has ended; 128 + N when signal N ended it
@@ -58,9 +71,17 @@ class BatchJob:
     @property
     def succeeded(self) -> bool:
         """Whether it ended by itself and well."""
-        return self.stage is Stage.ENDED and self.word == "COMPLETED" and self.exit_status == 0
+        return self.end is End.COMPLETED and self.exit_status == 0
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen to it."""
         return self.stage in {Stage.ENDED, Stage.FORGOTTEN}
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """What a scheduler knows of a run that failed in its allocation; empty where the program is to blame."""
+
+    lost_hosts: tuple[str, ...] = ()  # down, or no process can be started there any more
+    excuse: str = ""  # why the failure says nothing about the program's settings

@@ -1,6 +1,72 @@
-"""One scheduler per file: its allocation recognised, its jobs submitted and followed where mpiric can."""
+"""One scheduler per file or folder: its allocation recognised, its jobs submitted and followed."""
 
-from mpiric.schedulers._registry import find_allocation, schedulers
+from mpiric.schedulers._batch import BatchScheduler
+from mpiric.schedulers._layout import LayoutRequest, plan_layout
+from mpiric.schedulers._patience import Patience
+from mpiric.schedulers._registry import (
+    batch_scheduler,
+    batch_scheduler_here,
+    batch_schedulers,
+    find_allocation,
+    installed_batch_scheduler,
+    schedulers,
+)
+from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._scheduler import Scheduler
+from mpiric.schedulers._script import ScriptOptions, script_lines, text_of
+from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
+from mpiric.schedulers._submission import (
+    GOES_ON,
+    INPUT,
+    LOG,
+    NAME_VARIABLE,
+    OUTPUT,
+    ROUNDS,
+    SCRIPT,
+    STATUS,
+    Submission,
+    array_settings,
+    element_of,
+    job_settings,
+    name_of,
+    request_of,
+    round_script,
+    submission_script,
+)
 
-__all__ = ["Scheduler", "find_allocation", "schedulers"]
+__all__ = [
+    "GOES_ON",
+    "INPUT",
+    "LOG",
+    "NAME_VARIABLE",
+    "OUTPUT",
+    "ROUNDS",
+    "SCRIPT",
+    "STATUS",
+    "BatchScheduler",
+    "JobRequest",
+    "LayoutRequest",
+    "Patience",
+    "Scheduler",
+    "ScriptOptions",
+    "SiteDefaults",
+    "Submission",
+    "SubmitSettings",
+    "array_settings",
+    "batch_scheduler",
+    "batch_scheduler_here",
+    "batch_schedulers",
+    "element_of",
+    "find_allocation",
+    "installed_batch_scheduler",
+    "job_settings",
+    "name_of",
+    "plan_layout",
+    "read_site_defaults",
+    "request_of",
+    "round_script",
+    "schedulers",
+    "script_lines",
+    "submission_script",
+    "text_of",
+]

@@ -1,4 +1,4 @@
-"""How many nodes, ranks on each and cores for each: from what the user said and the shape of a node. Pure."""
+"""How many nodes, ranks on each and cores for each: from a request and the shape of a node. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from mpiric.model.errors import MpiricError
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the user said; 0 for what is to follow from the rest."""
+class LayoutRequest:
+    """Sizes of a job; 0 for what is to follow from the rest."""
 
     nodes: int = 0
     ranks: int = 0
@@ -17,38 +17,38 @@ class Wish:
     bandwidth_bound: bool = False
 
 
-def plan_layout(wish: Wish, shape: NodeShape) -> BatchLayout:
-    """Fill nodes as wished; bandwidth-bound jobs use every second core.
+def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
+    """Fill nodes as requested; bandwidth-bound jobs use every second core.
 
     Raises MpiricError for what does not fit.
     """
-    spacing = 2 if wish.bandwidth_bound else 1
-    cores_per_rank = wish.threads * spacing
+    spacing = 2 if request.bandwidth_bound else 1
+    cores_per_rank = request.threads * spacing
     most = shape.cores // cores_per_rank
     if most == 0:
         raise MpiricError(
-            f"{wish.threads} threads{' on every second core' if spacing == 2 else ''} do not fit a node "
+            f"{request.threads} threads{' on every second core' if spacing == 2 else ''} do not fit a node "
             f"of {shape.cores} cores",
             hint="give fewer --threads",
         )
-    per_node = wish.ranks_per_node or _even(wish, most)
+    per_node = request.ranks_per_node or _even(request, most)
     if per_node > most:
         raise MpiricError(
             f"{per_node} ranks of {cores_per_rank} cores each do not fit a node of {shape.cores} cores",
             hint=f"at the most {most} ranks per node fit",
         )
-    nodes = wish.nodes or (-(-wish.ranks // per_node) if wish.ranks else 1)
-    ranks = wish.ranks or nodes * per_node
+    nodes = request.nodes or (-(-request.ranks // per_node) if request.ranks else 1)
+    ranks = request.ranks or nodes * per_node
     if ranks > nodes * per_node:
         raise MpiricError(
             f"{ranks} ranks do not fit {nodes} nodes with {per_node} each",
             hint=f"they need {-(-ranks // per_node)} nodes",
         )
-    return BatchLayout(nodes, ranks, per_node, wish.threads, cores_per_rank)
+    return BatchLayout(nodes, ranks, per_node, request.threads, cores_per_rank)
 
 
-def _even(wish: Wish, most: int) -> int:
+def _even(request: LayoutRequest, most: int) -> int:
     """As many as fit; with a number of nodes given, as evenly as possible."""
-    if wish.ranks and wish.nodes:
-        return min(most, -(-wish.ranks // wish.nodes))
-    return min(most, wish.ranks) if wish.ranks else most
+    if request.ranks and request.nodes:
+        return min(most, -(-request.ranks // request.nodes))
+    return min(most, request.ranks) if request.ranks else most

@@ -1,11 +1,13 @@
-"""The schedulers there are: one for every file of this folder."""
+"""The schedulers there are: one for every file or folder here."""
 
 from functools import cache
 from importlib import import_module
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
+from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.registry import modules_of
+from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._scheduler import Scheduler
 
 
@@ -19,7 +21,47 @@ def schedulers() -> dict[str, Scheduler]:
 def find_allocation(host: Host) -> Allocation:
     """The allocation this process is in; this machine alone when it is in none."""
     for scheduler in sorted(schedulers().values(), key=lambda each: each.turn):
-        allocation = scheduler.recognise(host.environ, host.read_text)
+        allocation = scheduler.recognise(host)
         if allocation is not None:
             return allocation
     raise AssertionError("local recognises everything")
+
+
+def batch_schedulers() -> dict[str, BatchScheduler]:
+    """Those that take jobs."""
+    return {name: each for name, each in schedulers().items() if isinstance(each, BatchScheduler)}
+
+
+def batch_scheduler(name: str) -> BatchScheduler:
+    """Look one up by its name. Raises MpiricError for a name that none of them has."""
+    known = batch_schedulers()
+    if name not in known:
+        raise MpiricError(f"{name!r} is no scheduler that takes jobs", hint=f"known are: {', '.join(known)}")
+    return known[name]
+
+
+def batch_scheduler_here(host: Host) -> BatchScheduler | None:
+    """Find the one whose job this process is in, or else one whose commands are installed."""
+    try:
+        around = batch_schedulers().get(find_allocation(host).scheduler)
+    except MpiricError:
+        around = None  # an allocation that contradicts itself is reported where it matters
+    installed = (each for each in by_turn() if host.which(each.submitter) is not None)
+    return around or next(installed, None)
+
+
+def by_turn() -> list[BatchScheduler]:
+    """Those that take jobs, in the order in which they are looked for on a login node."""
+    return sorted(batch_schedulers().values(), key=lambda each: each.installed_turn)
+
+
+def installed_batch_scheduler(host: Host) -> BatchScheduler:
+    """`batch_scheduler_here`; raises NotFoundError where there is none."""
+    found = batch_scheduler_here(host)
+    if found is None:
+        submitters = ", ".join(each.submitter for each in by_turn())
+        raise NotFoundError(
+            f"no scheduler takes jobs here: none of {submitters} is installed",
+            hint="run this on a login node of a cluster",
+        )
+    return found

@@ -1,21 +1,18 @@
-"""What a scheduler is to mpiric: a name and a pure function."""
+"""What every scheduler has: a name, and a way to recognise its allocations."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
+from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
 
-ReadText = Callable[[str], str | None]  # a file's contents, None when it cannot be read
 
-
-@dataclass(frozen=True)
 class Scheduler:
-    """``recognise`` finds an allocation in the environment of a process, and in files named there.
+    """One scheduler. Of several that recognise an allocation, the one with the lowest ``turn`` counts."""
 
-    It gives None where the environment is not the scheduler's, and raises MpiricError where it is, but
-    contradicts itself. Of several that recognise one, the lowest ``turn`` counts.
-    """
+    name = ""
+    turn = 0
 
-    name: str
-    recognise: Callable[[Mapping[str, str], ReadText], Allocation | None]
-    turn: int = 0
+    def recognise(self, host: Host) -> Allocation | None:
+        """Find the allocation this process is in, None when it is in none of this scheduler's.
+
+        Raises MpiricError where the environment is the scheduler's, but contradicts itself.
+        """
+        raise NotImplementedError

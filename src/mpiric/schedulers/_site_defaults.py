@@ -1,6 +1,6 @@
-"""What a site wants in every job script: a TOML file. Pure but for the reading it is given."""
+"""What a site wants in every job script: a TOML file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,9 @@ from typing import Any
 from mpiric.host.packaged import parse_toml
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.schedulers._scheduler import ReadText
-from mpiric.schedulers._slurm_script import Wording
+from mpiric.schedulers._script import ScriptOptions
+
+ReadText = Callable[[str], str | None]  # a file's contents, None when it cannot be read
 
 SYSTEM = "/etc/mpiric/site.toml"
 _TEXTS = ("shebang", "time", "account", "partition", "mpi")
@@ -21,7 +22,7 @@ _NODE = ("sockets", "cores_per_socket", "threads_per_core")
 class SiteDefaults:
     """Empty where the file says nothing."""
 
-    wording: Wording = field(default_factory=Wording)
+    options: ScriptOptions = field(default_factory=ScriptOptions)
     shape: NodeShape | None = None
     mpi: str = ""
 
@@ -33,7 +34,7 @@ def read_site_defaults(environment: Mapping[str, str], named: Path | None, read:
         text = read(wanted)
         if text is None:
             raise NotFoundError(
-                f"the site's defaults {wanted} cannot be read", hint="see docs/guides/slurm.md"
+                f"the site's defaults {wanted} cannot be read", hint="see docs/guides/schedulers.md"
             )
         return parse_site_defaults(text, wanted)
     config = environment.get("XDG_CONFIG_HOME") or f"{environment.get('HOME', '')}/.config"
@@ -48,7 +49,7 @@ def parse_site_defaults(text: str, path: str) -> SiteDefaults:
     try:
         data = parse_toml(text)
     except ValueError as error:
-        raise MpiricError(f"{path} is not TOML: {error}", hint="see docs/guides/slurm.md") from error
+        raise MpiricError(f"{path} is not TOML: {error}", hint="see docs/guides/schedulers.md") from error
     script, node = _table(data, "script", path), _table(data, "node", path)
     _known(data, ("script", "node"), path)
     _known(script, (*_TEXTS, *_LISTS, "environment"), path)
@@ -58,7 +59,7 @@ def parse_site_defaults(text: str, path: str) -> SiteDefaults:
     variables = _typed(script, "environment", dict, path) or {}
     modules = (f"module load {' '.join(lists['modules'])}",) if lists["modules"] else ()
     return SiteDefaults(
-        Wording(
+        ScriptOptions(
             shebang=texts["shebang"] or "#!/bin/bash",
             time=texts["time"],
             account=texts["account"],

@@ -1,17 +1,24 @@
 """No scheduler: launches run on this machine."""
 
-from collections.abc import Mapping
 from re import MULTILINE, search
 
+from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.model.pu_set import parse_pu_list
-from mpiric.schedulers._scheduler import ReadText, Scheduler
+from mpiric.schedulers._scheduler import Scheduler
 
 
-def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation:  # noqa: ARG001
-    name = (read("/proc/sys/kernel/hostname") or "localhost").strip()
-    cpus = _usable_cpus(read("/proc/self/status") or "")
-    return Allocation("local", "", (AllocatedHost(name, cpus, cpus),), launch_words=("mpirun",))
+class Local(Scheduler):
+    """No scheduler at all."""
+
+    name = "local"
+    turn = 100
+
+    def recognise(self, host: Host) -> Allocation:
+        """The machine, with the CPUs of this process's affinity."""
+        name = (host.read_text("/proc/sys/kernel/hostname") or "localhost").strip()
+        cpus = _usable_cpus(host.read_text("/proc/self/status") or "")
+        return Allocation("local", "", (AllocatedHost(name, cpus, cpus),), launch_words=("mpirun",))
 
 
 def _usable_cpus(status: str) -> int:
@@ -20,4 +27,4 @@ def _usable_cpus(status: str) -> int:
     return len(parse_pu_list(match[1])) if match else 1
 
 
-SCHEDULER = Scheduler("local", _recognise, turn=100)
+SCHEDULER = Local()

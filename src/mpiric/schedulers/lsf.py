@@ -1,20 +1,171 @@
-"""IBM Spectrum LSF: recognised by the hosts it writes into a job's environment.
+"""IBM Spectrum LSF: jobs by bsub.
 
-Source: LSF Configuration Reference, "Environment variables set for job execution". LSB_MCPU_HOSTS holds
-pairs of a name and a number of slots; LSB_DJOB_HOSTFILE names a file with a line for each slot, which is
-there for jobs too large for a variable.
+Sources: LSF Command Reference 10.1 (bsub, bjobs, bkill, brequeue, bhosts, lshosts, bparams); Configuration
+Reference, "Environment variables set for job execution" and MAX_JOB_ARRAY_SIZE; "Job termination reasons".
+Written from these manuals, and tested with a stand-in that follows them. Indices of an array begin at 1.
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
 
-from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.host.host import Host
+from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
+from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._scheduler import ReadText, Scheduler
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+
+_STAGES = {
+    **dict.fromkeys(("PEND", "PROV", "PSUSP", "WAIT"), Stage.WAITING),
+    **dict.fromkeys(("RUN", "USUSP", "SSUSP", "UNKWN"), Stage.RUNNING),  # UNKWN: its host does not answer
+}
+_ENDS = {
+    **dict.fromkeys(("TERM_OWNER", "TERM_FORCE_OWNER", "TERM_ADMIN", "TERM_FORCE_ADMIN"), End.CANCELLED),
+    **dict.fromkeys(("TERM_RUNLIMIT", "TERM_DEADLINE", "TERM_WINDOW"), End.TIME_LIMIT),
+    **dict.fromkeys(("TERM_MEMLIMIT", "TERM_SWAP"), End.MEMORY),
+    **dict.fromkeys(("TERM_ZOMBIE", "TERM_RC_RECLAIM", "TERM_RC_TTL"), End.HOST_FAILED),
+    **dict.fromkeys(("TERM_PREEMPT", "TERM_LOAD"), End.PREEMPTED),
+}
+_STATES = "jobid jobindex stat exec_host exit_code exit_reason pend_reason delimiter='|'"
 
 
-def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation | None:
+class Lsf(BatchScheduler):
+    """LSF's commands."""
+
+    name = "lsf"
+    title = "LSF"
+    submitter = "bsub"
+    directive = "#BSUB"
+    fixed_options = ("-r",)  # begun again when a host fails
+    element_variable = '$(if [ "${LSB_JOBINDEX:-0}" -gt 0 ]; then echo $((LSB_JOBINDEX - 1)); fi)'
+    time_pattern = r"\d+(:\d{1,2})?"
+    time_hint = "30 are minutes; or 2:00 for hours:minutes"
+    submitted_pattern = r"^Job <(\d+)>"
+    marked_command = ("bjobs", "-a", "-noheader", "-o", "jobid", "-J", "{mark}")
+    cancel_command = ("bkill",)
+    requeue_command = ("brequeue",)
+    limit_command = ("bparams", "-a")
+    limit_pattern = r"MAX_JOB_ARRAY_SIZE\s*=\s*(\d+)"
+    element_form = "{array}[{index}]"
+    first_element = 1
+    element_log = "%I"
+    fields: Mapping[str, str] = {
+        "-J": "name", "-P": "account", "-q": "partition", "-W": "time", "-n": "ranks", "-x": "exclusive",
+        "-R span": "ranks_per_node", "-R select": "features",
+    }  # fmt: skip
+    queue_hint = "bjobs -a"
+    server_hint = "`lsid`"
+    away = ("mbatchd", "not responding", "LSF is down", "still trying")
+    unknown = ("is not found", "No matching job found")
+    too_many = ("array", "limit")
+    own_variables = "LSB_"
+    kept_variables = ("LSB_DEFAULTQUEUE", "LSB_DEFAULTPROJECT")
+
+    def recognise(self, host: Host) -> Allocation | None:
+        """Read the hosts of the job, which LSB_DJOB_HOSTFILE names where a variable would be too long."""
+        return _recognise(host.environ, host.read_text)
+
+    def options(self, request: JobRequest) -> tuple[Option, ...]:
+        """Render a request: ranks, and how many of them on a host."""
+        ranks = request.ranks or request.nodes * max(1, request.ranks_per_node)
+        per_host = request.ranks_per_node or (-(-ranks // request.nodes) if request.nodes else 0)
+        features = request.features.replace(",", " && ")
+        return tuple(
+            option
+            for wanted, option in (
+                (request.name, (f"-J {quote(request.name)}", "name")),
+                (request.account, (f"-P {quote(request.account)}", "account")),
+                (request.partition, (f"-q {request.partition}", "partition")),
+                (request.time, (f"-W {request.time}", "time")),
+                (ranks, (f"-n {ranks}", "ranks")),
+                (per_host, (f'-R "span[ptile={per_host}]"', "ranks_per_node")),
+                (features, (f'-R "select[{features}]"', "features")),
+                (True, ("-x", "exclusive")),
+            )
+            if wanted
+        )
+
+    def key(self, option: str) -> frozenset[str]:
+        """What an option gives; ``-R`` has sections."""
+        if not option.startswith("-R"):
+            return super().key(option)
+        return frozenset(self.fields.get(f"-R {name}", name) for name in re.findall(r"(\w+)\[", option))
+
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Render the MPI library's own launcher, which finds the hosts by LSB_* variables."""
+        return ("mpirun", "-n", str(layout.ranks))
+
+    def submission(self, script: str, settings: SubmitSettings) -> list[str]:
+        """Render bsub, which reads the lines of a script only from its standard input."""
+        throttle = f"%{settings.at_once}" if 0 < settings.at_once < settings.elements else ""
+        array = f"[1-{settings.elements}]{throttle}" if settings.elements else ""
+        command = ["-J", f"{settings.mark or settings.name}{array}", "-o", f"{self.log(settings)}.lsf"]
+        command += ["-w", f"ended({settings.after})"] if settings.after else []
+        return ["sh", "-c", 'exec bsub "$@" < "$0"', script, *command, *words(settings.options)]
+
+    def query(self, jobs: Sequence[str]) -> list[str]:
+        """Render bjobs, ended jobs included."""
+        return ["bjobs", "-a", "-noheader", "-o", _STATES, *jobs]
+
+    def states(self, stdout: str) -> Mapping[str, BatchJob]:
+        """Read the lines of bjobs."""
+        lines = (line.split("|", 6) for line in stdout.splitlines() if line.count("|") >= 6)
+        jobs = (_state(*("" if part.strip() == "-" else part.strip() for part in line)) for line in lines)
+        return {job.job: job for job in jobs}
+
+    def own_job(self, environment: Mapping[str, str]) -> str:
+        """Id of this job, as ``12[3]`` in an array."""
+        job, index = environment.get("LSB_JOBID", ""), environment.get("LSB_JOBINDEX", "0")
+        return job if index == "0" else f"{job}[{index}]"
+
+    def health_query(self, names: Sequence[str]) -> list[str]:
+        """Render bhosts."""
+        return ["bhosts", "-w", *names]
+
+    def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:
+        """Read which hosts are down, or not reached by LSF."""
+        pairs = (line.split()[:2] for line in stdout.splitlines() if len(line.split()) > 1)
+        return tuple(name for name, word in pairs if name in names and word.startswith("un"))
+
+    def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:  # noqa: ARG002
+        """Read the cores of hosts (``ncpus``), which lshosts does not part into sockets."""
+        counts = Counter(count_of(each.get("ncpus", "")) for each in self._hosts(host))
+        return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
+
+    def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:  # noqa: ARG002
+        """Read the boolean resources of hosts."""
+        found = (each.get("RESOURCES", "").strip("()").split() for each in self._hosts(host))
+        return Counter(",".join(name for name in names if name != "mg") for names in found)
+
+    def _hosts(self, host: Host) -> list[dict[str, str]]:
+        done = host.run(["lshosts", "-w"], timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "lshosts")
+        heads, *lines = [line.split(None, 8) for line in done.stdout.splitlines()] or [[]]
+        return [dict(zip(heads, line, strict=False)) for line in lines]
+
+
+def _state(job: str, index: str, word: str, hosts: str, code: str, why: str, pending: str) -> BatchJob:
+    stage = _STAGES.get(word, Stage.ENDED)
+    end = None
+    if stage is Stage.ENDED:
+        by_itself = End.COMPLETED if word == "DONE" else End.HOST_FAILED if word == "ZOMBI" else End.FAILED
+        end = _ENDS.get(why.partition(":")[0], by_itself)
+    return BatchJob(
+        job if index in ("", "0") else f"{job}[{index}]",
+        stage,
+        word,
+        end,
+        why if stage is Stage.ENDED else pending,
+        tuple(dict.fromkeys(part.rpartition("*")[2] for part in hosts.split(":") if part)),
+        exit_status=(int(code) if code.isdigit() else 0) if stage is Stage.ENDED else None,
+    )
+
+
+def _recognise(environment: Mapping[str, str], read: Callable[[str], str | None]) -> Allocation | None:
     job = environment.get("LSB_JOBID")
     if not job:
         return None
@@ -30,7 +181,7 @@ def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation | N
     )
 
 
-def _slots(environment: Mapping[str, str], read: ReadText) -> Mapping[str, int]:
+def _slots(environment: Mapping[str, str], read: Callable[[str], str | None]) -> Mapping[str, int]:
     words = environment.get("LSB_MCPU_HOSTS", "").split()
     if words:
         names, counts = words[::2], words[1::2]
@@ -44,4 +195,4 @@ def _slots(environment: Mapping[str, str], read: ReadText) -> Mapping[str, int]:
     return Counter(listed.split())
 
 
-SCHEDULER = Scheduler("lsf", _recognise)
+SCHEDULER = Lsf()

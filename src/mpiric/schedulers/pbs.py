@@ -1,23 +1,155 @@
-"""PBS Professional, OpenPBS and Torque: recognised by the node file they give a job.
+"""PBS Professional and OpenPBS: jobs by qsub. Torque's allocations are recognised too.
 
-Source: PBS Professional User's Guide, "The Machine File": a line for every rank, names repeated;
-Torque writes a line for every core.
+Sources: qsub(1B), qstat(1B), qrerun(1B), qselect(1B), pbs_job_attributes(7B) of OpenPBS 23; PBS Professional
+User's Guide, "The Machine File" and "Job Exit Status Codes". Written from these manuals, and tested with a
+stand-in that follows them. An ended job is known while the server keeps a job history.
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from shlex import quote
 
-from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.host.host import Host
+from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
+from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._scheduler import ReadText, Scheduler
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+
+_STAGES = {**dict.fromkeys("QHTWM", Stage.WAITING), **dict.fromkeys("RBSU", Stage.RUNNING), "E": Stage.ENDING}
+_DELETED = "91"  # substate of a job that was deleted
+_ENDS = {-26: End.MEMORY, -27: End.MEMORY, -29: End.TIME_LIMIT}  # exit status; others below 0: PBS or a host
+_SIGNALLED = 256  # added to the number of a signal that ended a job
+_DOWN = {"down", "stale", "state-unknown", "unresolvable"}
+_PLAIN = {"arch", "host", "vnode", "mem", "vmem", "ncpus"}  # resources that every node has
 
 
-def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation | None:
+class Pbs(BatchScheduler):
+    """PBS's commands."""
+
+    name = "pbs"
+    title = "PBS"
+    submitter = "qsub"
+    directive = "#PBS"
+    fixed_options = ("-V", "-r y", "-j oe")
+    element_variable = "${PBS_ARRAY_INDEX-}"
+    time_pattern = r"\d+|\d+(:\d{1,2}){1,2}"
+    time_hint = "30 are seconds; or 2:00:00"
+    submitted_pattern = r"^(\d+(?:\[\])?\S*)$"
+    marked_command = ("qselect", "-x", "-N", "{mark}")
+    cancel_command = ("qdel",)
+    requeue_command = ("qrerun",)  # for operators and managers only
+    limit_command = ("qstat", "-B", "-f")
+    limit_pattern = r"^\s*max_array_size = (\d+)"
+    array_limit_by_default = 10000
+    element_log = "^array_index^"
+    fields: Mapping[str, str] = {
+        "-N": "name", "-A": "account", "-P": "account", "-q": "partition", "walltime": "time",
+        "select": "select", "nodes": "select exclusive", "ncpus": "select", "place": "exclusive",
+    }  # fmt: skip
+    queue_hint = "qstat -x"
+    server_hint = "`qstat -B`"
+    away = ("cannot connect to server", "Communication failure", "Connection refused", "Connection timed out")
+    unknown = ("Unknown Job Id",)
+    too_many = ("limit", "exceed")
+    own_variables = "PBS_"
+    kept_variables = ("PBS_CONF_FILE", "PBS_SERVER", "PBS_DEFAULT", "PBS_EXEC", "PBS_HOME")
+
+    def recognise(self, host: Host) -> Allocation | None:
+        """Read the node file: a line for every rank, names repeated; Torque writes one for every core."""
+        return _recognise(host)
+
+    def options(self, request: JobRequest) -> tuple[Option, ...]:
+        """Render a request: chunks of the same kind, each on a host of its own where nodes are counted."""
+        place = "scatter:exclhost" if request.nodes else "free:exclhost"
+        select = _select(request)
+        return tuple(
+            option
+            for wanted, option in (
+                (request.name, (f"-N {_job_name(request.name)}", "name")),
+                (request.account, (f"-A {quote(request.account)}", "account")),
+                (request.partition, (f"-q {request.partition}", "partition")),
+                (request.time, (f"-l walltime={request.time}", "time")),
+                (select, (f"-l select={select}", "select")),
+                (True, (f"-l place={place}", "exclusive")),
+            )
+            if wanted
+        )
+
+    def key(self, option: str) -> frozenset[str]:
+        """What an option gives; ``-l`` names its resources in a list."""
+        if not option.startswith("-l"):
+            return super().key(option)
+        names = re.findall(r"(?:^-l\s*|,)(\w+)=", option)
+        return frozenset(field for name in names for field in self.fields.get(name, name).split())
+
+    def time_text(self, minutes: int) -> str:
+        """Render hours, minutes and seconds."""
+        return f"{minutes // 60:02}:{minutes % 60:02}:00"
+
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Render the MPI library's own launcher, which finds the hosts by PBS_NODEFILE."""
+        return ("mpiexec", "-n", str(layout.ranks))
+
+    def submission(self, script: str, settings: SubmitSettings) -> list[str]:
+        """Render qsub. A range has two indices at least, so an array of one has a step beyond its end."""
+        last = f"{settings.elements - 1}" if settings.elements > 1 else "1:2"
+        throttle = f"%{settings.at_once}" if 0 < settings.at_once < settings.elements else ""
+        command = ["qsub", "-N", _job_name(settings.mark or settings.name), "-o", f"{self.log(settings)}.pbs"]
+        command += ["-J", f"0-{last}{throttle}"] if settings.elements else []
+        command += ["-W", f"depend=afterany:{settings.after}"] if settings.after else []
+        return [*command, *words(settings.options), script]
+
+    def query(self, jobs: Sequence[str]) -> list[str]:
+        """Render qstat, finished jobs included."""
+        return ["qstat", "-x", "-f", *jobs]
+
+    def states(self, stdout: str) -> Mapping[str, BatchJob]:
+        """Read the attributes of each job."""
+        return {job: _state(job, attributes) for job, attributes in _blocks(stdout, r"Job Id: (\S+)")}
+
+    def elements(self, array: str, count: int) -> tuple[str, ...]:
+        """Name the subjobs as ``12[3].server``."""
+        return tuple(array.replace("[]", f"[{index}]") for index in range(count))
+
+    def own_job(self, environment: Mapping[str, str]) -> str:
+        """Id of this job or subjob."""
+        return environment.get("PBS_JOBID", "")
+
+    def health_query(self, names: Sequence[str]) -> list[str]:
+        """Render pbsnodes."""
+        return ["pbsnodes", *names]
+
+    def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Read which nodes are down."""
+        return tuple(node for node, attributes in _nodes(stdout) if _is_down(attributes))
+
+    def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:  # noqa: ARG002
+        """Read the CPUs of nodes, which PBS does not part into sockets."""
+        done = host.run(["pbsnodes", "-a"], timeout_s=COMMAND_TIMEOUT_S)
+        counts = Counter(
+            count_of(each.get("resources_available.ncpus", "")) for _, each in _nodes(done.stdout)
+        )
+        return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
+
+    def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:  # noqa: ARG002
+        """Read the resources that a site has given its nodes as names, such as ``model=milan``."""
+        done = host.run(["pbsnodes", "-a"], timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "pbsnodes")
+        up = (attributes for _, attributes in _nodes(done.stdout) if not _is_down(attributes))
+        return Counter(",".join(_features(attributes)) for attributes in up)
+
+
+def _recognise(host: Host) -> Allocation | None:
+    environment = host.environ
     job, file = environment.get("PBS_JOBID"), environment.get("PBS_NODEFILE")
     if not job or not file:
         return None
-    text = read(file)
+    text = host.read_text(file)
     lines = Counter(line.strip() for line in (text or "").splitlines() if line.strip())
     if not lines:
         raise MpiricError(
@@ -36,4 +168,81 @@ def _recognise(environment: Mapping[str, str], read: ReadText) -> Allocation | N
     )
 
 
-SCHEDULER = Scheduler("pbs", _recognise)
+def _select(request: JobRequest) -> str:
+    """Chunks of a request; the last host may have fewer ranks than the others."""
+    features = "".join(f":{feature}" for feature in request.features.split(",") if feature)
+    if request.nodes:
+        per_node = request.ranks_per_node or -(-request.ranks // request.nodes) or 1
+        ranks = request.ranks or request.nodes * per_node
+        full, rest = divmod(ranks, per_node)
+        parts = [(full, per_node), (1, rest)] if rest else [(full, per_node)]
+    else:
+        parts = [(request.ranks, 1)] if request.ranks else []
+    cores, threads = max(1, request.cores_per_rank), request.threads_per_rank or request.cores_per_rank
+    omp = f":ompthreads={threads}" if threads else ""
+    return "+".join(
+        f"{chunks}:ncpus={ranks * cores}:mpiprocs={ranks}{omp}{features}" for chunks, ranks in parts if chunks
+    )
+
+
+def _job_name(text: str) -> str:
+    return re.sub(r"[^\w.+-]", "-", text)[:236]
+
+
+def _blocks(stdout: str, head: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Names and attributes, as qstat -f and pbsnodes print them; a long line goes on after a tab."""
+    found: tuple[str, dict[str, str]] | None = None
+    for line in re.sub(r"\n\t", "", stdout).splitlines():
+        if match := re.fullmatch(head, line):
+            if found:
+                yield found
+            found = (match[1], {})
+        elif found and " = " in line:
+            name, _, value = line.strip().partition(" = ")
+            found[1][name] = value
+    if found:
+        yield found
+
+
+def _state(job: str, attributes: Mapping[str, str]) -> BatchJob:
+    word = attributes.get("job_state", "")
+    stage = _STAGES.get(word, Stage.ENDED)
+    runs = count_of(attributes.get("run_count", ""))
+    hosts = re.findall(r"(?:^|\+)\(?([\w.-]+)", attributes.get("exec_host", ""))
+    state = BatchJob(
+        job,
+        stage,
+        word,
+        reason=attributes.get("comment", "") if stage is Stage.WAITING else "",
+        hosts=tuple(dict.fromkeys(hosts)),
+        restarts=runs if stage is Stage.WAITING else max(0, runs - 1),
+    )
+    if stage is not Stage.ENDED:
+        return state
+    text = attributes.get("Exit_status", "")
+    status = int(text) if re.fullmatch(r"-?\d+", text) else None
+    end = None if status is None else End.COMPLETED if status == 0 else End.FAILED
+    if status is not None and status < 0:
+        end = _ENDS.get(status, End.HOST_FAILED)
+    if attributes.get("substate") == _DELETED:
+        end = End.CANCELLED
+    by_signal = status is not None and status > _SIGNALLED
+    return replace(state, end=end, exit_status=status - _SIGNALLED + 128 if by_signal and status else status)
+
+
+def _nodes(stdout: str) -> Iterator[tuple[str, dict[str, str]]]:
+    return _blocks(stdout, r"([\w.-]+)")
+
+
+def _is_down(attributes: Mapping[str, str]) -> bool:
+    return bool(_DOWN & set(re.split(r"[, ]+", attributes.get("state", ""))))
+
+
+def _features(attributes: Mapping[str, str]) -> Iterator[str]:
+    for name, value in sorted(attributes.items()):
+        resource = name.removeprefix("resources_available.")
+        if resource != name and resource not in _PLAIN and re.fullmatch(r"[A-Za-z][\w-]*", value):
+            yield f"{resource}={value}"
+
+
+SCHEDULER = Pbs()

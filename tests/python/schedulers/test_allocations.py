@@ -1,12 +1,30 @@
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pytest
 from tests.support.slurm_host import environment
 
+from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers import schedulers
 
 
+@dataclass
+class Job:
+    """The host of a job: its environment, its files, and what commands print there."""
+
+    environ: Mapping[str, str]
+    files: Mapping[str, str]
+
+    def read_text(self, path):
+        return self.files.get(path)
+
+    def run(self, argv, **_):
+        return Completed(0, self.files.get(argv[-1], ""), "")
+
+
 def recognised(name, given, files=None):
-    return schedulers()[name].recognise(given, (files or {}).get)
+    return schedulers()[name].recognise(Job(given, files or {}))
 
 
 # A scheduler added to the registry needs a line here: environment and files of one of its jobs.
@@ -18,6 +36,13 @@ JOBS = {
         {"/nodes": "a1\na1\nb1\nb1\n"},
     ),
     "lsf": ({"LSB_JOBID": "9", "LSB_MCPU_HOSTS": "a1 2 b1 4", "LSB_QUEUE": "normal"}, {}),
+    "flux": (
+        {"FLUX_URI": "local:///run/flux/local", "FLUX_ENCLOSING_ID": "ƒ452vknj"},
+        {
+            "resource.R": '{"version":1,"execution":{"R_lite":[{"rank":"0-1","children":{"core":"0-3"}}],'
+            '"nodelist":["a1,b1"]}}'
+        },
+    ),
 }
 
 

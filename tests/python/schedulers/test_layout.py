@@ -4,44 +4,44 @@ from hypothesis import strategies as st
 
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._layout import Wish, plan_layout
+from mpiric.schedulers import LayoutRequest, plan_layout
 
 BETZY = NodeShape(2, 64, 2)
 
 
 def test_pure_mpi_puts_a_rank_on_every_core():
-    layout = plan_layout(Wish(ranks=4096), BETZY)
+    layout = plan_layout(LayoutRequest(ranks=4096), BETZY)
     assert (layout.nodes, layout.ranks_per_node) == (32, 128)
 
 
 def test_hybrid_fills_the_node_with_threads():
-    layout = plan_layout(Wish(nodes=1200, threads=16), BETZY)
+    layout = plan_layout(LayoutRequest(nodes=1200, threads=16), BETZY)
     assert (layout.ranks, layout.ranks_per_node, layout.kind) == (9600, 8, "hybrid")
 
 
 def test_bandwidth_bound_takes_every_second_core():
-    layout = plan_layout(Wish(nodes=1, bandwidth_bound=True), BETZY)
+    layout = plan_layout(LayoutRequest(nodes=1, bandwidth_bound=True), BETZY)
     assert (layout.ranks_per_node, layout.cores_per_rank) == (64, 2)
 
 
 def test_ranks_are_spread_evenly_over_the_nodes_asked_for():
-    assert plan_layout(Wish(nodes=3, ranks=10), BETZY).ranks_per_node == 4
+    assert plan_layout(LayoutRequest(nodes=3, ranks=10), BETZY).ranks_per_node == 4
 
 
 def test_ranks_that_do_not_fit_are_an_error_that_says_how_many_nodes_would_do():
     with pytest.raises(MpiricError) as caught:
-        plan_layout(Wish(nodes=2, ranks=300), BETZY)
+        plan_layout(LayoutRequest(nodes=2, ranks=300), BETZY)
     assert caught.value.hint == "they need 3 nodes"
 
 
 def test_more_threads_than_cores_are_an_error():
     with pytest.raises(MpiricError, match="129 threads do not fit"):
-        plan_layout(Wish(threads=129), BETZY)
+        plan_layout(LayoutRequest(threads=129), BETZY)
 
 
 @given(
     st.builds(
-        Wish,
+        LayoutRequest,
         nodes=st.integers(0, 50),
         ranks=st.integers(0, 5000),
         ranks_per_node=st.integers(0, 130),

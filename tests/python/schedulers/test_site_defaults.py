@@ -25,21 +25,21 @@ def test_the_shape_of_a_node_is_read():
 
 
 def test_modules_become_one_line():
-    assert parse_site_defaults(SITE, "site.toml").wording.setup == ("module load OpenMPI/5.0 FFTW",)
+    assert parse_site_defaults(SITE, "site.toml").options.setup == ("module load OpenMPI/5.0 FFTW",)
 
 
 def test_the_users_file_comes_before_the_systems():
     files = {SYSTEM: SITE, "/home/u/.config/mpiric/site.toml": '[script]\naccount = "mine"\n'}
-    assert read_site_defaults({"HOME": "/home/u"}, None, files.get).wording.account == "mine"
+    assert read_site_defaults({"HOME": "/home/u"}, None, files.get).options.account == "mine"
 
 
 def test_the_environment_names_a_file_before_both():
     files = {SYSTEM: SITE, "/x.toml": '[script]\naccount = "x"\n'}
-    assert read_site_defaults({"MPIRIC_SITE": "/x.toml"}, None, files.get).wording.account == "x"
+    assert read_site_defaults({"MPIRIC_SITE": "/x.toml"}, None, files.get).options.account == "x"
 
 
 def test_without_a_file_there_is_a_plain_shell():
-    assert read_site_defaults({}, None, {}.get).wording.shebang == "#!/bin/bash"
+    assert read_site_defaults({}, None, {}.get).options.shebang == "#!/bin/bash"
 
 
 def test_a_named_file_that_is_not_there_is_an_error():

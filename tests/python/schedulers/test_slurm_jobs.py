@@ -4,13 +4,15 @@ from tests.support.slurm_host import AWAY, UNKNOWN, SlurmHost, Time, text
 from mpiric.host.host import Completed
 from mpiric.model.allocation import Stage
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.schedulers import _slurm_jobs as jobs
+from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
+
+SLURM = batch_scheduler("slurm")
 
 
 @pytest.fixture
 def patience():
     time = Time()
-    return jobs.Patience(sleep=time.sleep, clock=lambda: time.now, controller_s=300)
+    return Patience(sleep=time.sleep, clock=lambda: time.now, controller_s=300)
 
 
 def ok(stdout):
@@ -26,12 +28,12 @@ def details(word, restarts=0, code="0:0"):
 
 
 def test_a_submitted_job_has_slurms_id(patience):
-    assert jobs.submit(SlurmHost({"sbatch": [ok("7\n")]}), "job.sh", patience=patience) == "7"
+    assert SLURM.submit(SlurmHost({"sbatch": [ok("7\n")]}), "job.sh", SubmitSettings(), patience) == "7"
 
 
 def test_submitting_waits_for_a_controller_that_is_restarted(patience):
     host = SlurmHost({"sbatch": [AWAY, AWAY, ok("7\n")]})
-    assert jobs.submit(host, "job.sh", patience=patience) == "7"
+    assert SLURM.submit(host, "job.sh", SubmitSettings(), patience) == "7"
 
 
 def test_a_job_whose_submission_got_no_answer_is_not_submitted_twice(patience):
@@ -39,28 +41,28 @@ def test_a_job_whose_submission_got_no_answer_is_not_submitted_twice(patience):
         1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
     )
     host = SlurmHost({"sbatch": [lost], "squeue": [ok("6|other\n7|mine\n")]})
-    assert jobs.submit(host, "job.sh", patience=patience, mark="mine") == "7"
+    assert SLURM.submit(host, "job.sh", SubmitSettings(mark="mine"), patience) == "7"
     assert sum(words[0] == "sbatch" for words in host.asked) == 1
 
 
 def test_a_refused_job_is_an_error_in_slurms_words(patience):
     refused = Completed(1, "", "sbatch: error: invalid partition specified: x\n")
     with pytest.raises(MpiricError, match="invalid partition specified: x"):
-        jobs.submit(SlurmHost({"sbatch": [refused]}), "job.sh", patience=patience)
+        SLURM.submit(SlurmHost({"sbatch": [refused]}), "job.sh", SubmitSettings(), patience)
 
 
 def test_without_slurm_there_is_an_error_and_no_waiting(patience):
     with pytest.raises(NotFoundError, match="sbatch"):
-        jobs.submit(SlurmHost({}), "job.sh", patience=patience)
+        SLURM.submit(SlurmHost({}), "job.sh", SubmitSettings(), patience)
 
 
 def test_a_controller_that_stays_away_ends_the_patience(patience):
     with pytest.raises(NotFoundError, match="5 minutes"):
-        jobs.look(SlurmHost({"squeue": [AWAY]}), ["7"], patience)
+        SLURM.look(SlurmHost({"squeue": [AWAY]}), ["7"], patience)
 
 
 def test_a_job_that_slurm_does_not_know_any_more_is_forgotten(patience):
-    assert jobs.look(SlurmHost({"squeue": [UNKNOWN]}), ["7"], patience)["7"].stage is Stage.FORGOTTEN
+    assert SLURM.look(SlurmHost({"squeue": [UNKNOWN]}), ["7"], patience)["7"].stage is Stage.FORGOTTEN
 
 
 def test_following_tells_each_change_once(patience):
@@ -70,7 +72,7 @@ def test_following_tells_each_change_once(patience):
             "scontrol": [details("PENDING"), details("RUNNING"), details("COMPLETED")],
         }
     )
-    told = [job.word for job in jobs.follow(host, ["7"], patience)]
+    told = [job.word for job in SLURM.follow(host, ["7"], patience)]
     assert told == ["PENDING", "RUNNING", "COMPLETED"]
 
 
@@ -86,18 +88,18 @@ def test_a_job_begun_again_after_a_node_went_down_is_followed_to_its_end(patienc
             ],
         }
     )
-    last = list(jobs.follow(host, ["7"], patience))[-1]
+    last = list(SLURM.follow(host, ["7"], patience))[-1]
     assert (last.succeeded, last.restarts) == (True, 1)
 
 
 def test_a_failed_job_ends_with_its_status(patience):
     host = SlurmHost({"squeue": [line("FAILED")], "scontrol": [ok(text("slurm-job-failed.txt"))]})
-    assert list(jobs.follow(host, ["7"], patience))[-1].exit_status == 3
+    assert list(SLURM.follow(host, ["7"], patience))[-1].exit_status == 3
 
 
 def test_a_cancelled_job_has_not_succeeded(patience):
     host = SlurmHost({"squeue": [line("CANCELLED")], "scontrol": [details("CANCELLED")]})
-    assert not list(jobs.follow(host, ["7"], patience))[-1].succeeded
+    assert not list(SLURM.follow(host, ["7"], patience))[-1].succeeded
 
 
 def test_several_jobs_are_followed_until_the_last_is_over(patience):
@@ -108,7 +110,7 @@ def test_several_jobs_are_followed_until_the_last_is_over(patience):
             "scontrol": [details("RUNNING"), details("COMPLETED"), details("COMPLETED")],
         }
     )
-    assert [(job.job, job.word) for job in jobs.follow(host, ["7", "8"], patience)] == [
+    assert [(job.job, job.word) for job in SLURM.follow(host, ["7", "8"], patience)] == [
         ("7", "RUNNING"),
         ("8", "COMPLETED"),
         ("7", "COMPLETED"),
@@ -126,21 +128,21 @@ def test_pauses_between_questions_grow_to_a_limit():
         {"squeue": [*[line("RUNNING")] * 12, line("COMPLETED")], "scontrol": [details("RUNNING")]}
     )
     host.answers["scontrol"].append(details("COMPLETED"))
-    list(jobs.follow(host, ["7"], jobs.Patience(sleep=sleep, clock=lambda: time.now)))
+    list(SLURM.follow(host, ["7"], Patience(sleep=sleep, clock=lambda: time.now)))
     assert max(pauses) == 15.0
 
 
 def test_the_default_partition_is_the_one_with_a_star():
     host = SlurmHost({"sinfo": [ok("debug*|4|1|2|1\nbetzy|1344|2|64|2\n")]})
-    assert jobs.read_node_shapes(host)[0].cores == 2
+    assert SLURM.node_shapes(host)[0].cores == 2
 
 
 def test_types_of_node_are_told_apart_by_their_features():
     lines = "batch*|2|milan,hdr\nbatch*|1|milan,hdr\nbatch*|4|(null)\nother|9|old\n"
-    assert jobs.read_features(SlurmHost({"sinfo": [ok(lines)]})) == {"milan,hdr": 3, "": 4}
-    assert jobs.read_features(SlurmHost({"sinfo": [ok("other|9|old\n")]}), "other") == {"old": 9}
+    assert SLURM.node_types(SlurmHost({"sinfo": [ok(lines)]})) == {"milan,hdr": 3, "": 4}
+    assert SLURM.node_types(SlurmHost({"sinfo": [ok("other|9|old\n")]}), "other") == {"old": 9}
 
 
 def test_no_check_is_made_where_sbatch_has_no_cluster():
     no_cluster = Completed(1, "", "sbatch: fatal: Could not establish a configuration source\n")
-    assert jobs.check(SlurmHost({"sbatch": [no_cluster]}), "job.sh") is None
+    assert SLURM.check(SlurmHost({"sbatch": [no_cluster]}), "job.sh") is None

@@ -7,67 +7,75 @@ import pytest
 
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._layout import Wish, plan_layout
+from mpiric.schedulers import (
+    LayoutRequest,
+    ScriptOptions,
+    batch_scheduler,
+    plan_layout,
+    script_lines,
+    text_of,
+)
 from mpiric.schedulers._script_languages import language_of
-from mpiric.schedulers._slurm_script import Wording, script_lines, srun_words, text_of
 
+SLURM = batch_scheduler("slurm")
 BETZY, PLAIN = NodeShape(2, 64, 2), NodeShape(2, 8)
 
 
-def written(wish, shape=BETZY, launch=("srun", "./app"), **wording):
-    return text_of(script_lines(plan_layout(wish, shape), shape, Wording(**wording), launch))
+def written(request, shape=BETZY, launch=("srun", "./app"), **options):
+    layout = plan_layout(request, shape)
+    return text_of(script_lines(SLURM, layout, shape, ScriptOptions(**options), launch), "#SBATCH")
 
 
 def test_the_first_line_is_the_shebang():
-    assert written(Wish(), shebang="#!/bin/bash -l").startswith("#!/bin/bash -l\n")
+    assert written(LayoutRequest(), shebang="#!/bin/bash -l").startswith("#!/bin/bash -l\n")
 
 
 def test_every_directive_comes_before_the_first_command():
-    lines = written(Wish(threads=4), setup=("module load x",)).splitlines()
+    lines = written(LayoutRequest(threads=4), setup=("module load x",)).splitlines()
     commands = [at for at, line in enumerate(lines) if line and not line.startswith("#")]
     assert max(at for at, line in enumerate(lines) if line.startswith("#SBATCH")) < min(commands)
 
 
 def test_half_of_the_cores_are_explained():
-    assert "half of the 128 cores saturate the memory" in written(Wish(bandwidth_bound=True))
+    assert "half of the 128 cores saturate the memory" in written(LayoutRequest(bandwidth_bound=True))
 
 
 def test_one_hardware_thread_of_each_core_is_asked_for_where_cores_have_several():
-    assert "--hint=nomultithread" in written(Wish())
-    assert "nomultithread" not in written(Wish(), PLAIN)
+    assert "--hint=nomultithread" in written(LayoutRequest())
+    assert "nomultithread" not in written(LayoutRequest(), PLAIN)
 
 
 def test_srun_is_told_the_cores_of_a_rank_again():
-    words = srun_words(plan_layout(Wish(threads=4), PLAIN), PLAIN, "pmix")
-    assert {"--cpus-per-task=4", "--cpu-bind=cores", "--mpi=pmix"} <= set(words)
+    argv = SLURM.launch(plan_layout(LayoutRequest(threads=4), PLAIN), PLAIN, "pmix")
+    assert {"--cpus-per-task=4", "--cpu-bind=cores", "--mpi=pmix"} <= set(argv)
 
 
 def test_a_users_own_srun_gets_them_from_the_environment():
-    assert "export SRUN_CPUS_PER_TASK=4" in written(Wish(threads=4), PLAIN)
+    assert "export SRUN_CPUS_PER_TASK=4" in written(LayoutRequest(threads=4), PLAIN)
 
 
 def test_threads_are_spread_when_every_second_core_works():
-    assert "export OMP_PROC_BIND=spread" in written(Wish(threads=2, bandwidth_bound=True))
+    assert "export OMP_PROC_BIND=spread" in written(LayoutRequest(threads=2, bandwidth_bound=True))
 
 
 def test_shell_lines_in_a_python_script_are_an_error():
     with pytest.raises(MpiricError, match="lines of a shell"):
-        written(Wish(), shebang="#!/usr/bin/env python3", setup=("module load x",))
+        written(LayoutRequest(), shebang="#!/usr/bin/env python3", setup=("module load x",))
 
 
 @pytest.mark.parametrize("time", ["30", "2:00", "2:00:00", "1-12", "1-0:30:00", "UNLIMITED"])
 def test_every_form_of_a_time_is_taken(time):
-    assert f"--time={time} " in written(Wish(), time=time)
+    assert f"--time={time} " in written(LayoutRequest(), time=time)
 
 
 @pytest.mark.parametrize("time", ["foo", "2h", "1:2:3:4", "-1", "1-", "30 --wrap=x"])
 def test_what_slurm_reads_no_time_in_is_an_error(time):
     with pytest.raises(MpiricError, match="reads no time"):
-        written(Wish(), time=time)
+        written(LayoutRequest(), time=time)
 
 
 def test_a_name_with_spaces_stays_one_word():
-    assert "#SBATCH --job-name='my app'" in written(Wish(), job_name="my app")
+    assert "#SBATCH --job-name='my app'" in written(LayoutRequest(), job_name="my app")
 
 
 def test_a_language_that_is_not_known_is_an_error_that_lists_those_known():
@@ -95,7 +103,9 @@ def test_the_script_hands_variables_and_arguments_over_unchanged(shell, tmp_path
     strange = "two words, a 'quote', $HOME"
     launch = (sys.executable, "-c", show, strange)
     script = tmp_path / "job"
-    script.write_text(written(Wish(), launch=launch, shebang=f"#!{path}", environment={"STRANGE": strange}))
+    script.write_text(
+        written(LayoutRequest(), launch=launch, shebang=f"#!{path}", environment={"STRANGE": strange})
+    )
     script.chmod(0o755)
     done = subprocess.run([script], capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)})
     assert done.stdout.strip() == str([strange, strange])

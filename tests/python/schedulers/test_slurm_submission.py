@@ -3,7 +3,9 @@ from pathlib import PurePath
 import pytest
 
 from mpiric.launchers import parse_command
-from mpiric.schedulers._slurm_submission import Submission, names_of, resources_of, submission_script
+from mpiric.schedulers import Submission, batch_scheduler, job_settings, request_of, submission_script
+
+SLURM = batch_scheduler("slurm")
 
 SUBMISSION = Submission(
     PurePath("/home/ada/tunes/20261121-app"), ("python", "-m", "mpiric", "tune"), "/home/ada/a b"
@@ -11,28 +13,36 @@ SUBMISSION = Submission(
 
 
 def resources(line, *given, minutes=30):
-    return resources_of(parse_command(line.split(), "", {}, dialect="openmpi5"), given, minutes)
+    job = parse_command(line.split(), "", {}, dialect="openmpi5")
+    return SLURM.override(SLURM.options(request_of(job, SLURM, minutes)), given)
 
 
-def test_the_job_is_named_after_its_directory_and_one_of_a_name_runs_at_a_time():
-    script = submission_script(SUBMISSION)
-    assert "#SBATCH --job-name=mpiric-20261121-app\n#SBATCH --chdir='/home/ada/a b'\n" in script
-    assert "#SBATCH --dependency=singleton\n" in script
+def test_a_job_is_named_after_its_directory_and_runs_in_its_own():
+    settings = job_settings(SUBMISSION.directory, "mark")
+    assert "--job-name=mpiric-20261121-app" in SLURM.submission("job.sh", settings)
+    assert "\ncd '/home/ada/a b' || exit 143\n" in submission_script(SLURM, SUBMISSION)
+
+
+def test_one_job_of_a_submission_runs_at_a_time():
+    settings = job_settings(SUBMISSION.directory, "mark")
+    assert "--dependency=singleton" in SLURM.submission("job.sh", settings)
 
 
 def test_the_users_options_come_last():
-    script = submission_script(Submission(PurePath("/t"), ("x",), "/", options=("--nodes=4", "-C fast")))
+    script = submission_script(
+        SLURM, Submission(PurePath("/t"), ("x",), "/", options=("--nodes=4", "-C fast"))
+    )
     directives = [line for line in script.splitlines() if line.startswith("#SBATCH")]
     assert directives[-2:] == ["#SBATCH --nodes=4", "#SBATCH -C fast"]
 
 
 def test_nodes_and_ranks_follow_from_srun():
     assert resources("srun -N 4 -n 512 --cpus-per-task=2 ./app") == (
+        "--time=30",
         "--nodes=4",
         "--ntasks=512",
         "--cpus-per-task=2",
         "--exclusive",
-        "--time=30",
     )
 
 
@@ -46,5 +56,8 @@ def test_what_the_user_says_replaces_what_the_line_says(own):
     assert wanted == ("--ntasks=8", "--exclusive", own, "-t 5")
 
 
-def test_options_are_known_by_their_long_names():
-    assert names_of(["-N4", "--time=5", "-p normal"]) == {"--nodes", "--time", "--partition"}
+@pytest.mark.parametrize(
+    ("option", "field"), [("-N4", "nodes"), ("--time=5", "time"), ("-p normal", "partition")]
+)
+def test_short_and_long_options_are_the_same(option, field):
+    assert SLURM.key(option) == {field}

@@ -1,4 +1,4 @@
-"""`mpiric fabric` on each type of node of a Slurm cluster, as jobs of its own."""
+"""`mpiric fabric` on each type of node of a cluster, as jobs of its own."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from typing import Any
 
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NoRoomError
-from mpiric.schedulers import _slurm_jobs as slurm
+from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.fabric.fabric import FabricRequest
 
@@ -35,29 +35,41 @@ def examine_cluster(
     say: Callable[[str], None],
     partition: str = "",
     ranks_per_node: int = 1,
-    patience: slurm.Patience | None = None,
+    patience: Patience | None = None,
 ) -> tuple[NodeType, ...]:
     """Submit a job for each type, follow them, read what they measured. Ctrl-C cancels them all."""
     place = default_store() / f"fabric-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
-    types = slurm.read_features(host, partition)
+    scheduler = installed_batch_scheduler(host)
+    types = scheduler.node_types(host, partition)
     if not types:
-        raise MpiricError("Slurm names no nodes", hint="see sinfo; --partition names another partition")
+        raise MpiricError(f"{scheduler.title} names no nodes", hint="--partition names another partition")
     try:
         place.mkdir(parents=True, exist_ok=True)
         submitted = {
-            _submit(request, host, place, features, count, partition, ranks_per_node): (features, count)
+            _submit(
+                request,
+                scheduler,
+                host,
+                place,
+                JobRequest(
+                    nodes=min(_NODES, count),
+                    ranks_per_node=ranks_per_node,
+                    partition=partition,
+                    features=features,
+                ),
+            ): (features, count)
             for features, count in types.items()
         }
     except OSError as error:
         raise NoRoomError(f"cannot write {place}: {error.strerror}", hint="set XDG_STATE_HOME") from error
     problems: dict[str, str] = {}
     try:
-        for seen in slurm.follow(host, list(submitted), patience):
+        for seen in scheduler.follow(host, list(submitted), patience):
             say(f"{submitted[seen.job][0] or 'nodes without features'}: job {seen.job} is {seen.stage.value}")
             if seen.is_over and not seen.succeeded:
                 problems[seen.job] = f"the job ended as {seen.word or seen.stage.value} {seen.reason}".strip()
     except BaseException:
-        slurm.cancel(host, list(submitted))
+        scheduler.cancel(host, list(submitted))
         raise
     return tuple(
         _result(place, features, count, job, problems.get(job, ""))
@@ -70,9 +82,9 @@ def _name(features: str) -> str:
 
 
 def _submit(
-    request: FabricRequest, host: Host, place: Path, features: str, count: int, partition: str, per_node: int
+    request: FabricRequest, scheduler: BatchScheduler, host: Host, place: Path, resources: JobRequest
 ) -> str:
-    name = _name(features)
+    name = _name(resources.features)
     rounds = ["--rounds", str(request.rounds), "--keep", str(max(request.keep, 6))]
     line = [
         host.python,
@@ -92,11 +104,13 @@ def _submit(
         f"exec {shlex.join([*line, *request.argv])} > {shlex.quote(str(place / name))}.json\n",
         encoding="utf-8",
     )
-    options = [f"--nodes={min(_NODES, count)}", f"--ntasks-per-node={per_node}", "--exclusive"]
-    options += [f"--job-name=mpiric-fabric-{name}", f"--output={place / name}.log"]
-    options += [f"--constraint={'&'.join(features.split(','))}"] if features else []
-    options += [f"--partition={partition}"] if partition else []
-    return slurm.submit(host, str(script), options)
+    settings = SubmitSettings(
+        name=f"mpiric-fabric-{name}",
+        log=f"{place / name}.log",
+        mark=f"mpiric-{place.name}-{name}",
+        options=tuple(text for text, _ in scheduler.options(resources)),
+    )
+    return scheduler.submit(host, str(script), settings)
 
 
 def _result(place: Path, features: str, count: int, job: str, problem: str) -> NodeType:

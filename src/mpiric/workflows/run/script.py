@@ -1,4 +1,4 @@
-"""A job script for Slurm: layout, site defaults, a recipe's settings, Slurm's own opinion."""
+"""A job script: layout, site defaults, a recipe's settings, the scheduler's own opinion."""
 
 import os
 import tempfile
@@ -11,24 +11,33 @@ from mpiric.host.host import Host
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
-from mpiric.schedulers._layout import Wish, plan_layout
-from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
-from mpiric.schedulers._slurm_jobs import check, read_node_shapes
-from mpiric.schedulers._slurm_script import Wording, script_lines, srun_words, text_of
+from mpiric.schedulers import (
+    BatchScheduler,
+    LayoutRequest,
+    ScriptOptions,
+    SiteDefaults,
+    batch_scheduler,
+    batch_scheduler_here,
+    plan_layout,
+    read_site_defaults,
+    script_lines,
+    text_of,
+)
 from mpiric.workflows.run.run import RunRequest, prepare
 
 
 @dataclass(frozen=True)
 class ScriptRequest:
-    """What the user asked for; "" and 0 where the site's defaults or the node's shape decide."""
+    """What the user requests; "" and 0 where the site's defaults or the node's shape decide."""
 
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    wish: Wish = field(default_factory=Wish)
+    layout: LayoutRequest = field(default_factory=LayoutRequest)
     shape: NodeShape | None = None
-    wording: Wording = field(default_factory=lambda: Wording(shebang=""))
-    mpi: str = ""  # for srun --mpi
+    options: ScriptOptions = field(default_factory=lambda: ScriptOptions(shebang=""))
+    scheduler: str = ""  # the one that is here, else Slurm
+    mpi: str = ""  # for the scheduler's own launcher
     defaults: Path | None = None
     recipe: Path | None = None
     check: bool = True
@@ -36,7 +45,7 @@ class ScriptRequest:
 
 @dataclass(frozen=True)
 class Script:
-    """The script, and what Slurm says to it: None when it was not asked or is not here."""
+    """The script, and what the scheduler says to it: None when it was not asked or cannot be."""
 
     text: str
     lines: tuple[ScriptLine, ...]
@@ -46,36 +55,46 @@ class Script:
     environment: Mapping[str, str]
     words: tuple[str, ...]
     checked: ScriptCheck | None
+    scheduler: str  # its title
 
 
 def script(request: ScriptRequest, host: Host) -> Script:
     """Write it as text. Raises MpiricError for a job that does not fit the nodes."""
+    scheduler = _scheduler(request.scheduler, host)
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
     job = launchers.parse_command(request.argv, "", {})
     if job.program[0].startswith("-"):
         raise MpiricError(
             f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"
         )
-    wording = _merged(request.wording, site, Path(job.program[0]).name)
-    shape = request.shape or site.shape or _shape_of(host, wording.partition)
+    options = _merged(request.options, site, Path(job.program[0]).name)
+    shape = request.shape or site.shape or _shape_of(scheduler, host, options.partition)
     named = bool(job.launcher_words)
-    layout = plan_layout(_with_ranks(request.wish, job.ranks), shape)
-    argv = request.argv if named else (*srun_words(layout, shape, request.mpi or site.mpi), *request.argv)
+    layout = plan_layout(_with_ranks(request.layout, job.ranks), shape)
+    argv = (
+        request.argv if named else (*scheduler.launch(layout, shape, request.mpi or site.mpi), *request.argv)
+    )
     launch, words = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
     reasons = {setting.name: f"{setting.knob}, from the recipe" for setting in launch.settings}
-    options = [f"{s.name} ({reasons[s.name]})" for s in launch.settings if s.where == "command line"]
+    by_option = [f"{s.name} ({reasons[s.name]})" for s in launch.settings if s.where == "command line"]
     own = "" if named else "each rank on cores of its own, neighbours in rank beside each other"
-    wording = replace(
-        wording,
-        environment={**wording.environment, **launch.environment},
+    options = replace(
+        options,
+        environment={**options.environment, **launch.environment},
         unset=launch.unset,
         reasons=reasons,
-        launch_reason="; ".join(filter(None, [own, *options])),
+        launch_reason="; ".join(filter(None, [own, *by_option])),
     )
-    lines = script_lines(layout, shape, wording, launch.argv)
-    text = text_of(lines)
-    checked = _checked(text, host) if request.check else None
-    return Script(text, lines, layout, shape, launch.argv, wording.environment, words, checked)
+    lines = script_lines(scheduler, layout, shape, options, launch.argv)
+    text = text_of(lines, scheduler.directive if scheduler.comments_beside else "")
+    checked = _checked(scheduler, text, host) if request.check else None
+    return Script(
+        text, lines, layout, shape, launch.argv, options.environment, words, checked, scheduler.title
+    )
+
+
+def _scheduler(name: str, host: Host) -> BatchScheduler:
+    return batch_scheduler(name) if name else batch_scheduler_here(host) or batch_scheduler("slurm")
 
 
 def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> tuple[Launch, tuple[str, ...]]:
@@ -84,21 +103,21 @@ def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> t
     return prepared.launch, prepared.words
 
 
-def _with_ranks(wish: Wish, of_command: int | None) -> Wish:
+def _with_ranks(request: LayoutRequest, of_command: int | None) -> LayoutRequest:
     """Ranks as the user's own launch line says; a contradiction to --ranks is an error."""
     if of_command is None:
-        return wish
-    if wish.ranks and wish.ranks != of_command:
+        return request
+    if request.ranks and request.ranks != of_command:
         raise MpiricError(
-            f"--ranks {wish.ranks} and the command's own {of_command} ranks contradict each other",
+            f"--ranks {request.ranks} and the command's own {of_command} ranks contradict each other",
             hint="leave one of them away",
         )
-    return replace(wish, ranks=of_command)
+    return replace(request, ranks=of_command)
 
 
-def _merged(given: Wording, site: SiteDefaults, program: str) -> Wording:
-    """The user's words over the site's."""
-    own = site.wording
+def _merged(given: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:
+    """The user's options over the site's."""
+    own = site.options
     return replace(
         given,
         shebang=given.shebang or own.shebang,
@@ -112,22 +131,22 @@ def _merged(given: Wording, site: SiteDefaults, program: str) -> Wording:
     )
 
 
-def _shape_of(host: Host, partition: str) -> NodeShape:
-    shapes = read_node_shapes(host, partition)
+def _shape_of(scheduler: BatchScheduler, host: Host, partition: str) -> NodeShape:
+    shapes = scheduler.node_shapes(host, partition)
     if not shapes:
         raise MpiricError(
             f"how many cores a node{f' of {partition}' if partition else ''} has is not known here",
             hint="give --node 2x64x2 (sockets, cores of each, hardware threads of each core), "
-            "or run this where sinfo works",
+            "or run this on a login node of the cluster",
         )
     return shapes[0]
 
 
-def _checked(text: str, host: Host) -> ScriptCheck | None:
-    file, path = tempfile.mkstemp(prefix="mpiric-", suffix=".sbatch")
+def _checked(scheduler: BatchScheduler, text: str, host: Host) -> ScriptCheck | None:
+    file, path = tempfile.mkstemp(prefix="mpiric-", suffix=".sh")
     try:
         with os.fdopen(file, "w") as stream:
             stream.write(text)
-        return check(host, path)
+        return scheduler.check(host, path)
     finally:
         Path(path).unlink()

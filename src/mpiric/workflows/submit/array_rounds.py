@@ -1,4 +1,4 @@
-"""Rounds of runs in the arrays of a submission: their files, and how they get into Slurm.
+"""Rounds of runs in the arrays of a submission: their files, and how they are submitted.
 
 ``rounds/N/plan.json`` holds the blocks of round N; element K of its array works in ``rounds/N/K`` and leaves
 ``rounds/N/K.done``. Round 0 has no array: one job that looks at the command and plans the first. With each
@@ -14,18 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
+from mpiric.model.allocation import End
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.trial import Phase
-from mpiric.schedulers import _slurm_jobs as jobs
-from mpiric.schedulers._slurm_submission import (
+from mpiric.schedulers import (
     GOES_ON,
     LOG,
     ROUNDS,
     SCRIPT,
-    after_options,
-    array_options,
+    BatchScheduler,
+    Patience,
+    array_settings,
+    element_of,
+    installed_batch_scheduler,
+    job_settings,
     name_of,
 )
 from mpiric.tuning.blocks import Planned, deal
@@ -44,9 +48,7 @@ __all__ = [
     "was_cancelled",
 ]
 
-JOBS = "jobs"  # ids of the jobs of a submission, one a line; an element of an array as 12_3
-_ELEMENT = "SLURM_ARRAY_TASK_ID"
-_TOO_MANY = ("array", "limit", "Limit")  # in what Slurm says of an array larger than it takes
+JOBS = "jobs"  # ids of the jobs of a submission, one a line
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class ArrayRound:
 
     @property
     def place(self) -> Path:
-        """Of its files."""
+        """Directory of its files."""
         return self.submission / ROUNDS / str(self.number)
 
     @property
@@ -73,7 +75,7 @@ class ArrayRound:
 
     @property
     def is_submitted(self) -> bool:
-        """Whether its array is with Slurm, or has been."""
+        """Whether its array is submitted."""
         return (self.place / "submitted").is_file()
 
     @property
@@ -82,7 +84,7 @@ class ArrayRound:
         return len(self._plan())
 
     def plan(self, blocks: Sequence[Sequence[Planned]]) -> None:
-        """Say what its elements do; blocks without runs are of work that plans itself."""
+        """Write what its elements do; blocks without runs are of work that plans itself."""
         document = [
             [
                 {
@@ -97,14 +99,14 @@ class ArrayRound:
         ]
         _write(self.place / "plan.json", json.dumps(document))
 
-    def deal_anew(self, count: int) -> None:
-        """Have as many blocks."""
+    def redistribute(self, count: int) -> None:
+        """Redistribute the runs over ``count`` blocks, if it has more."""
         if count < self.size:
             runs = [run for element in range(self.size) for run in self.block(element)]
             self.plan(deal(runs, count) if runs else [()] * count)
 
     def block(self, element: int) -> tuple[Planned, ...]:
-        """What one element does."""
+        """Runs of one element."""
         return tuple(
             Planned(
                 Configuration.of({str(knob): str(value) for knob, value in run["configuration"].items()}),
@@ -121,24 +123,24 @@ class ArrayRound:
         return plan
 
     def directory(self, element: int | None) -> Path:
-        """Where an element works, or the job after them."""
+        """Working directory of an element, or of the job after them."""
         return self.place / ("after" if element is None else str(element))
 
     def finish(self, element: int) -> None:
-        """An element has done all of its block."""
+        """Note that an element has done all of its block."""
         _write(self.place / f"{element}.done", "")
 
     def is_finished(self, element: int) -> bool:
-        """Whether an element has."""
+        """Whether an element has done all of its block."""
         return (self.place / f"{element}.done").is_file()
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of them have."""
+        """Whether all elements are finished."""
         return all(map(self.is_finished, range(self.size)))
 
     def tell(self, text: str) -> None:
-        """A line for whoever follows the submission."""
+        """Write a line for whoever follows the submission."""
         try:
             with (self.submission / LOG).open("a", encoding="utf-8") as file:
                 file.write(f"  {text}\n")
@@ -166,38 +168,25 @@ def latest(submission: Path) -> ArrayRound:
     return array_round
 
 
-def element_of(host: Host) -> int | None:
-    """Which element of an array this process is; None for the job after one."""
-    word = host.environ.get(_ELEMENT, "")
-    return int(word) if word.isdigit() else None
-
-
 def submit_round(
     array_round: ArrayRound,
     spread: Spread,
     host: Host,
     say: Callable[[str], None],
-    patience: jobs.Patience | None = None,
+    patience: Patience | None = None,
 ) -> None:
-    """Hand a round to Slurm: its array, unless that was done before, and the job after it."""
-    script, name, array = str(array_round.submission / SCRIPT), name_of(array_round.submission), ""
-    round_word = (str(array_round.number),)
+    """Submit a round: its array, unless that was done before, and the job after it."""
+    scheduler = installed_batch_scheduler(host)
+    directory, number = array_round.submission, array_round.number
+    script, name, array = str(directory / SCRIPT), name_of(directory), ""
     if array_round.is_planned and not array_round.is_submitted:
-        mark = f"{name}-{array_round.number}"
-        array = jobs.marked(host, mark, patience)
-        for count in () if array else _sizes(array_round, host):
-            array_round.deal_anew(count)
-            options = array_options(array_round.submission, array_round.number, count, spread.at_once)
-            array = _taken(host, script, options, patience, mark, round_word, last=count == 1)
-            if array:
-                break
-            say(f"Slurm takes no array of {count} jobs here: fewer")
-        _remember(array_round, [f"{array}_{element}" for element in range(array_round.size)])
+        array = scheduler.find(host, f"{name}-{number}", patience)
+        array = array or _submit_array(array_round, spread, scheduler, host, say, patience)
+        _remember(array_round, scheduler.elements(array, array_round.size))
         _write(array_round.place / "submitted", array)
-        say(f"round {array_round.number}: {array_round.size} jobs submitted as array {array}")
-    mark = f"{name}-after-{array_round.number}-{len(known_jobs(array_round.submission))}"
-    options = after_options(array_round.submission, array)
-    after = jobs.submit(host, script, options, patience, mark, round_word)
+        say(f"round {number}: {array_round.size} jobs submitted as array {array}")
+    mark = f"{name}-after-{number}-{len(known_jobs(directory))}"
+    after = scheduler.submit(host, script, job_settings(directory, mark, number, array), patience)
     _remember(array_round, [after])
     if array:
         _write(array_round.place / "after.job", after)
@@ -205,17 +194,44 @@ def submit_round(
         say(f"submitted as job {after}; it goes on when this is ended")
 
 
+def _submit_array(
+    array_round: ArrayRound,
+    spread: Spread,
+    scheduler: BatchScheduler,
+    host: Host,
+    say: Callable[[str], None],
+    patience: Patience | None,
+) -> str:
+    """Submit an array of as many elements as the scheduler takes; returns its id."""
+    directory, number = array_round.submission, array_round.number
+    mark, count = f"{name_of(directory)}-{number}", min(array_round.size, max(1, scheduler.array_limit(host)))
+    while True:
+        array_round.redistribute(count)
+        array_round.place.mkdir(parents=True, exist_ok=True)  # for the logs of its elements
+        settings = array_settings(directory, mark, number, count, spread.at_once)
+        try:
+            return scheduler.submit(host, str(directory / SCRIPT), settings, patience)
+        except MismatchError as error:
+            if count == 1 or not any(text in error.message for text in scheduler.too_many):
+                raise
+        say(f"{scheduler.title} takes no array of {count} jobs here: fewer")
+        count //= 2
+
+
 def is_double(array_round: ArrayRound, host: Host) -> bool:
     """Whether this is an element of an array submitted a second time, by somebody else at the same moment."""
-    own = host.environ.get("SLURM_ARRAY_JOB_ID", "")
-    return bool(own) and array_round.is_submitted and (array_round.place / "submitted").read_text() != own
+    if element_of(host.environ) is None or not array_round.is_submitted:
+        return False
+    scheduler = installed_batch_scheduler(host)
+    array = (array_round.place / "submitted").read_text()
+    return scheduler.own_job(host.environ) not in scheduler.elements(array, array_round.size)
 
 
 def drop_after(array_round: ArrayRound, host: Host) -> None:
-    """The job after a round's array is needed no more: an element has done its work."""
+    """Cancel the job after a round's array: an element has done its work."""
     path = array_round.place / "after.job"
     if path.is_file():
-        jobs.cancel(host, [path.read_text()])
+        installed_batch_scheduler(host).cancel(host, [path.read_text()])
 
 
 def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
@@ -224,41 +240,13 @@ def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
     One that was submitted later, because somebody asked to go on, does not look.
     """
     path = array_round.place / "after.job"
-    if not path.is_file() or host.environ.get("SLURM_JOB_ID") != path.read_text():
+    scheduler = installed_batch_scheduler(host)
+    if not path.is_file() or scheduler.own_job(host.environ) != path.read_text():
         return False
-    array = (array_round.place / "submitted").read_text()
-    left = [
-        f"{array}_{element}" for element in range(array_round.size) if not array_round.is_finished(element)
-    ]
-    seen = jobs.look(host, left).values() if left else ()
-    return any(each.word.startswith("CANCELLED") for each in seen)
-
-
-def _sizes(array_round: ArrayRound, host: Host) -> list[int]:
-    """Numbers of elements to try, until Slurm's limits allow one."""
-    sizes = [min(array_round.size, max(1, jobs.most_elements(host) - 1))]
-    while sizes[-1] > 1:
-        sizes.append(sizes[-1] // 2)
-    return sizes
-
-
-def _taken(
-    host: Host,
-    script: str,
-    options: Sequence[str],
-    patience: jobs.Patience | None,
-    mark: str,
-    arguments: Sequence[str],
-    *,
-    last: bool,
-) -> str:
-    """The array's id; "" when Slurm does not take one of that size."""
-    try:
-        return jobs.submit(host, script, options, patience, mark, arguments)
-    except MismatchError as error:
-        if last or not any(word in error.message for word in _TOO_MANY):
-            raise
-        return ""
+    elements = scheduler.elements((array_round.place / "submitted").read_text(), array_round.size)
+    left = [job for element, job in enumerate(elements) if not array_round.is_finished(element)]
+    states = scheduler.look(host, left).values() if left else ()
+    return any(each.end is End.CANCELLED for each in states)
 
 
 def known_jobs(submission: Path) -> tuple[str, ...]:
@@ -275,7 +263,7 @@ def _remember(array_round: ArrayRound, ids: Sequence[str]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file as a whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f"{path.name}.{os.getpid()}")

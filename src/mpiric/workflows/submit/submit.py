@@ -1,4 +1,4 @@
-"""Run a verb of mpiric as Slurm jobs, and follow them to their end through whatever happens to them.
+"""Run a verb of mpiric as jobs of a scheduler, and follow them to their end through whatever happens to them.
 
 Ordinarily the job is a whole tune (or profile, or sweep): its trials are job steps of one allocation, so
 that what is compared ran on the same nodes, minutes apart. The verb keeps its own state in its directory; a
@@ -12,20 +12,22 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.model.allocation import BatchJob, Stage
+from mpiric.model.allocation import BatchJob, End, Stage
 from mpiric.model.batch import Spread
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
-from mpiric.schedulers import _slurm_jobs as jobs
-from mpiric.schedulers._site_defaults import read_site_defaults
-from mpiric.schedulers._slurm_submission import (
+from mpiric.schedulers import (
     INPUT,
     LOG,
     OUTPUT,
     SCRIPT,
     STATUS,
+    BatchScheduler,
+    Patience,
     Submission,
-    names_of,
-    resources_of,
+    installed_batch_scheduler,
+    job_settings,
+    read_site_defaults,
+    request_of,
     round_script,
     submission_script,
 )
@@ -45,7 +47,7 @@ class SubmitRequest:
     working_directory: str
     environment: Mapping[str, str]
     stdin: str = ""
-    options: tuple[str, ...] = ()  # of sbatch
+    options: tuple[str, ...] = ()  # of the scheduler
     budget_s: float = 0.0
     go_on: str = ""  # the command that follows it again
     afresh: bool = False  # whether what has come to its end there, well or not, is done once more
@@ -59,7 +61,7 @@ class Telling:
 
     say: Callable[[str], None]
     relay: Callable[[str], None]
-    patience: jobs.Patience = field(default_factory=jobs.Patience)
+    patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,9 @@ def submit(request: SubmitRequest, host: Host, telling: Telling) -> Ended:
 
     Raises MpiricError when a job was cancelled, or when several in a row came to nothing.
     """
-    submission = _write(request, host)
-    follower = _Follower(submission, request, host, telling)
+    scheduler = installed_batch_scheduler(host)
+    submission = _write(request, scheduler, host)
+    follower = _Follower(submission, request, scheduler, host, telling)
     if (status := follower.status()) is not None and (request.afresh or status != 0):
         (request.directory / STATUS).unlink()
     try:
@@ -86,7 +89,7 @@ def submit(request: SubmitRequest, host: Host, telling: Telling) -> Ended:
         known = " ".join(follower.jobs())
         raise MpiricError(
             f"no longer following job {known}, which goes on",
-            hint=f"follow it again: {request.go_on}; end it: scancel {known}",
+            hint=f"follow it again: {request.go_on}; end it: {' '.join(scheduler.cancel_command)} {known}",
             exit_code=ExitCode.INTERRUPTED,
         ) from None
 
@@ -96,27 +99,28 @@ def is_submission(directory: Path) -> bool:
     return (directory / JOBS).is_file()
 
 
-def _write(request: SubmitRequest, host: Host) -> Submission:
-    site = read_site_defaults(request.environment, None, host.read_text).wording
-    named = names_of(request.options)
-    named_by_site = {"--account": site.account, "--partition": site.partition, "--time": site.time}
-    of_site = [*(f"{name}={value}" for name, value in named_by_site.items() if value), *site.directives]
-    of_site = [option for option in of_site if not names_of([option]) & named]
+def _write(request: SubmitRequest, scheduler: BatchScheduler, host: Host) -> Submission:
+    site = read_site_defaults(request.environment, None, host.read_text).options
     job = launchers.parse_command(request.argv, request.working_directory, {})
     seconds = min(request.spread.each_s, request.budget_s) if request.spread else request.budget_s
-    minutes = int(seconds * 1.3 / 60) + 15
+    resources = request_of(job, scheduler, minutes=int(seconds * 1.3 / 60) + 15)
+    resources = replace(
+        resources, account=site.account, partition=site.partition, time=site.time or resources.time
+    )
+    given = frozenset().union(*map(scheduler.key, request.options))
+    of_site = [option for option in site.directives if not scheduler.key(option) & given]
     submission = Submission(
         directory=request.directory,
         words=(host.python, "-m", "mpiric", *request.words),
         working_directory=request.working_directory,
-        options=resources_of(job, (*of_site, *request.options), minutes),
+        options=scheduler.override(scheduler.options(resources), (*of_site, *request.options)),
     )
     try:
         kept = request.directory / INPUT
         if request.stdin:
             kept.write_bytes(Path(request.stdin).read_bytes())
         submission = replace(submission, stdin=str(kept) if kept.exists() else "")
-        script = round_script(submission) if request.spread else submission_script(submission)
+        script = (round_script if request.spread else submission_script)(scheduler, submission)
         (request.directory / SCRIPT).write_text(script)
         if request.spread and request.plans_itself and not latest(request.directory).number:
             ArrayRound(request.directory, 1).plan([()] * request.spread.jobs)
@@ -131,6 +135,7 @@ def _write(request: SubmitRequest, host: Host) -> Submission:
 class _Follower:
     submission: Submission
     request: SubmitRequest
+    scheduler: BatchScheduler
     host: Host
     telling: Telling
     read_bytes: int = 0  # of the log
@@ -160,11 +165,11 @@ class _Follower:
     def _pass_over_what_ended(self) -> None:
         """Jobs that were over before anybody came to follow them."""
         if known := self.jobs():
-            seen = jobs.look(self.host, known, self.telling.patience)
+            seen = self.scheduler.look(self.host, known, self.telling.patience)
             self.over |= {job for job, each in seen.items() if each.is_over}
 
     def _may_be_submitted_again(self, seen: BatchJob, fruitless: int) -> None:
-        if seen.word.startswith("CANCELLED"):
+        if seen.end is End.CANCELLED:
             raise MpiricError(
                 f"job {seen.job} was cancelled; what it measured is kept",
                 hint=f"go on with: {self.request.go_on}",
@@ -187,7 +192,8 @@ class _Follower:
             submit_round(array_round, self.request.spread, self.host, self.telling.say, self.telling.patience)
             return
         mark = f"{self.submission.name}-{len(self.jobs())}"
-        job = jobs.submit(self.host, str(self.place / SCRIPT), patience=self.telling.patience, mark=mark)
+        settings = job_settings(self.place, mark)
+        job = self.scheduler.submit(self.host, str(self.place / SCRIPT), settings, self.telling.patience)
         with (self.place / JOBS).open("a") as file:
             file.write(f"{job}\n")
         self.telling.say(f"submitted as job {job}; it goes on when this is ended")
@@ -202,7 +208,7 @@ class _Follower:
         patience = replace(self.telling.patience, sleep=self._relaying)
         while left := [job for job in self.jobs() if job not in self.over]:
             seen: dict[str, BatchJob] = {}
-            for each in jobs.follow(self.host, left, patience):
+            for each in self.scheduler.follow(self.host, left, patience):
                 self._relay()
                 seen[each.job] = each
                 words = _told(each) if len(left) == 1 else _told_together(left, seen)
@@ -247,7 +253,7 @@ class _Follower:
         return None
 
     def _ended_by_itself(self) -> bool:
-        return any(each.word in ("COMPLETED", "FAILED") for each in self.ended.values())
+        return any(each.end in (End.COMPLETED, End.FAILED) for each in self.ended.values())
 
     def _measured(self) -> int:
         return sum(path.stat().st_size for path in self.place.rglob("*.jsonl"))
@@ -263,7 +269,7 @@ class _Follower:
             return ""
 
 
-def _moments(seconds: float, patience: jobs.Patience) -> Iterator[None]:
+def _moments(seconds: float, patience: Patience) -> Iterator[None]:
     until = patience.clock() + seconds
     yield
     while patience.clock() < until:
@@ -294,7 +300,7 @@ def _told_together(job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
 def _weight(job: BatchJob) -> tuple[bool, bool, int]:
     """Of several, that somebody cancelled one says most, then that one ended badly."""
     number = int(job.job.partition("_")[0]) if job.job.partition("_")[0].isdigit() else 0
-    return job.word.startswith("CANCELLED"), not job.succeeded, number
+    return job.end is End.CANCELLED, not job.succeeded, number
 
 
 def _names(hosts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import LearnedPolicy, Shape, order_of
-from mpiric.schedulers._slurm_submission import ROUNDS
+from mpiric.schedulers import ROUNDS
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
 from mpiric.tuning.store.lock import Lock

@@ -1,4 +1,4 @@
-"""What trials stand on: a run that failed because a host or Slurm did says nothing about its settings."""
+"""Why a run failed: if a host or the scheduler did, that says nothing about the run's settings."""
 
 import os
 import time
@@ -8,14 +8,10 @@ from typing import Protocol
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
 from mpiric.model.errors import ExitCode, MpiricError
-from mpiric.schedulers import _slurm_jobs as jobs
-from mpiric.schedulers import find_allocation
-from mpiric.schedulers._slurm_submission import NAME_VARIABLE
-from mpiric.schedulers._slurm_words import blames_slurm
+from mpiric.schedulers import NAME_VARIABLE, BatchScheduler, Patience, batch_schedulers, find_allocation
 
 _TAIL_BYTES = 16 << 10
-_PROMPT_S = 10.0  # a step of nothing takes less, also on many nodes
-_KILLED_WITHIN_S = 900.0  # of asking Slurm to begin this job again
+_KILLED_WITHIN_S = 900.0  # of having the scheduler begin this job again
 
 
 class LostAllocationError(MpiricError):
@@ -25,60 +21,62 @@ class LostAllocationError(MpiricError):
 
 
 class FailureCause(Protocol):
-    """Asked after each run that failed."""
+    """Where to look for the cause of a run that failed."""
 
     def excuse(self, stderr: Path) -> str:
         """Why the failure is not the configuration's, "" when it is. Raises LostAllocationError."""
         ...
 
     def leave(self) -> None:
-        """What is to be done when it is lost."""
+        """Do what is to be done when the allocation is lost."""
         ...
 
 
 class LocalMachine:
-    """The machine itself: as long as mpiric runs on it, it is there."""
+    """The machine mpiric runs on, which is to blame for nothing."""
 
     def excuse(self, stderr: Path) -> str:  # noqa: ARG002
-        """None."""
+        """Find no excuse."""
         return ""
 
     def leave(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
-class SlurmHosts:
-    """The hosts of a Slurm allocation, and its controller, which is waited for."""
+class AllocationHosts:
+    """The hosts of an allocation, and its scheduler, which is waited for."""
 
-    def __init__(self, host: Host, allocation: Allocation, patience: jobs.Patience | None = None) -> None:
-        self._host, self._allocation, self._patience = host, allocation, patience
+    def __init__(
+        self, scheduler: BatchScheduler, host: Host, allocation: Allocation, patience: Patience | None = None
+    ) -> None:
+        self._scheduler, self._host = scheduler, host
+        self._allocation, self._patience = allocation, patience
 
     def excuse(self, stderr: Path) -> str:
         """Look at every host of the allocation; see FailureCause."""
-        names = [each.name for each in self._allocation.hosts]
-        seen = jobs.footing(self._host, self._allocation.job, names, self._patience)
-        if seen.lost:
+        cause = self._scheduler.why_it_failed(self._host, self._allocation, _tail(stderr), self._patience)
+        if cause.lost_hosts:
             raise LostAllocationError(
-                f"allocation {self._allocation.job} has lost {' and '.join(seen.lost)}",
+                f"allocation {self._allocation.job} has lost {' and '.join(cause.lost_hosts)}",
                 hint="what was measured is kept: go on with --resume in another allocation",
             )
-        if seen.waited_s > _PROMPT_S:
-            return f"Slurm started no job steps for {seen.waited_s:.0f} s"
-        return blames_slurm(_tail(stderr))
+        return cause.excuse
 
     def leave(self) -> None:
-        """In a job of ``--submit``: have Slurm begin it again, on hosts that are there; wait to be ended."""
-        if self._host.environ.get(NAME_VARIABLE) and jobs.requeue(self._host, self._allocation.job):
+        """In a job of ``--submit``: have it begun again, on hosts that are there; wait to be ended."""
+        job = self._scheduler.own_job(self._host.environ)
+        if self._host.environ.get(NAME_VARIABLE) and self._scheduler.requeue(self._host, job):
             time.sleep(_KILLED_WITHIN_S)
 
 
 def failure_cause_of(host: Host) -> FailureCause:
-    """What this process's trials stand on."""
+    """Where to look for the causes of failures of this process's trials."""
     try:
         allocation = find_allocation(host)
     except MpiricError:
-        return LocalMachine()  # an allocation that contradicts itself is told where it matters
-    return SlurmHosts(host, allocation) if allocation.scheduler == "slurm" else LocalMachine()
+        return LocalMachine()  # an allocation that contradicts itself is reported where it matters
+    scheduler = batch_schedulers().get(allocation.scheduler)
+    return AllocationHosts(scheduler, host, allocation) if scheduler else LocalMachine()
 
 
 def _tail(path: Path) -> str:

@@ -18,6 +18,7 @@ from mpiric.model.finding import Finding
 from mpiric.model.narrator import Narrator, Silence
 from mpiric.model.trial import Phase
 from mpiric.model.tuned import Tuned
+from mpiric.schedulers import installed_batch_scheduler
 from mpiric.tuning.blocks import Planned, deal, left_of
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
@@ -82,7 +83,7 @@ def _work(
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     with Store.part(array_round.directory(element).absolute(), round=array_round.number) as log:
         begun = sum(event["event"] == "begun" for event in log.read().events)
-        log.append("begun", {"job": host.environ.get("SLURM_JOB_ID", "")})
+        log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
         with trial_place(request, parsed, log, host, narrator, Runner(), block) as place:
             if element is not None:

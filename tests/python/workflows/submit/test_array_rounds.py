@@ -8,7 +8,7 @@ from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.trial import Phase
-from mpiric.schedulers._slurm_submission import Submission, round_script
+from mpiric.schedulers import Submission, batch_scheduler, round_script
 from mpiric.tuning.blocks import Planned
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,
@@ -56,9 +56,9 @@ def options(argv, name):
 
 
 def planned(place, count, runs=2):
-    one = ArrayRound(place, 1)
-    one.plan([[RUN] * runs] * count)
-    return one
+    array_round = ArrayRound(place, 1)
+    array_round.plan([[RUN] * runs] * count)
+    return array_round
 
 
 def test_a_plan_comes_back_as_it_was(tmp_path):
@@ -69,11 +69,11 @@ def test_a_plan_comes_back_as_it_was(tmp_path):
 
 
 def test_a_round_is_complete_when_each_element_is(tmp_path):
-    one = planned(tmp_path, 2)
-    one.finish(1)
-    assert not one.is_complete
-    one.finish(0)
-    assert one.is_complete
+    array_round = planned(tmp_path, 2)
+    array_round.finish(1)
+    assert not array_round.is_complete
+    array_round.finish(0)
+    assert array_round.is_complete
 
 
 def test_rounds_are_found_again(tmp_path):
@@ -84,21 +84,21 @@ def test_rounds_are_found_again(tmp_path):
 
 def test_an_array_and_the_job_after_it_are_submitted(tmp_path):
     host = Slurm()
-    one = planned(tmp_path, 8)
-    submit_round(one, Spread(8, 3), host, str)
+    array_round = planned(tmp_path, 8)
+    submit_round(array_round, Spread(8, 3), host, str)
     array, after = host.submitted
     assert options(array, "--array=") == ["0-7%3"]
-    assert array[-2:] == (str(tmp_path / "job.sh"), "1")
+    assert array[-1] == str(tmp_path / "job.sh")
     assert options(after, "--dependency=") == ["singleton,afterany:1"]
     assert known_jobs(tmp_path) == (*(f"1_{element}" for element in range(8)), "2")
-    assert one.is_submitted
+    assert array_round.is_submitted
 
 
 def test_a_round_is_submitted_once(tmp_path):
-    one = planned(tmp_path, 2)
-    submit_round(one, Spread(2), Slurm(), str)
+    array_round = planned(tmp_path, 2)
+    submit_round(array_round, Spread(2), Slurm(), str)
     again = Slurm()
-    submit_round(one, Spread(2), again, str)
+    submit_round(array_round, Spread(2), again, str)
     assert [options(words, "--array=") for words in again.submitted] == [[]]
 
 
@@ -112,10 +112,10 @@ def test_an_array_whose_submission_was_not_noted_is_found_again(tmp_path):
 
 def test_fewer_jobs_where_slurm_takes_no_more(tmp_path):
     said = []
-    one = planned(tmp_path, 8)
-    submit_round(one, Spread(8), Slurm(largest=3), said.append)
-    assert one.size == 2
-    assert [len(one.block(element)) for element in range(2)] == [8, 8]
+    array_round = planned(tmp_path, 8)
+    submit_round(array_round, Spread(8), Slurm(largest=3), said.append)
+    assert array_round.size == 2
+    assert [len(array_round.block(element)) for element in range(2)] == [8, 8]
     assert said[:2] == [
         "Slurm takes no array of 8 jobs here: fewer",
         "Slurm takes no array of 4 jobs here: fewer",
@@ -130,9 +130,9 @@ def test_what_slurm_refuses_altogether_is_an_error(tmp_path):
 
 def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
     host = Slurm()
-    one = planned(tmp_path, 2)
-    submit_round(one, Spread(2), host, str)
-    drop_after(one, host)
+    array_round = planned(tmp_path, 2)
+    submit_round(array_round, Spread(2), host, str)
+    drop_after(array_round, host)
     assert host.asked[-1] == ("scancel", "2")
 
 
@@ -144,33 +144,31 @@ def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
 ])  # fmt: skip
 def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path, words, finished, cancelled):
     host = Slurm()
-    one = planned(tmp_path, 2)
-    submit_round(one, Spread(2), host, str)
+    array_round = planned(tmp_path, 2)
+    submit_round(array_round, Spread(2), host, str)
     for element in finished:
-        one.finish(element)
+        array_round.finish(element)
     host.queue = "".join(f"1_{at}|{word}|None|n1\n" for at, word in enumerate(words))
     host.environ = {"SLURM_JOB_ID": "2"}
-    assert was_cancelled(one, host) is cancelled
+    assert was_cancelled(array_round, host) is cancelled
     host.environ = {"SLURM_JOB_ID": "3"}  # submitted later, to go on
-    assert not was_cancelled(one, host)
+    assert not was_cancelled(array_round, host)
 
 
 def test_of_two_arrays_for_one_round_one_counts(tmp_path):
     """Two who follow may submit it at the same moment."""
     host = Slurm()
-    one = planned(tmp_path, 2)
-    submit_round(one, Spread(2), host, str)
-    host.environ = {"SLURM_ARRAY_JOB_ID": "1"}
-    assert not is_double(one, host)
-    host.environ = {"SLURM_ARRAY_JOB_ID": "7"}
-    assert is_double(one, host)
+    array_round = planned(tmp_path, 2)
+    submit_round(array_round, Spread(2), host, str)
+    host.environ = {"SLURM_ARRAY_JOB_ID": "1", "SLURM_ARRAY_TASK_ID": "0", "MPIRIC_ELEMENT": "0"}
+    assert not is_double(array_round, host)
+    host.environ = {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0", "MPIRIC_ELEMENT": "0"}
+    assert is_double(array_round, host)
 
 
 def test_a_process_knows_its_element():
-    host = Slurm()
-    assert element_of(host) is None
-    host.environ = {"SLURM_ARRAY_TASK_ID": "12"}
-    assert element_of(host) == 12
+    assert element_of({}) is None
+    assert element_of({"MPIRIC_ELEMENT": "12"}) == 12
 
 
 @pytest.fixture
@@ -182,9 +180,11 @@ def script(tmp_path):
     def run(status, element=None):
         (tmp_path / "verb").write_text(f'echo "$*" "$MPIRIC_SUBMISSION"; exit {status}\n')
         words = ("sh", str(tmp_path / "verb"), "mpiric", "tune", "--into", str(place), "--", "./a b")
-        text = round_script(Submission(place, words, str(tmp_path)))
-        variables = {} if element is None else {"SLURM_ARRAY_TASK_ID": str(element)}
-        done = subprocess.run(["sh", "-s", "3"], input=text, text=True, env=variables, check=False)
+        text = round_script(batch_scheduler("slurm"), Submission(place, words, str(tmp_path)))
+        variables = {"MPIRIC_ROUND": "3"}
+        if element is not None:
+            variables["SLURM_ARRAY_TASK_ID"] = str(element)
+        done = subprocess.run(["sh"], input=text, text=True, env=variables, check=False)
         return done.returncode
 
     run.place = place

@@ -43,11 +43,11 @@ class Cluster(SlurmHost):
         if name in self.run_before:
             return self.ends if "_" in name else "COMPLETED"
         self.run_before.add(name)
-        one = latest(self.place)
-        if not one.number:
-            one.next.plan([()] * SPREAD.jobs)
+        array_round = latest(self.place)
+        if not array_round.number:
+            array_round.next.plan([()] * SPREAD.jobs)
             if self.from_nodes:
-                submit_round(one.next, SPREAD, self, one.tell, patience())
+                submit_round(array_round.next, SPREAD, self, array_round.tell, patience())
         elif name.endswith("_2") and self.ends == "COMPLETED":
             (self.place / "job.out").write_text("the result\n")
             (self.place / "job.status").write_text("0\n")

@@ -7,11 +7,11 @@ from mpiric.host.facts.recording import Recording
 from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Completed
 from mpiric.model.allocation import AllocatedHost, Allocation
-from mpiric.schedulers import _slurm_jobs as jobs
+from mpiric.schedulers import Patience, batch_scheduler
 from mpiric.workflows.trials.failure_cause import (
+    AllocationHosts,
     LocalMachine,
     LostAllocationError,
-    SlurmHosts,
     failure_cause_of,
 )
 
@@ -36,8 +36,8 @@ class Host(SlurmHost):
 def excuse(answers, tmp_path, stderr=""):
     clock = Clock()
     (tmp_path / "stderr").write_text(stderr)
-    patience = jobs.Patience(sleep=clock.sleep, clock=lambda: clock.now, controller_s=300)
-    return SlurmHosts(Host(answers), TWO, patience).excuse(tmp_path / "stderr")
+    patience = Patience(sleep=clock.sleep, clock=lambda: clock.now, controller_s=300)
+    return AllocationHosts(batch_scheduler("slurm"), Host(answers), TWO, patience).excuse(tmp_path / "stderr")
 
 
 def test_a_run_that_failed_on_hosts_that_stand_has_no_excuse(tmp_path):

@@ -1,4 +1,4 @@
-"""Slurm: the allocation a process is in, from SLURM_* variables. Jobs are submitted by ``_slurm_jobs``.
+"""The Slurm allocation a process is in, from SLURM_* variables.
 
 Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; salloc(1); srun(1) of Slurm 22.05.
 """
@@ -9,10 +9,10 @@ from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import counts_of, hosts_of
-from mpiric.schedulers._scheduler import ReadText, Scheduler
 
 
-def _recognise(environment: Mapping[str, str], _read: ReadText) -> Allocation | None:
+def recognise(environment: Mapping[str, str]) -> Allocation | None:
+    """The allocation, None outside of one. Raises MpiricError for variables that contradict each other."""
     job = environment.get("SLURM_JOB_ID") or environment.get("SLURM_JOBID")
     names = environment.get("SLURM_JOB_NODELIST") or environment.get("SLURM_NODELIST")
     if not job or not names:
@@ -50,6 +50,3 @@ def _per_host(text: str, hosts: int, variable: str) -> tuple[int, ...]:
 
 def _number(text: str | None) -> int:
     return count_of(text or "")
-
-
-SCHEDULER = Scheduler("slurm", _recognise)

@@ -1,16 +1,18 @@
-"""What sbatch, squeue and scontrol print, understood. Pure: text → model.
+"""Read what sbatch, squeue, scontrol and sinfo print. Pure: text → model.
 
 Job states are those of squeue(1), "JOB STATE CODES".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from re import MULTILINE, escape, findall, search
 
-from mpiric.model.allocation import BatchJob, Stage
+from mpiric.model.allocation import BatchJob, End, Stage
 from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.host_list import hosts_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
+MARKED_FORMAT = "%i|%k"
 _WAITING = {
     "PENDING",
     "CONFIGURING",
@@ -21,8 +23,22 @@ _WAITING = {
     "RESV_DEL_HOLD",
 }
 _RUNNING = {"RUNNING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING", "STAGE_OUT"}
-_AWAY = ("Unable to contact slurm controller", "Socket timed out", "Connection refused", "Connection reset")
-_AWAY_TOO = (
+_ENDS = {
+    "COMPLETED": End.COMPLETED,
+    "FAILED": End.FAILED,
+    "CANCELLED": End.CANCELLED,
+    "TIMEOUT": End.TIME_LIMIT,
+    "DEADLINE": End.TIME_LIMIT,
+    "OUT_OF_MEMORY": End.MEMORY,
+    "NODE_FAIL": End.HOST_FAILED,
+    "BOOT_FAIL": End.HOST_FAILED,
+    "PREEMPTED": End.PREEMPTED,
+}
+AWAY = (
+    "Unable to contact slurm controller",
+    "Socket timed out",
+    "Connection refused",
+    "Connection reset",
     "slurmctld",
     "Zero Bytes were transmitted",
     "Transport endpoint",
@@ -33,21 +49,13 @@ _FAILED = (
     "NODE FAILURE",
     "Job step creation temporarily disabled",
     "Unable to confirm allocation",
-    "Communication connection failure",
 )
 
 
-def controller_is_away(stderr: str) -> bool:
-    """Whether the controller, not the request, is the reason of a failure: being restarted, or overloaded."""
-    return any(words in stderr for words in (*_AWAY, *_AWAY_TOO))
-
-
-def blames_slurm(stderr: str) -> str:
-    """The line in which srun says that Slurm or a host failed, not the program; "" when there is none."""
+def blame(stderr: str) -> str:
+    """Find the line in which srun says that Slurm or a host failed, not the program; "" without one."""
     lines = (line.strip() for line in stderr.splitlines() if line.startswith(("srun: ", "slurmstepd: ")))
-    return next(
-        (line for line in lines if any(words in line for words in (*_AWAY, *_AWAY_TOO, *_FAILED))), ""
-    )
+    return next((line for line in lines if any(text in line for text in (*AWAY, *_FAILED))), "")
 
 
 def unusable(stdout: str) -> tuple[str, ...]:
@@ -64,24 +72,30 @@ def unreachable(stderr: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if search(rf"\b{escape(name)}\b", said))
 
 
-def is_unknown_job(stderr: str) -> bool:
-    """Whether Slurm says that it does not know (any more) what it was asked about."""
-    return "Invalid job id specified" in stderr
-
-
-def stage_of(word: str) -> Stage:
-    """From a state as squeue %T writes it."""
+def _state(job: str, word: str, reason: str, hosts: str) -> BatchJob:
+    """A job from its fields as squeue and scontrol write them."""
+    stage = Stage.ENDED
     if word in _WAITING:
-        return Stage.WAITING
-    if word in _RUNNING:
-        return Stage.RUNNING
-    return Stage.ENDING if word == "COMPLETING" else Stage.ENDED
+        stage = Stage.WAITING
+    elif word in _RUNNING:
+        stage = Stage.RUNNING
+    elif word == "COMPLETING":
+        stage = Stage.ENDING
+    known = hosts_of(hosts) if hosts and not hosts.startswith("(") else ()
+    end = _ENDS.get(word) if stage is Stage.ENDED else None
+    return BatchJob(job, stage, word, end, "" if reason == "None" else reason, known)
 
 
 def submitted(stdout: str) -> str:
     """Job id of ``sbatch --parsable``, which appends ``;cluster`` on federations; "" when there is none."""
     match = search(r"^(\d+)(?:;\S+)?$", stdout, MULTILINE)
     return match[1] if match else ""
+
+
+def marked(stdout: str, mark: str) -> str:
+    """Lines of squeue in MARKED_FORMAT: the job or array with a comment."""
+    found = (line.partition("|") for line in stdout.splitlines())
+    return next((job.strip().partition("_")[0] for job, _, text in found if text.strip() == mark), "")
 
 
 def queue(stdout: str) -> dict[str, BatchJob]:
@@ -91,9 +105,7 @@ def queue(stdout: str) -> dict[str, BatchJob]:
         job, bar, rest = line.strip().partition("|")
         if not bar or rest.count("|") < 2:
             continue
-        word, reason, hosts = rest.split("|", 2)
-        known = hosts_of(hosts) if hosts and not hosts.startswith("(") else ()
-        jobs[job] = BatchJob(job, stage_of(word), word, "" if reason == "None" else reason, known)
+        jobs[job] = _state(job, *rest.split("|", 2))
     return jobs
 
 
@@ -104,22 +116,10 @@ def job_details(stdout: str) -> BatchJob | None:
     if not word:
         return None
     code, _, signal = fields.get("ExitCode", "0:0").partition(":")
-    stage = stage_of(word)
-    hosts = fields.get("NodeList", "")
-    reason = fields.get("Reason", "")
-    return BatchJob(
-        job=fields.get("JobId", ""),
-        stage=stage,
-        word=word,
-        reason="" if reason == "None" else reason,
-        hosts=hosts_of(hosts) if hosts and hosts != "(null)" else (),
-        exit_status=None
-        if stage is not Stage.ENDED
-        else 128 + int(signal)
-        if int(signal or 0)
-        else int(code),
-        restarts=int(fields.get("Restarts", "0")),
-    )
+    state = _state(fields.get("JobId", ""), word, fields.get("Reason", ""), fields.get("NodeList", ""))
+    status = 128 + int(signal) if int(signal or 0) else int(code)
+    over = state.stage is Stage.ENDED
+    return replace(state, exit_status=status if over else None, restarts=int(fields.get("Restarts", "0")))
 
 
 def tested(status: int, stderr: str) -> ScriptCheck:
@@ -138,3 +138,13 @@ def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
             shape = NodeShape(*numbers[1:])
             counts[shape] = counts.get(shape, 0) + numbers[0]
     return tuple(sorted(counts, key=lambda shape: -counts[shape]))
+
+
+def features(stdout: str, partition: str) -> Mapping[str, int]:
+    """Lines of ``sinfo --format=%P|%D|%b``: features of a partition's nodes → how many have them."""
+    found: dict[str, int] = {}
+    for name, count, text in (line.split("|") for line in stdout.splitlines() if line.count("|") == 2):
+        if (partition or name.endswith("*")) and count.strip().isdigit():
+            key = "" if text.strip() in ("(null)", "") else text.strip()
+            found[key] = found.get(key, 0) + int(count)
+    return found

@@ -1,0 +1,307 @@
+"""A scheduler that takes jobs: what its file declares, and how jobs are submitted and followed with that.
+
+A server that is restarted or overloaded is waited for. A job that the scheduler begins again, because a node
+went down or it was preempted, is followed on. A job that the scheduler has forgotten is reported as such.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from mpiric.host.host import TIMED_OUT, Completed, Host
+from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
+from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.schedulers._patience import Patience
+from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+from mpiric.schedulers._scheduler import Scheduler
+
+COMMAND_TIMEOUT_S = 30.0
+_NO_COMMAND = 127
+
+
+class BatchScheduler(Scheduler):
+    """What a scheduler's file declares: its syntax, as data and pure functions, and what its output means."""
+
+    title = ""  # as its own manual writes it
+    submitter = ""  # the command that submits
+    launcher = ""  # the scheduler's own, which takes host lists in its syntax
+    directive = ""  # what its lines in a script begin with
+    comments_beside = False  # whether a directive may be followed by a comment
+    shell_lines: tuple[str, ...] = ()  # of sh, before a verb of mpiric runs in a job
+    installed_turn = 0  # of several whose commands are installed, the lowest counts
+    fixed_options: tuple[str, ...] = ()  # in each script that runs a verb
+    element_variable = ""  # in sh, index of an array's element from 0, "" outside of an array
+    time_pattern = ""
+    time_hint = ""
+    submitted_pattern = ""  # the id of a job or array in what the submitter prints
+    marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
+    cancel_command: tuple[str, ...] = ()  # before ids
+    requeue_command: tuple[
+        str, ...
+    ] = ()  # before the id of a running job to be begun again; () if there is none
+    limit_command: tuple[str, ...] = ()  # tells the largest array
+    limit_pattern = ""
+    array_limit_by_default = 1000
+    element_form = ""  # id of an element
+    element_log = ""  # its index, in the name of a log
+    first_element = 0
+    fields: Mapping[str, str] = {}  # option → field of a request, to see what a user has given
+    queue_hint = ""  # where to look for jobs
+    server_hint = ""  # where to look for the server
+    away: tuple[str, ...] = ()  # in what its commands print when the server is the reason of a failure
+    unknown: tuple[str, ...] = ()  # likewise, when a job is not known any more
+    no_cluster: tuple[str, ...] = ()  # likewise, when the commands are there and no cluster is
+    too_many: tuple[str, ...] = ("limit", "Limit")  # likewise, when an array is larger than a user may submit
+    own_variables = ""  # prefix of variables that make a new job take itself for the one around it
+    kept_variables: tuple[str, ...] = ()
+
+    def options(self, request: JobRequest) -> tuple[Option, ...]:
+        """Render a request."""
+        raise NotImplementedError
+
+    def time_text(self, minutes: int) -> str:
+        """Render a time limit."""
+        return str(minutes)
+
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:
+        """Render the launcher's arguments that keep each rank on cores of its own."""
+        raise NotImplementedError
+
+    def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:  # noqa: ARG002
+        """Variables that a launch line needs in a script of this scheduler → value and reason."""
+        return {}
+
+    def submission(self, script: str, settings: SubmitSettings) -> list[str]:
+        """Render the command that submits a script."""
+        raise NotImplementedError
+
+    def job_id(self, text: str) -> str:
+        """The id as `query` knows it, from what the submitter prints or a job's environment holds."""
+        return text
+
+    def elements(self, array: str, count: int) -> tuple[str, ...]:
+        """Name the elements of an array as `query` knows them."""
+        indices = range(self.first_element, self.first_element + count)
+        return tuple(self.element_form.format(array=array, index=index) for index in indices)
+
+    def log(self, settings: SubmitSettings) -> str:
+        """File for what the scheduler prints about a job or each element of an array."""
+        return settings.log.replace("{element}", self.element_log)
+
+    def marked_job(self, stdout: str, mark: str) -> str:  # noqa: ARG002
+        """Find the id of the job with a mark, "" when there is none."""
+        return next(iter(stdout.split()), "")
+
+    def query(self, jobs: Sequence[str]) -> list[str]:
+        """Render the command that tells the states of jobs and elements."""
+        raise NotImplementedError
+
+    def states(self, stdout: str) -> Mapping[str, BatchJob]:
+        """Read the states."""
+        raise NotImplementedError
+
+    def details_query(self, job: str) -> list[str]:  # noqa: ARG002
+        """Render the command that tells exit status and restarts where `query` does not; else nothing."""
+        return []
+
+    def details(self, stdout: str) -> BatchJob | None:
+        """Read the answer of `details_query`."""
+        raise NotImplementedError
+
+    def own_job(self, environment: Mapping[str, str]) -> str:
+        """Id of the job or element this process is in, "" outside of one."""
+        raise NotImplementedError
+
+    def health_query(self, names: Sequence[str]) -> list[str]:
+        """Render the command that tells whether hosts of the allocation are up."""
+        raise NotImplementedError
+
+    def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:
+        """Read which of the hosts are down."""
+        raise NotImplementedError
+
+    def blame(self, stderr: str) -> str:  # noqa: ARG002
+        """Find the line in which a launcher says that the scheduler or a host failed, "" if there is none."""
+        return ""
+
+    def refusal(self, done: Completed) -> str:
+        """Read why a command failed."""
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        return "; ".join(dict.fromkeys(line.removeprefix(f"{self.submitter}: ") for line in lines))
+
+    def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:  # noqa: ARG002
+        """Read the shapes of the nodes of a partition or queue, the most frequent first."""
+        return ()
+
+    def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:
+        """Read the features of usable nodes ("" for none) → how many nodes have them."""
+        raise NotImplementedError
+
+    def check(self, host: Host, script: str) -> ScriptCheck | None:  # noqa: ARG002
+        """Ask what the scheduler would do with a script; None where it cannot be asked."""
+        return None
+
+    def command_environment(self, host: Host) -> dict[str, str | None]:
+        """Changes to the environment for commands of this scheduler from within a job."""
+        names = (name for name in host.environ if self.own_variables and name.startswith(self.own_variables))
+        return {name: None for name in names if name not in self.kept_variables}
+
+    # How the declarations above are used.
+
+    def submit(
+        self, host: Host, script: str, settings: SubmitSettings, patience: Patience | None = None
+    ) -> str:
+        """Submit a script, also from within a job; returns the id of the new job or array.
+
+        With a mark, a submission whose answer was lost is found again in place of being made twice. Raises
+        MpiricError with the scheduler's reason.
+        """
+        patience = patience or Patience()
+        for _ in patience.attempts():
+            done = self._run(host, self.submission(script, settings), settings.environment)
+            found = re.search(self.submitted_pattern, done.stdout, re.MULTILINE)
+            if done.status == 0 and found:
+                return self.job_id(found[1])
+            if not self.is_away(done):
+                raise self.refused(done)
+            if settings.mark and (job := self.find(host, settings.mark, patience)):
+                return job
+        raise self.no_server(patience)
+
+    def find(self, host: Host, mark: str, patience: Patience | None = None) -> str:
+        """The job or array that was submitted with a mark, "" when the scheduler knows none."""
+        for _ in (patience or Patience()).attempts():
+            done = self._run(host, [word.format(mark=mark) for word in self.marked_command])
+            if not self.is_away(done):
+                return self.marked_job(done.stdout, mark)
+        return ""
+
+    def look(
+        self, host: Host, jobs: Sequence[str], patience: Patience | None = None
+    ) -> Mapping[str, BatchJob]:
+        """How jobs and elements are now. Waits while the server is away."""
+        patience = patience or Patience()
+        for _ in patience.attempts():
+            done = self._run(host, self.query(jobs))
+            if done.status == 0 or any(text in done.stderr for text in self.unknown):
+                found = self.states(done.stdout)
+                return {job: found.get(job, BatchJob(job, Stage.FORGOTTEN)) for job in jobs}
+            if not self.is_away(done):
+                raise self.refused(done)
+        raise self.no_server(patience)
+
+    def follow(self, host: Host, jobs: Sequence[str], patience: Patience | None = None) -> Iterator[BatchJob]:
+        """Yield each job whenever something about it changes, until all of them are over."""
+        patience = patience or Patience()
+        last: dict[str, BatchJob] = {}
+        pause = patience.first_s
+        while open_jobs := [job for job in jobs if job not in last or not last[job].is_over]:
+            changed = False
+            for job, state in self.look(host, open_jobs, patience).items():
+                now = self._in_full(host, state, last.get(job), patience)
+                if now != last.get(job):
+                    changed = True
+                    last[job] = now
+                    yield now
+            pause = patience.first_s if changed else min(patience.longest_s, pause * 1.5)
+            if not all(job in last and last[job].is_over for job in jobs):
+                patience.sleep(pause)
+
+    def _in_full(self, host: Host, state: BatchJob, before: BatchJob | None, patience: Patience) -> BatchJob:
+        """The state with exit status and restarts; queried only when the stage has changed."""
+        query = self.details_query(state.job)
+        if not query:
+            return state
+        if before and (state.stage, state.word, state.hosts) == (before.stage, before.word, before.hosts):
+            return replace(state, exit_status=before.exit_status, restarts=before.restarts)
+        if state.stage is Stage.FORGOTTEN:
+            return replace(state, restarts=before.restarts if before else 0)
+        for _ in patience.attempts():
+            done = self._run(host, query)
+            details = self.details(done.stdout) if done.status == 0 else None
+            if details is not None:
+                return replace(details, job=state.job)
+            if not self.is_away(done):
+                return state  # forgotten in between
+        raise self.no_server(patience)
+
+    def cancel(self, host: Host, jobs: Sequence[str]) -> None:
+        """End jobs; those that have ended already do not matter."""
+        self._run(host, [*self.cancel_command, *jobs])
+
+    def requeue(self, host: Host, job: str) -> bool:
+        """Have a running job ended and begun again from its start; whether the scheduler will."""
+        command = self.requeue_command
+        return bool(command) and self._run(host, [*command, job]).status == 0
+
+    def array_limit(self, host: Host) -> int:
+        """Elements that one array may have; the scheduler's default where it is not answer."""
+        answer = self._run(host, self.limit_command).stdout if self.limit_command else ""
+        found = re.search(self.limit_pattern, answer, re.MULTILINE)
+        return int(found[1]) if found and self.limit_command else self.array_limit_by_default
+
+    def why_it_failed(
+        self, host: Host, allocation: Allocation, stderr: str, patience: Patience | None = None
+    ) -> RunFailure:
+        """Find out whether a host or the scheduler is to blame for a run that failed in the allocation."""
+        patience = patience or Patience()
+        names = [each.name for each in allocation.hosts]
+        for _ in patience.attempts():
+            done = host.run(self.health_query(names), timeout_s=COMMAND_TIMEOUT_S)
+            if not self.is_away(done):
+                lost = self.unusable(done.stdout, names) if done.status == 0 else ()
+                return RunFailure(lost, "" if lost else self.blame(stderr))
+        raise self.no_server(patience)
+
+    def key(self, option: str) -> frozenset[str]:
+        """What an option gives: fields of a request, or its own name where it renders none of them."""
+        head = re.match(r"--[\w-]+|-\w+", option)
+        name = head[0] if head else option
+        known = self.fields.get(name) or (self.fields.get(name[:2]) if not name.startswith("--") else None)
+        return frozenset((known or name).split())
+
+    def override(self, options: Sequence[Option], given: Sequence[str]) -> tuple[str, ...]:
+        """The options of a request that the user's own, which follow them, do not give otherwise."""
+        keys = frozenset().union(*map(self.key, given))
+        return (*(text for text, field in options if field not in keys), *given)
+
+    def _run(
+        self, host: Host, command: Sequence[str], environment: Mapping[str, str | None] | None = None
+    ) -> Completed:
+        changes = {**self.command_environment(host), **(environment or {})}
+        return host.run(list(command), environment=changes, timeout_s=COMMAND_TIMEOUT_S)
+
+    def is_away(self, done: Completed) -> bool:
+        """Whether the server, not the command, is the reason of a failure: being restarted, or overloaded."""
+        if done.status == TIMED_OUT:
+            return True
+        return done.status != 0 and any(text in done.stderr for text in self.away)
+
+    def has_no_cluster(self, done: Completed) -> bool:
+        """Whether the commands are installed here, but belong to no cluster."""
+        return any(text in done.stderr.lower() for text in self.no_cluster)
+
+    def refused(self, done: Completed, command: str = "") -> MpiricError:
+        """The error for a command that the scheduler refused."""
+        command = command or self.submitter
+        if done.status == _NO_COMMAND or self.has_no_cluster(done):
+            missing = "is not there" if done.status == _NO_COMMAND else "knows no cluster here"
+            return NotFoundError(
+                f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
+            )
+        hint = "`mpiric script` writes a script that fits"
+        return MismatchError(f"{command} says: {self.refusal(done) or 'nothing'}", hint=hint)
+
+    def no_server(self, patience: Patience) -> MpiricError:
+        """The error for a server that stays away."""
+        return NotFoundError(
+            f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
+            hint=f"see {self.server_hint}",
+        )
+
+
+def words(option: Sequence[str]) -> list[str]:
+    """Options as they stand in a script → the arguments of a command."""
+    return [word for each in option for word in shlex.split(each)]

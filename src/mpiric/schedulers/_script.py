@@ -1,0 +1,155 @@
+"""The lines of a job script, each with its reason. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from re import IGNORECASE, fullmatch
+
+from mpiric.model.batch import BatchLayout, NodeShape, ScriptLine
+from mpiric.model.errors import MpiricError
+from mpiric.schedulers._batch import BatchScheduler
+from mpiric.schedulers._request import JobRequest
+from mpiric.schedulers._script_languages import Language, language_of
+
+_COLUMN = 58  # where the reasons begin
+
+
+@dataclass(frozen=True)
+class ScriptOptions:
+    """What a site or user wants in every script."""
+
+    shebang: str = "#!/bin/bash"
+    job_name: str = ""
+    time: str = ""
+    account: str = ""
+    partition: str = ""
+    directives: tuple[str, ...] = ()  # further ones: "--qos=normal"
+    setup: tuple[str, ...] = ()  # lines before the launch: "module load …"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)  # of variables
+    unset: tuple[str, ...] = ()
+    launch_reason: str = ""
+
+
+def script_lines(
+    scheduler: BatchScheduler,
+    layout: BatchLayout,
+    shape: NodeShape,
+    options: ScriptOptions,
+    launch: Sequence[str],
+) -> tuple[ScriptLine, ...]:
+    """The whole script. Raises MpiricError for no time, or shell lines in a script of another language."""
+    if options.time and not fullmatch(scheduler.time_pattern, options.time, IGNORECASE):
+        raise MpiricError(f"{scheduler.title} reads no time in {options.time!r}", hint=scheduler.time_hint)
+    language = language_of(options.shebang)
+    if options.setup and not language.takes_shell_lines:
+        raise MpiricError(
+            f"lines of a shell ({options.setup[0]!r}) cannot stand in a script for {options.shebang}",
+            hint="load modules before you submit, or take a shell's first line",
+        )
+    directives = (
+        *scheduler.options(_request(layout, shape, options)),
+        *((text, "") for text in options.directives),
+    )
+    reasons = _reasons(layout, shape)
+    return (
+        ScriptLine(options.shebang),
+        ScriptLine(f"# {layout.kind}: {_sizes(layout, shape)}"),
+        *(ScriptLine(f"{scheduler.directive} {text}", reasons.get(field, "")) for text, field in directives),
+        ScriptLine(""),
+        *(ScriptLine(line) for line in (*language.begin, *options.setup)),
+        *_variables(layout, options, language, scheduler.variables(layout, launch)),
+        ScriptLine(""),
+        ScriptLine(language.launch(launch), options.launch_reason),
+    )
+
+
+def _request(layout: BatchLayout, shape: NodeShape, options: ScriptOptions) -> JobRequest:
+    return JobRequest(
+        name=options.job_name,
+        account=options.account,
+        partition=options.partition,
+        time=options.time,
+        nodes=layout.nodes,
+        ranks=layout.ranks,
+        ranks_per_node=layout.ranks_per_node,
+        cores_per_rank=layout.cores_per_rank,
+        threads_per_rank=layout.threads_per_rank,
+        threads_per_core=shape.threads_per_core,
+    )
+
+
+def text_of(lines: Sequence[ScriptLine], beside: str = "") -> str:
+    """The file: reasons beside the lines that begin with ``beside``, above all others."""
+    parts = []
+    for line in lines:
+        if not line.why:
+            parts.append(line.text)
+        elif beside and line.text.startswith(beside) and len(line.text) < _COLUMN:
+            parts.append(f"{line.text:<{_COLUMN}}# {line.why}")
+        else:
+            parts += [f"# {line.why}", line.text]
+    return "\n".join(parts) + "\n"
+
+
+def _sizes(layout: BatchLayout, shape: NodeShape) -> str:
+    threads = f" × {layout.threads_per_rank} threads" if layout.threads_per_rank > 1 else ""
+    cores = layout.ranks_per_node * layout.threads_per_rank
+    return (
+        f"{layout.ranks} ranks{threads} on {layout.nodes} node{'s' if layout.nodes > 1 else ''}, "
+        f"{cores} of {shape.cores} cores of each at work"
+    )
+
+
+def _reasons(layout: BatchLayout, shape: NodeShape) -> dict[str, str]:
+    """Why each field of the request is there."""
+    return {
+        "name": "what the queue shows",
+        "account": "who pays",
+        "partition": "which nodes",
+        "time": "the job is ended after this",
+        "ranks": "MPI ranks",
+        "ranks_per_node": _why_per_node(layout, shape),
+        "cores_per_rank": _why_cores(layout),
+        "threads_per_core": "one hardware thread of each core",
+        "exclusive": "nobody else on these nodes: memory, caches and network are this job's",
+    }
+
+
+def _why_per_node(layout: BatchLayout, shape: NodeShape) -> str:
+    if layout.cores_per_rank > layout.threads_per_rank:
+        return f"half of the {shape.cores} cores saturate the memory"
+    used = layout.ranks_per_node * layout.cores_per_rank
+    return f"they take {used} of the {shape.cores} cores of a node"
+
+
+def _why_cores(layout: BatchLayout) -> str:
+    if layout.cores_per_rank > layout.threads_per_rank:
+        return "neighbouring cores for each rank; every second one works"
+    return (
+        "cores for each rank, one for each of its threads"
+        if layout.threads_per_rank > 1
+        else "a core for each rank"
+    )
+
+
+def _variables(
+    layout: BatchLayout, options: ScriptOptions, language: Language, more: Mapping[str, tuple[str, str]]
+) -> list[ScriptLine]:
+    own = {
+        "OMP_NUM_THREADS": (str(layout.threads_per_rank), "threads of each rank, in libraries too"),
+        **more,
+    }
+    if layout.threads_per_rank > 1:
+        spread = layout.cores_per_rank > layout.threads_per_rank
+        own["OMP_PLACES"] = ("cores", "a thread stays on its core")
+        own["OMP_PROC_BIND"] = (
+            ("spread", "every second core") if spread else ("close", "threads on neighbouring cores")
+        )
+    given = {
+        name: (value, options.reasons.get(name, "")) for name, value in sorted(options.environment.items())
+    }
+    exports = [
+        ScriptLine(language.export(name, value), why) for name, (value, why) in {**own, **given}.items()
+    ]
+    unset = [ScriptLine(language.unset(name), options.reasons.get(name, "")) for name in options.unset]
+    return [*unset, *exports]

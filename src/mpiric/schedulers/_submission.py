@@ -1,0 +1,163 @@
+"""The job that runs a verb of mpiric: its script, and what it requests. Pure.
+
+The script may be begun again at any time, by the scheduler (a requeue) or by another submission of it: the
+verb goes on from its own files, and a status file says that it has come to its end.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from mpiric.model.job import Job, Meaning
+from mpiric.schedulers._batch import BatchScheduler
+from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
+
+SCRIPT, INPUT, OUTPUT, LOG, STATUS = "job.sh", "job.in", "job.out", "job.log", "job.status"
+NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belongs to
+_ROUND_VARIABLE = "MPIRIC_ROUND"  # set when a job is submitted: the round of an array it belongs to
+ROUNDS = "rounds"  # a directory for each array that a submission spreads its runs over
+GOES_ON = 75  # exit status of a job that has done its part of something (EX_TEMPFAIL of sysexits.h)
+_VERB_WORDS = 4  # python -m mpiric VERB
+# By a signal of the scheduler's (HUP, INT, KILL, USR2, TERM): not at the verb's end.
+_ENDED_BY_SIGNAL = "129|130|137|140|143"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One errand of mpiric's in a directory of its own, whatever number of jobs it takes."""
+
+    directory: PurePath  # of script, output, log and status
+    words: tuple[str, ...]  # that run the verb
+    working_directory: str
+    stdin: str = ""
+    options: tuple[str, ...] = ()  # of the scheduler
+
+    @property
+    def name(self) -> str:
+        """Name of its jobs, which no other submission has."""
+        return name_of(self.directory)
+
+
+def name_of(directory: PurePath) -> str:
+    """Name of the jobs whose files are in a directory."""
+    return f"mpiric-{directory.name}"
+
+
+def submission_script(scheduler: BatchScheduler, submission: Submission) -> str:
+    """The script of a job that is all of its submission, for /bin/sh."""
+    verb = f"{shlex.join(submission.words)} < {_stdin(submission)} > {_quoted(submission, OUTPUT)}"
+    lines = [
+        f"export {NAME_VARIABLE}={shlex.quote(submission.name)}",
+        verb,
+        "code=$?",
+        f'case $code in {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
+    ]
+    return _script(scheduler, submission, lines)
+
+
+def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
+    """The script for the elements of an array and for the job after it.
+
+    A status other than ``GOES_ON`` is that of the verb; who ends with it gives the verb's output too.
+    """
+    rounds = _quoted(submission, ROUNDS)
+    own = f'{rounds}/"${_ROUND_VARIABLE}/${{element:-after}}.out"'
+    verb, rest = submission.words[:_VERB_WORDS], submission.words[_VERB_WORDS:]
+    lines = [
+        # The job after an array may take over what a dead element of it held: its name begins theirs.
+        f'export {NAME_VARIABLE}={shlex.quote(submission.name)}"${{element:+-${_ROUND_VARIABLE}-$element.}}"',
+        f'mkdir -p {rounds}/"${_ROUND_VARIABLE}" || exit 143',
+        f'{shlex.join(verb)} --round "${_ROUND_VARIABLE}" {shlex.join(rest)} < {_stdin(submission)} > {own}',
+        "code=$?",
+        f'case $code in {GOES_ON}) exit 0 ;; {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
+        '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # one element's failure is not the end
+        f"mv {own} {_quoted(submission, OUTPUT)}",
+    ]
+    return _script(scheduler, submission, lines)
+
+
+def _script(scheduler: BatchScheduler, submission: Submission, verb: Sequence[str]) -> str:
+    status, log, rounds = (_quoted(submission, name) for name in (STATUS, LOG, ROUNDS))
+    options = (*scheduler.fixed_options, *submission.options)
+    lines = [
+        "#!/bin/sh",
+        *(f"{scheduler.directive} {option}" for option in options),
+        f"[ -e {status} ] && exit 0",
+        "trap 'exit 143' HUP INT TERM USR2",
+        f"element={scheduler.element_variable}",
+        f"export {ELEMENT_VARIABLE}=$element",
+        # Some schedulers hand out what a job prints only at its end, or write over what an earlier one left.
+        f'if [ -n "$element" ]; then exec >> {rounds}/"${_ROUND_VARIABLE}/$element.log" 2>&1; '
+        f"else exec >> {log} 2>&1; fi",
+        f"cd {shlex.quote(submission.working_directory)} || exit 143",
+        *scheduler.shell_lines,
+        *verb,
+        f"echo $code > {status}.new && mv {status}.new {status}",
+        "exit $code",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _stdin(submission: Submission) -> str:
+    return shlex.quote(submission.stdin or "/dev/null")
+
+
+def _quoted(submission: Submission, name: str) -> str:
+    return shlex.quote(str(submission.directory / name))
+
+
+def job_settings(directory: PurePath, mark: str, number: int = 0, after: str = "") -> SubmitSettings:
+    """Settings of a job that goes on with a submission when an array (or none, "") is over."""
+    return SubmitSettings(
+        name=name_of(directory),
+        log=str(directory / LOG),
+        mark=mark,
+        after=after,
+        alone=True,
+        environment=_round(number),
+    )
+
+
+def array_settings(directory: PurePath, mark: str, number: int, count: int, at_once: int) -> SubmitSettings:
+    """Settings of a round's array of ``count`` elements."""
+    return SubmitSettings(
+        name=f"{name_of(directory)}-{number}",
+        log=f"{directory / ROUNDS / str(number)}/{{element}}.log",
+        mark=mark,
+        elements=count,
+        at_once=at_once,
+        environment=_round(number),
+    )
+
+
+def _round(number: int) -> dict[str, str | None]:
+    """A job submitted from within another is no element of that one's array."""
+    return {_ROUND_VARIABLE: str(number), ELEMENT_VARIABLE: None}
+
+
+def element_of(environment: Mapping[str, str]) -> int | None:
+    """Which element of an array this process is; None for the job after one."""
+    index = environment.get(ELEMENT_VARIABLE, "")
+    return int(index) if index.isdigit() else None
+
+
+def request_of(job: Job, scheduler: BatchScheduler, minutes: int) -> JobRequest:
+    """What a launch line needs: as many nodes and ranks as it gives, the nodes for it alone."""
+    hosts = job.segments[0].first(Meaning.HOSTS) if job.dialect == scheduler.launcher else None
+    return JobRequest(
+        nodes=_count(job, Meaning.NODES),
+        ranks=_count(job, Meaning.RANKS),
+        ranks_per_node=_count(job, Meaning.RANKS_PER_NODE),
+        cores_per_rank=_count(job, Meaning.THREADS_PER_RANK),
+        hosts=hosts.values[0] if hosts else "",
+        time=scheduler.time_text(minutes),
+    )
+
+
+def _count(job: Job, meaning: Meaning) -> int:
+    """The sum of ranks, the largest of other counts; 0 unless each program of the launch has one."""
+    texts = [found.values[0] for segment in job.segments if (found := segment.first(meaning)) is not None]
+    if len(texts) < len(job.segments) or not all(text.isdigit() for text in texts):
+        return 0
+    return sum(map(int, texts)) if meaning is Meaning.RANKS else max(map(int, texts))

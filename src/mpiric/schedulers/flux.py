@@ -1,0 +1,253 @@
+"""Flux: jobs by flux batch, each an instance of its own in which ``flux run`` starts ranks.
+
+Sources: flux-batch(1), flux-jobs(1), flux-cancel(1), flux-resource(1), flux-environment(7) of flux-core 0.88,
+and that version run with several brokers on one node. Flux has no job arrays: an array is a job for each
+element, each of which begins when the one ``at_once`` before it is over.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from shlex import quote
+
+from mpiric.host.host import Host
+from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
+from mpiric.model.batch import BatchLayout, NodeShape
+from mpiric.model.count import count_of
+from mpiric.model.errors import MpiricError
+from mpiric.model.host_list import hosts_of
+from mpiric.model.pu_set import parse_pu_list
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._patience import Patience
+from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, Option, SubmitSettings
+
+_PARENT = "MPIRIC_FLUX_PARENT"  # set in a job: URI of the instance that it was submitted to
+_STAGES = {
+    **dict.fromkeys(("NEW", "DEPEND", "PRIORITY", "SCHED"), Stage.WAITING),
+    "RUN": Stage.RUNNING,
+    "CLEANUP": Stage.ENDING,
+}
+_ENDS = {
+    "COMPLETED": End.COMPLETED,
+    "FAILED": End.FAILED,
+    "CANCELED": End.CANCELLED,
+    "TIMEOUT": End.TIME_LIMIT,
+}
+_EXCEPTIONS = {"node-failure": End.HOST_FAILED, "oom": End.MEMORY, "preempt": End.PREEMPTED}
+_STATES = "{id.f58plain}|{status}|{nodelist}|{returncode}|{exception.type}|{exception.note}"
+
+
+class Flux(BatchScheduler):
+    """Flux's commands."""
+
+    name = "flux"
+    title = "Flux"
+    submitter = "flux"
+    turn = -1  # an instance may run inside another scheduler's job
+    installed_turn = 1  # other programs are called flux, too
+    directive = "# flux:"
+    comments_beside = True
+    shell_lines = (f'export {_PARENT}="$(flux getattr parent-uri)"',)
+    element_variable = f"${{{ELEMENT_VARIABLE}-}}"
+    time_pattern = r"\d+(\.\d+)?[smhd]?"
+    time_hint = "30 are minutes; or 2h, or 90s"
+    submitted_pattern = r"^([ƒf]\w+)$"
+    marked_command = ("flux", "jobs", "-a", "-n", "-o", "{{name}}|{{id.f58plain}}")
+    cancel_command = ("flux", "cancel")
+    fields: Mapping[str, str] = {
+        "--job-name": "name", "--bank": "account", "-B": "account", "--queue": "partition", "-q": "partition",
+        "--time-limit": "time", "-t": "time", "--nodes": "nodes", "-N": "nodes", "--nslots": "ranks",
+        "-n": "ranks", "--cores-per-slot": "cores_per_rank", "-c": "cores_per_rank", "--requires": "features",
+        "--exclusive": "exclusive", "-x": "exclusive",
+    }  # fmt: skip
+    queue_hint = "flux jobs -a"
+    server_hint = "`flux uptime`"
+    away = ("Unable to connect to Flux", "Connection refused", "Connection reset", "Host is unreachable")
+    unknown = ("unknown",)
+
+    def recognise(self, host: Host) -> Allocation | None:
+        """Query the instance that FLUX_URI names."""
+        if "FLUX_URI" not in host.environ:
+            return None
+        done = host.run(["flux", "kvs", "get", "resource.R"], timeout_s=COMMAND_TIMEOUT_S)
+        hosts = _hosts(done.stdout) if done.status == 0 else {}
+        if not hosts:
+            raise MpiricError(
+                f"the Flux instance {host.environ['FLUX_URI']} does not answer",
+                hint="unset FLUX_URI if that instance has ended",
+            )
+        job = self.own_job(host.environ)
+        allocated = tuple(AllocatedHost(name, cores, cores) for name, cores in hosts.items())
+        return Allocation("flux", job, allocated, launch_words=("flux", "run"))
+
+    def options(self, request: JobRequest) -> tuple[Option, ...]:
+        """Render a request; a slot is a rank's. Only counted nodes can be for one job alone."""
+        slots = request.ranks or request.nodes * request.ranks_per_node or (not request.nodes)
+        features = request.features.replace(",", " and ")
+        return tuple(
+            option
+            for wanted, option in (
+                (request.name, (f"--job-name={quote(request.name)}", "name")),
+                (request.account, (f"--bank={request.account}", "account")),
+                (request.partition, (f"--queue={request.partition}", "partition")),
+                (request.time, (f"--time-limit={request.time}", "time")),
+                (request.nodes, (f"--nodes={request.nodes}", "nodes")),
+                (slots, (f"--nslots={int(slots)}", "ranks")),
+                (request.cores_per_rank, (f"--cores-per-slot={request.cores_per_rank}", "cores_per_rank")),
+                (request.features, (f"--requires={quote(features)}", "features")),
+                (request.nodes, ("--exclusive", "exclusive")),
+            )
+            if wanted
+        )
+
+    def time_text(self, minutes: int) -> str:
+        """Render minutes."""
+        return f"{minutes}m"
+
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Render flux run, each rank on cores of its own."""
+        sizes = (f"--nodes={layout.nodes}", f"--ntasks={layout.ranks}")
+        pmi = (f"--setopt=pmi={mpi}",) if mpi else ()
+        cores = f"--cores-per-task={layout.cores_per_rank}"
+        return ("flux", "run", *sizes, cores, *pmi, "--setopt=cpu-affinity=per-task")
+
+    def submission(self, script: str, settings: SubmitSettings) -> list[str]:
+        """Render flux batch for one job."""
+        command = ["flux", "batch", f"--job-name={settings.mark or settings.name}"]
+        command += [f"--output={self.log(settings)}.flux"]
+        command += [f"--dependency=afterany:{job}" for job in settings.after.split(",") if job]
+        return [*command, *words(settings.options), script]
+
+    def submit(
+        self, host: Host, script: str, settings: SubmitSettings, patience: Patience | None = None
+    ) -> str:
+        """Submit a job, or one for each element: the ids of those, with commas, are the array's."""
+        if not settings.elements:
+            return super().submit(host, script, settings, patience)
+        jobs: list[str] = []
+        try:
+            for element in range(settings.elements):
+                before = (
+                    jobs[element - settings.at_once] if 0 < settings.at_once <= element else settings.after
+                )
+                own = replace(
+                    settings,
+                    mark=f"{settings.mark}.{element}",
+                    log=settings.log.replace("{element}", str(element)),
+                    after=before,
+                    elements=0,
+                    environment={**settings.environment, ELEMENT_VARIABLE: str(element)},
+                )
+                jobs.append(self.submit(host, script, own, patience))
+        except MpiricError:
+            if jobs:
+                self.cancel(host, jobs)
+            raise
+        return ",".join(jobs)
+
+    def query(self, jobs: Sequence[str]) -> list[str]:
+        """Render flux jobs for these ids, ended ones included."""
+        return ["flux", "jobs", "-n", "-o", _STATES, *jobs]
+
+    def states(self, stdout: str) -> Mapping[str, BatchJob]:
+        """Read the lines of flux jobs."""
+        lines = (line.split("|", 5) for line in stdout.splitlines() if line.count("|") >= 5)
+        return {line[0]: _state(*line) for line in lines}
+
+    def marked_job(self, stdout: str, mark: str) -> str:
+        """Find the job, or those of an array, whose marks end with the index of an element."""
+        named = (line.partition("|")[::2] for line in stdout.splitlines())
+        own = [
+            (name.removeprefix(mark), job)
+            for name, job in named
+            if re.fullmatch(rf"{re.escape(mark)}(\.\d+)?", name)
+        ]
+        return ",".join(job for _, job in sorted(own, key=lambda each: int(each[0][1:] or 0)))
+
+    def job_id(self, text: str) -> str:
+        """The id in ASCII."""
+        return text.replace("ƒ", "f")
+
+    def elements(self, array: str, count: int) -> tuple[str, ...]:  # noqa: ARG002
+        """Part the ids of an array."""
+        return tuple(array.split(","))
+
+    def own_job(self, environment: Mapping[str, str]) -> str:
+        """Id of the job whose instance this process is in."""
+        return self.job_id(environment.get("FLUX_ENCLOSING_ID", ""))
+
+    def health_query(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002
+        """Render flux resource for the nodes of this instance that are down."""
+        return ["flux", "resource", "list", "-s", "down", "-n", "-o", "{nodelist}"]
+
+    def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:
+        """Read the lost hosts."""
+        down = {name for line in stdout.split() for name in hosts_of(line)}
+        return tuple(name for name in names if name in down)
+
+    def command_environment(self, host: Host) -> dict[str, str | None]:
+        """In a job of ours, jobs are those of the instance it was submitted to."""
+        parent = host.environ.get(_PARENT, "")
+        return {"FLUX_URI": parent} if parent else {}
+
+    def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:
+        """Read the cores of nodes."""
+        counts = Counter[int]()
+        for nodes, cores, *_ in self._resources(host, "{nnodes} {ncores}", partition):
+            counts[count_of(cores) // max(1, count_of(nodes))] += count_of(nodes)
+        return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
+
+    def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:
+        """Read the properties of nodes (``--requires``)."""
+        found = Counter[str]()
+        for nodes, *properties in self._resources(host, "{nnodes} {properties}", partition):
+            found[",".join(properties)] += count_of(nodes)
+        return found
+
+    def _resources(self, host: Host, form: str, queue: str) -> list[list[str]]:
+        of_queue = [f"--queue={queue}"] if queue else []
+        command = ["flux", "resource", "list", "-s", "all", "-n", *of_queue, "-o", form]
+        done = host.run(command, timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "flux resource")
+        return [line.split() for line in done.stdout.splitlines() if line.strip()]
+
+
+def _hosts(resources: str) -> dict[str, int]:
+    """Host → cores, from a resource set (RFC 20)."""
+    try:
+        execution = json.loads(resources)["execution"]
+        names = [name for part in execution["nodelist"] for name in hosts_of(part)]
+        cores = [
+            len(parse_pu_list(each["children"]["core"]))
+            for each in execution["R_lite"]
+            for _ in parse_pu_list(each["rank"])
+        ]
+    except (ValueError, KeyError, TypeError, MpiricError):
+        return {}
+    found: dict[str, int] = {}
+    for name, count in zip(names, cores, strict=False):
+        found[name] = found.get(name, 0) + count
+    return found
+
+
+def _state(job: str, word: str, hosts: str, code: str, exception: str, note: str) -> BatchJob:
+    stage = _STAGES.get(word, Stage.ENDED)
+    end = _ENDS.get(word) if stage is Stage.ENDED else None
+    if end is End.FAILED:
+        end = _EXCEPTIONS.get(exception, end)
+    status = int(code) if stage is Stage.ENDED and code.lstrip("-").isdigit() else None
+    return BatchJob(
+        job,
+        stage,
+        word,
+        end,
+        note,
+        tuple(dict.fromkeys(hosts_of(hosts))) if hosts else (),
+        exit_status=128 - status if status is not None and status < 0 else status,
+    )
+
+
+SCHEDULER = Flux()

@@ -1,0 +1,233 @@
+"""Slurm: jobs by sbatch, followed without accounting (sacct), which many clusters do not have.
+
+Options: sbatch(1), srun(1), squeue(1), scontrol(1), sinfo(1) of 22.05. A job that has ended is forgotten
+after MinJobAge, 300 s. Since 22.05 srun does not take over ``--cpus-per-task`` of the job ("NOTE" under that
+option in srun(1)), so it is given twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from shlex import quote
+
+from mpiric.host.host import TIMED_OUT, Completed, Host
+from mpiric.model.allocation import Allocation, BatchJob, RunFailure
+from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._patience import Patience
+from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+from mpiric.schedulers.slurm import _output as output
+from mpiric.schedulers.slurm._allocation import recognise
+
+_STEP_TIMEOUT_S = 120.0
+_PROMPT_S = 10.0  # a step of nothing takes less, also on many nodes
+
+
+class Slurm(BatchScheduler):
+    """Slurm's commands."""
+
+    name = "slurm"
+    title = "Slurm"
+    submitter = "sbatch"
+    launcher = "srun"
+    directive = "#SBATCH"
+    comments_beside = True
+    installed_turn = -1
+    fixed_options = ("--open-mode=append", "--requeue", "--export=ALL")
+    element_variable = "${SLURM_ARRAY_TASK_ID-}"
+    time_pattern = r"\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|unlimited|infinite"
+    time_hint = "30 are minutes; or 2:00:00, or 1-12 for days-hours"
+    fields: Mapping[str, str] = {
+        "--job-name": "name", "-J": "name", "--account": "account", "-A": "account",
+        "--partition": "partition", "-p": "partition", "--time": "time", "-t": "time",
+        "--nodes": "nodes", "-N": "nodes", "--ntasks": "ranks", "-n": "ranks",
+        "--ntasks-per-node": "ranks_per_node", "--cpus-per-task": "cores_per_rank", "-c": "cores_per_rank",
+        "--nodelist": "hosts", "-w": "hosts", "--constraint": "features", "-C": "features",
+        "--exclusive": "exclusive",
+    }  # fmt: skip
+    queue_hint = "squeue --me"
+    server_hint = "`scontrol ping`"
+    away = output.AWAY
+    unknown = ("Invalid job id specified",)
+    no_cluster = ("could not establish a configuration source",)
+    too_many = ("array", "limit", "Limit")
+    own_variables = "SLURM_"
+    kept_variables = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
+    submitted_pattern = r"^(\d+)(?:;\S+)?$"  # --parsable appends ;cluster on federations
+    marked_command = ("squeue", "--noheader", "--me", "--states=all", f"--format={output.MARKED_FORMAT}")
+    cancel_command = ("scancel",)
+    requeue_command = ("scontrol", "requeue")
+    limit_command = ("scontrol", "show", "config")
+    limit_pattern = r"^MaxArraySize\s*=\s*(\d+)"
+    element_form = "{array}_{index}"
+    element_log = "%a"
+
+    def recognise(self, host: Host) -> Allocation | None:
+        """Read SLURM_* variables."""
+        return recognise(host.environ)
+
+    def options(self, request: JobRequest) -> tuple[Option, ...]:
+        """Render a request for sbatch."""
+        features = request.features.replace(",", "&")
+        return tuple(
+            option
+            for wanted, option in (
+                (request.name, (f"--job-name={quote(request.name)}", "name")),
+                (request.account, (f"--account={request.account}", "account")),
+                (request.partition, (f"--partition={request.partition}", "partition")),
+                (request.time, (f"--time={request.time}", "time")),
+                (request.nodes, (f"--nodes={request.nodes}", "nodes")),
+                (request.ranks, (f"--ntasks={request.ranks}", "ranks")),
+                (request.ranks_per_node, (f"--ntasks-per-node={request.ranks_per_node}", "ranks_per_node")),
+                (request.cores_per_rank, (f"--cpus-per-task={request.cores_per_rank}", "cores_per_rank")),
+                (request.threads_per_core > 1, ("--hint=nomultithread", "threads_per_core")),
+                (request.hosts, (f"--nodelist={request.hosts}", "hosts")),
+                (request.features, (f"--constraint={quote(features)}", "features")),
+                (True, ("--exclusive", "exclusive")),
+            )
+            if wanted
+        )
+
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:
+        """Render srun, each rank on cores of its own."""
+        # srun refuses --hint beside --cpu-bind; this pair is what --hint=nomultithread stands for.
+        smt = (
+            ["--threads-per-core=1", "--cpu-bind=threads"]
+            if shape.threads_per_core > 1
+            else ["--cpu-bind=cores"]
+        )
+        manager = [f"--mpi={mpi}"] if mpi else []
+        return (
+            "srun",
+            *manager,
+            f"--cpus-per-task={layout.cores_per_rank}",
+            *smt,
+            "--distribution=block:block",
+        )
+
+    def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Cores of a rank, for an srun that is not told them by an option."""
+        if launch[0].rsplit("/", 1)[-1] != "srun" or any("cpus-per-task" in word for word in launch):
+            return {}
+        return {"SRUN_CPUS_PER_TASK": (str(layout.cores_per_rank), "srun does not take it over from the job")}
+
+    def submission(self, script: str, settings: SubmitSettings) -> list[str]:
+        """Render sbatch."""
+        waits = ["singleton"] if settings.alone else []
+        waits += [f"afterany:{settings.after}"] if settings.after else []
+        throttle = f"%{settings.at_once}" if 0 < settings.at_once < settings.elements else ""
+        command = ["sbatch", "--parsable"]
+        command += [f"--job-name={settings.name}"] if settings.name else []
+        command += [f"--output={self.log(settings)}"] if settings.log else []
+        command += [f"--comment={settings.mark}"] if settings.mark else []
+        command += [f"--dependency={','.join(waits)}"] if waits else []
+        command += [f"--array=0-{settings.elements - 1}{throttle}"] if settings.elements else []
+        return [*command, *words(settings.options), script]
+
+    def marked_job(self, stdout: str, mark: str) -> str:
+        """Find the job with a comment."""
+        return output.marked(stdout, mark)
+
+    def query(self, jobs: Sequence[str]) -> list[str]:
+        """Render squeue, which knows ended jobs for MinJobAge."""
+        query = ["squeue", "--noheader", "--array", "--states=all", f"--format={output.QUEUE_FORMAT}"]
+        return [*query, f"--jobs={','.join(jobs)}"]
+
+    def states(self, stdout: str) -> Mapping[str, BatchJob]:
+        """Read the lines of squeue."""
+        return output.queue(stdout)
+
+    def details_query(self, job: str) -> list[str]:
+        """Render scontrol: squeue does not tell exit status and restarts."""
+        return ["scontrol", "--oneliner", "show", "job", job]
+
+    def details(self, stdout: str) -> BatchJob | None:
+        """Read scontrol's line."""
+        return output.job_details(stdout)
+
+    def own_job(self, environment: Mapping[str, str]) -> str:
+        """Id of this job, as ``12_3`` in an array."""
+        array, index = environment.get("SLURM_ARRAY_JOB_ID", ""), environment.get("SLURM_ARRAY_TASK_ID", "")
+        return f"{array}_{index}" if array and index else environment.get("SLURM_JOB_ID", "")
+
+    def health_query(self, names: Sequence[str]) -> list[str]:
+        """Render sinfo for the hosts."""
+        return ["sinfo", "--noheader", "--Node", "--format=%N|%T", f"--nodes={','.join(names)}"]
+
+    def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Read which nodes are down."""
+        return output.unusable(stdout)
+
+    def blame(self, stderr: str) -> str:
+        """Find srun's or slurmstepd's line about Slurm or a host."""
+        return output.blame(stderr)
+
+    def why_it_failed(
+        self, host: Host, allocation: Allocation, stderr: str, patience: Patience | None = None
+    ) -> RunFailure:
+        """Also start a step of nothing on all hosts: sinfo learns of a dead host minutes later.
+
+        A controller that has just come back lets steps wait (a minute, in 22.05), which says nothing about
+        hosts, but excuses the run.
+        """
+        patience = patience or Patience()
+        names = [each.name for each in allocation.hosts]
+        began, late = patience.clock(), 0
+        own = dict.fromkeys(name for name in host.environ if name.startswith(("SLURM_STEP", "SLURM_CPU")))
+        for _ in patience.attempts():
+            done = host.run(self.health_query(names), timeout_s=COMMAND_TIMEOUT_S)
+            if self.is_away(done):
+                continue
+            if down := self.unusable(done.stdout, names):
+                return RunFailure(down)
+            step = host.run(
+                _empty_step(allocation.job, len(names)), environment=own, timeout_s=_STEP_TIMEOUT_S
+            )
+            late += step.status == TIMED_OUT
+            waited_s = patience.clock() - began
+            if step.status == 0 and waited_s > _PROMPT_S:
+                return RunFailure(excuse=f"Slurm started no job steps for {waited_s:.0f} s")
+            if late > 2:
+                return RunFailure(tuple(names))
+            lost = output.unreachable(step.stderr, names) if step.status else ()
+            if lost or not self.is_away(step):
+                return RunFailure(lost, "" if lost else self.blame(stderr))
+        raise self.no_server(patience)
+
+    def refusal(self, done: Completed) -> str:
+        """Read why a command failed."""
+        return output.tested(done.status, done.stderr).words
+
+    def check(self, host: Host, script: str) -> ScriptCheck | None:
+        """Ask ``sbatch --test-only``."""
+        if host.which("sbatch") is None:
+            return None
+        done = host.run(["sbatch", "--test-only", script], timeout_s=COMMAND_TIMEOUT_S)
+        if self.has_no_cluster(done) or self.is_away(done):
+            return None
+        return output.tested(done.status, done.stderr)
+
+    def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:
+        """Read sockets, cores and threads from sinfo."""
+        done = host.run(_nodes_query("%P|%D|%X|%Y|%Z", partition), timeout_s=COMMAND_TIMEOUT_S)
+        lines = [line.partition("|") for line in done.stdout.splitlines()]
+        chosen = [rest for name, _, rest in lines if partition or name.endswith("*")]
+        return output.node_shapes("\n".join(chosen))
+
+    def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:
+        """Read features (``-C``) from sinfo."""
+        done = host.run([*_nodes_query("%P|%D|%b", partition), "--responding"], timeout_s=COMMAND_TIMEOUT_S)
+        if done.status != 0:
+            raise self.refused(done, "sinfo")
+        return output.features(done.stdout, partition)
+
+
+def _nodes_query(form: str, partition: str) -> list[str]:
+    of_partition = [f"--partition={partition}"] if partition else []
+    return ["sinfo", "--noheader", "--exact", f"--format={form}", *of_partition]
+
+
+def _empty_step(job: str, count: int) -> list[str]:
+    step = ["srun", f"--jobid={job}", "--overlap", f"--nodes={count}", f"--ntasks={count}", "--mpi=none"]
+    return [*step, "--ntasks-per-node=1", "--cpu-bind=none", "--input=none", "--quiet", "/bin/true"]
+
+
+SCHEDULER = Slurm()

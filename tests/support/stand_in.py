@@ -1,0 +1,77 @@
+"""Schedulers that are not there: their commands, as their manuals describe them, over one queue of files."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from mpiric.host.facts.local import LocalHost
+
+COMMANDS = {
+    "slurm": ("sbatch", "squeue", "scontrol", "scancel", "sinfo", "srun"),
+    "pbs": ("qsub", "qstat", "qselect", "qdel", "qrerun", "pbsnodes"),
+    "lsf": ("bsub", "bjobs", "bkill", "brequeue", "bparams", "bhosts", "lshosts"),
+    "flux": ("flux",),
+}
+STATE = "MPIRIC_STAND_IN"  # directory of the queue, in the environment of the commands
+
+
+class StandIn:
+    """One made-up cluster; its commands come first on PATH."""
+
+    def __init__(self, name, place, hosts=("n1", "n2", "n3")):
+        self.name, self.state = name, place / "queue"
+        commands = place / "bin"
+        commands.mkdir(parents=True)
+        self.state.mkdir()
+        self.set(hosts=list(hosts), down=[], limit_s=60.0, array_limit=6)
+        for command in COMMANDS[name]:
+            file = commands / command
+            file.write_text(
+                f'#!/bin/sh\nexec {sys.executable} -S -m tests.support.stand_ins.{name} {command} "$@"\n'
+            )
+            file.chmod(0o755)
+        root = str(Path(__file__).parents[2])
+        self.environment = {
+            STATE: str(self.state),
+            "PATH": f"{commands}:{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), root]),
+        }
+
+    def set(self, **settings):
+        """What the cluster is like: hosts, those that are down, seconds that a job may run, largest array."""
+        path = self.state / "settings.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps({**known, **settings}))
+        new.replace(path)
+
+    def host(self, **variables):
+        """A login node, or a job with its variables."""
+        return StandInHost({**os.environ, **self.environment, **variables})
+
+
+class StandInHost(LocalHost):
+    """This machine with another environment."""
+
+    def __init__(self, environment):
+        self._environment = environment
+
+    @property
+    def environ(self):
+        return self._environment
+
+    def run(self, argv, *, environment=None, timeout_s=20.0):
+        return super().run(
+            argv, environment={**self._environment, **(environment or {})}, timeout_s=timeout_s
+        )
+
+    def which(self, name):
+        """Commands of real schedulers that the machine has are not there."""
+        own = f"{self._environment['PATH'].partition(':')[0]}/{name}"
+        if any(name in commands for commands in COMMANDS.values()):
+            return own if os.access(own, os.X_OK) else None
+        for directory in self._environment["PATH"].split(":"):
+            if os.access(f"{directory}/{name}", os.X_OK):
+                return f"{directory}/{name}"
+        return None

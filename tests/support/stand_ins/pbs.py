@@ -1,0 +1,148 @@
+"""Stand-in for PBS, written from the manual pages of OpenPBS 23, not from seeing it run.
+
+Pages: qsub(1B) for options and directives, qstat(1B) and pbs_job_attributes(7B) for states and attributes,
+qdel(1B), qrerun(1B), qselect(1B), pbsnodes(8B); "Job Exit Status Codes" of the Administrator's Guide.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from tests.support.stand_ins import queue
+
+SERVER = "svr"
+STATES = {queue.WAITING: "Q", queue.RUNNING: "R", queue.ENDED: "F"}
+
+
+def name_of(record):
+    index = "" if record["index"] is None else f"[{record['index']}]"
+    return f"{record['job']}{index}.{SERVER}"
+
+
+def variables(record):
+    nodes = queue.STATE / f"{record['key']}.nodes"
+    nodes.write_text("".join(f"{host}\n" * record["mpiprocs"] for host in record["hosts"]))
+    found = {"PBS_JOBID": name_of(record), "PBS_NODEFILE": str(nodes), "PBS_QUEUE": "workq", "NCPUS": "2"}
+    if record["index"] is not None:
+        found["PBS_ARRAY_INDEX"] = str(record["index"])
+        found["PBS_ARRAY_ID"] = f"{record['job']}[].{SERVER}"
+    return found
+
+
+def options():
+    parser = argparse.ArgumentParser("qsub")
+    for flag in "N A P q o j r J S":
+        if flag.strip():
+            parser.add_argument(f"-{flag}")
+    parser.add_argument("-V", action="store_true")
+    parser.add_argument("-l", action="append", default=[])
+    parser.add_argument("-W", action="append", default=[])
+    parser.add_argument("script", nargs="?")
+    return parser
+
+
+def qsub(words):
+    given = options().parse_args(words)
+    text = Path(given.script).read_text()
+    lines = [line.removeprefix("#PBS ") for line in text.splitlines() if line.startswith("#PBS ")]
+    directives = options().parse_args([word for line in lines for word in shlex.split(line)])
+    resources = {**resources_of(directives.l), **resources_of(given.l)}
+    if not re.fullmatch(r"\d+|\d+(:\d\d){1,2}", resources.get("walltime", "1")):
+        sys.exit("qsub: Illegal attribute or resource value Resource_List.walltime")
+    chunks = [chunk.split(":") for chunk in resources.get("select", "1:ncpus=1").split("+")]
+    settings = [dict(part.split("=") for part in chunk[1:]) for chunk in chunks]
+    indices, at_once = array(given.J) if given.J else ((), 0)
+    dependencies = [each.removeprefix("depend=afterany:") for each in given.W if each.startswith("depend=")]
+    job = queue.submit(
+        text,
+        name=given.N or Path(given.script).name,
+        environment=dict(os.environ) if given.V or directives.V else {},
+        indices=indices,
+        at_once=at_once,
+        after=[each.partition("[")[0].partition(".")[0] for each in dependencies],
+        rerun=directives.r != "n",
+        log=(given.o or "").replace("^array_index^", "0"),
+        nodes=sum(int(chunk[0]) for chunk in chunks),
+        mpiprocs=int(settings[0].get("mpiprocs", "1")),
+    )
+    print(f"{job}{'[]' if indices else ''}.{SERVER}")
+
+
+def resources_of(lists):
+    return dict(part.split("=", 1) for each in lists for part in re.split(r",(?=\w+=)", each))
+
+
+def array(text):
+    found = re.fullmatch(r"(\d+)-(\d+)(?::(\d+))?(?:%(\d+))?", text)
+    if not found or int(found[1]) >= int(found[2]):
+        sys.exit("qsub: illegal -J value")
+    indices = range(int(found[1]), int(found[2]) + 1, int(found[3] or 1))
+    if len(indices) > queue.setting("array_limit"):
+        sys.exit("qsub: Array job exceeds server or queue size limit")
+    return tuple(indices), int(found[4] or 0)
+
+
+def qstat(words):
+    if "-B" in words:
+        print(f"Server: {SERVER}\n    server_state = Active")
+        print(f"    max_array_size = {queue.setting('array_limit')}")
+        return 0
+    assert words[:2] == ["-x", "-f"]
+    known = {name_of(record): record for record in queue.jobs()}
+    unknown = False
+    for name in words[2:]:
+        if name not in known:
+            unknown = True
+            print(f"qstat: Unknown Job Id {name}", file=sys.stderr)
+            continue
+        record = known[name]
+        print(f"Job Id: {name}\n    Job_Name = {record['name']}\n    job_state = {STATES[record['stage']]}")
+        if record["hosts"]:
+            print("    exec_host = " + "+".join(f"{host}/0*2" for host in record["hosts"]))
+        print(f"    run_count = {record['runs']}\n    Variable_List = PBS_O_HOME=/root,PBS_O_WORKDIR=/a,")
+        print("\tPBS_O_SYSTEM=Linux")
+        if record["stage"] == queue.ENDED:
+            codes = {"time limit": -29, "host failed": -20}
+            status = codes.get(record["end"], record["status"])
+            if record["end"] == "cancelled" and record["runs"]:
+                status = 271
+            print(f"    substate = {91 if record['end'] == 'cancelled' else 93 if status else 92}")
+            if status is not None:
+                print(f"    Exit_status = {status}")
+        print()
+    return 153 if unknown else 0
+
+
+def qselect(words):
+    given = dict(zip(words[1::2], words[2::2], strict=True))
+    found = [record for record in queue.jobs() if record["name"] == given["-N"]]
+    for record in found[:1]:
+        print(f"{record['job']}{'' if record['index'] is None else '[]'}.{SERVER}")
+
+
+def qdel(words):
+    for name in words:
+        for record in queue.jobs():
+            if name in (name_of(record), f"{record['job']}[].{SERVER}"):
+                queue.request(record["key"], "cancel")
+
+
+def qrerun(words):
+    for record in queue.jobs():
+        if name_of(record) in words and record["stage"] == queue.RUNNING:
+            queue.request(record["key"], "requeue")
+
+
+def pbsnodes(words):
+    for host in queue.setting("hosts"):
+        if words == ["-a"] or host in words:
+            state = "down" if host in queue.setting("down") else "free"
+            print(f"{host}\n     Mom = {host}\n     state = {state}\n     resources_available.arch = linux")
+            print("     resources_available.ncpus = 8\n     resources_available.model = milan\n")
+
+
+if __name__ == "__main__":
+    sys.exit(globals()[sys.argv[1]](sys.argv[2:]))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from mpiric.launchers import dialects
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 from mpiric.model.machine import (
     Cache,
@@ -127,6 +128,7 @@ def situation(
     job = Job(
         argv=(*words, "-n", str(ranks), "./app"),
         dialect=library.dialect,
+        launcher=dialects()[library.dialect].traits,
         prefix=(),
         launcher_words=words,
         segments=(Segment((count, *options), ("./app",)),),

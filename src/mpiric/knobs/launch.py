@@ -4,8 +4,6 @@ from mpiric.knobs._reading import in_force, no, suits_every_program, yes
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 
-_HYDRA = ("hydra", "intelmpi")
-
 
 def _in_slurm(situation: Situation) -> bool:
     return situation.machine.scheduler == "slurm" and bool(in_force(situation, "SLURM_JOB_ID"))
@@ -18,7 +16,7 @@ def _route_values(situation: Situation) -> tuple[str, ...]:
 
 
 def _route_applies(situation: Situation) -> Applicability:
-    if situation.job.dialect == "direct":
+    if not situation.job.launcher_words:
         return no("no launcher is named on the command line")
     if not _in_slurm(situation):
         return no("not inside an allocation of Slurm")
@@ -30,7 +28,7 @@ def _bootstrap_values(situation: Situation) -> tuple[str, ...]:
 
 
 def _bootstrap_applies(situation: Situation) -> Applicability:
-    if situation.job.dialect not in _HYDRA:
+    if "bootstrap" not in situation.job.launcher.settings:
         return no("the launcher chooses by itself")
     if situation.nodes < 2:
         return no("the job stays on one node")

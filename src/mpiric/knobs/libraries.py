@@ -125,7 +125,7 @@ def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
 
 
 def _mpi_applies(situation: Situation) -> Applicability:
-    if situation.job.dialect in ("srun", "direct"):
+    if not situation.job.launcher_words or situation.job.launcher.serves_every_library:
         return no("started without the library's own launcher, which would have to change with it")
     if situation.job.container is not None:
         return no("the MPI library comes out of the container")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mpiric.launchers._host_format import HostFormat
-from mpiric.model.job import Job, LaunchOption, Meaning
+from mpiric.model.job import Job, LauncherTraits, LaunchOption, Meaning
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -120,6 +120,8 @@ class Dialect:
     travels: Words = ()  # beginnings of variables that reach ranks on every node by themselves
     environment_in_every_segment: bool = False  # an environment option holds for its own segment only
     hosts: HostFormat | None = None  # of host lists and files
+    fills_every_host: bool = False  # without ranks per node every host gets some
+    has_scheduler_names: bool = False  # it knows hosts by its scheduler's names only
     every_seat: str = ""  # mapping under which a list of hosts names the host of every rank
     binding_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "binding" → its word
     mapping_words: Mapping[str, str] = field(default_factory=dict)  # value of knob "mapping" → its word
@@ -130,6 +132,11 @@ class Dialect:
     in_scripts: Mapping[str, Speller] = field(default_factory=dict)  # inside of a script: by variables
     process_manager: str = ""  # srun's --mpi for the libraries whose own launcher this is
     process_manager_needs: str = ""  # a variable without which srun starts singletons
+
+    @property
+    def traits(self) -> LauncherTraits:
+        """What knobs ask of it."""
+        return LauncherTraits(frozenset(self.spellings), self.neutral)
 
     def find(self, name: str) -> Option | None:
         """The option of that name (without dashes), abbreviated where its parser allows it."""

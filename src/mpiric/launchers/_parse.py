@@ -64,6 +64,7 @@ def parse_command(
         environment={**environment, **assigned},
         stdin=stdin,
         container=split_container(segments[0].program),
+        launcher=spoken.traits,
     )
 
 

@@ -42,7 +42,8 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
             f"the programs of the launch get different variables: {target.name} has no way to"
         )
     segments = tuple(segment for segment, _ in translated)
-    return replace(job, dialect=target.name, launcher_words=launcher_words, segments=segments), variables
+    job = replace(job, launcher_words=launcher_words, segments=segments)
+    return replace(job, dialect=target.name, launcher=target.traits), variables
 
 
 def _with_all_slots(job: Job, source: Dialect) -> Job:

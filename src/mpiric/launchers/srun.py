@@ -174,6 +174,8 @@ DIALECT = Dialect(
         "nodes": lambda _situation, value: Spelling(options=(("-N", value),)),
     },
     neutral=True,
+    fills_every_host=True,
+    has_scheduler_names=True,
     hosts=HostFormat(_ranges, _ranges, bare_name, bare_name),
     every_seat="arbitrary",
     facets=_export.facets,

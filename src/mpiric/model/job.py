@@ -72,6 +72,14 @@ class Container:
 
 
 @dataclass(frozen=True)
+class LauncherTraits:
+    """What knobs ask of a launcher, in place of its name."""
+
+    settings: frozenset[str] = frozenset()  # knobs that its own options can be set for
+    serves_every_library: bool = False  # it is no MPI library's own
+
+
+@dataclass(frozen=True)
 class Job:
     """The user's command understood.
 
@@ -88,6 +96,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)  # the whole one it is started with
     stdin: str = ""  # path of a file with what the user piped in, "" for none
     container: Container | None = None
+    launcher: LauncherTraits = field(default_factory=LauncherTraits)
     host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
 
     @property

@@ -6,6 +6,7 @@ import pytest
 from tests.support.situations import MPIS, machine, mpi, situation
 
 from mpiric.knobs import all_knobs, applicable, judge, switched
+from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Container
 
@@ -119,7 +120,7 @@ def test_without_a_switch_the_situation_stays() -> None:
 
 def test_under_srun_the_library_is_not_switched() -> None:
     here = situation(others=OTHERS)
-    assert "mpi" not in applicable(replace(here, job=replace(here.job, dialect="srun")))
+    assert "mpi" not in applicable(replace(here, job=replace(here.job, launcher=dialects()["srun"].traits)))
 
 
 def test_reserved_pages_are_offered_only_when_they_suffice_for_every_rank() -> None:

@@ -55,7 +55,7 @@ def host_names(job: Job, nics: Sequence[Nic], host: Host) -> HostNames:
     """Of the hosts that a launch line names; other names where every one of them has one of the same form."""
     names = [each.name for each in launchers.named_hosts(job)]
     interfaces = [nic.name for nic in nics if nic.up and nic.addresses and nic.kind != "loopback"]
-    if not names or job.dialect == "srun" or len(interfaces) < 2:  # Slurm's names are its own
+    if not names or launchers.dialects()[job.dialect].has_scheduler_names or len(interfaces) < 2:
         return HostNames()
     routes = _routes(host.read_text("/proc/net/route") or "")
     renamings = {renaming(names[0]): renaming for renaming in _renamings(names[0], interfaces)}

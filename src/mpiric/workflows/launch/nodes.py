@@ -20,7 +20,7 @@ def node_count(job: Job, host: Host) -> int:
         return min(said, len(hosts)) if len(hosts) > 1 else said
     if len(hosts) <= 1 or not job.ranks:
         return max(1, len(hosts))
-    if job.dialect == "srun" and not per_node:  # takes every host that gets a rank
+    if launchers.dialects()[job.dialect].fills_every_host and not per_node:
         return min(len(hosts), job.ranks)
     slots = [per_node or number for _, number in hosts]
     filled = next((at for at in range(1, len(slots) + 1) if sum(slots[:at]) >= job.ranks), len(slots))

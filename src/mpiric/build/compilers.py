@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mpiric.build.targets import generic_features
@@ -113,9 +113,3 @@ def _who_can(compiler: str, target: str) -> str:
 def predefined_macros(output: str) -> tuple[str, ...]:
     """Names of the macros in what ``-dM -E`` prints."""
     return tuple(re.findall(r"^#define (\w+)", output, re.MULTILINE))
-
-
-def without_native(words: Sequence[str], family: CompilerFamily) -> tuple[list[str], list[str]]:
-    """The words that do not ask for the CPU of this machine, and those that do."""
-    native = set(family.words("native_words"))
-    return [w for w in words if w not in native], [w for w in words if w in native]

@@ -119,11 +119,6 @@ class ElfFile:
         return {s.name for s in self.symbols if s.is_global and not s.is_defined and s.name}
 
     @property
-    def is_lto_only(self) -> bool:
-        """Whether it holds a compiler's intermediate code and nothing a linker could use by itself."""
-        return any(s.name in ("__gnu_lto_slim", "__gnu_slim_lto") for s in self.symbols)
-
-    @property
     def has_lto(self) -> bool:
         """Whether it holds GCC's intermediate code."""
         return any(section.name.startswith(".gnu.lto_") for section in self.sections)

@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.elf import SECTION
@@ -11,14 +10,6 @@ from mpiric.build.targets import substitute
 from mpiric.build.trace import Loaded, all_members, elf_of
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MpiricError
-
-
-@dataclass(frozen=True)
-class Content:
-    """Object files of one target inside one fat object: several after ``ld -r`` of fat objects."""
-
-    target: str
-    objects: tuple[bytes, ...]
 
 
 def variants_in(items: Sequence[Loaded]) -> dict[str, list[Origin]]:

@@ -205,19 +205,3 @@ def order_of(nodes: tuple[int, ...]) -> str:
     even = len(nodes) % count == 0 and all(nodes.count(node) == len(nodes) // count for node in set(nodes))
     repeats = all(nodes[rank] == nodes[rank - count] for rank in range(count, len(nodes)))
     return "cyclic" if even and repeats else "mixed"
-
-
-def place_of(world_ranks: int, node_of_world_rank: tuple[int, ...], members: tuple[int, ...]) -> str:
-    """The part of the job that a communicator is on: 16 hexadecimal digits, as the format defines them.
-
-    ``node_of_world_rank``: any numbering of the nodes, one number a rank of the world; ``members``: world
-    ranks in the order of the communicator.
-    """
-    numbering: dict[int, int] = {}
-    for node in node_of_world_rank:
-        numbering.setdefault(node, len(numbering))
-    digest = 0xCBF29CE484222325
-    for number in (world_ranks, len(numbering), *(numbering[node_of_world_rank[rank]] for rank in members)):
-        for byte in number.to_bytes(4, "little"):
-            digest = ((digest ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-    return f"{digest:016x}"

@@ -18,7 +18,6 @@ from mpiric.model.policy import (
     Shape,
     Span,
     order_of,
-    place_of,
 )
 from mpiric.tuning.policy import (
     condense,
@@ -253,16 +252,6 @@ def test_communicators_elsewhere_get_lines_of_their_own_only_when_it_matters() -
     assert unlike.choose("allreduce", here, 8) == "library:ring"
     assert unlike.choose("allreduce", there, 8) == "library:tree"
     assert unlike.choose("allreduce", replace(EIGHT, place="2" * 16), 8) == "library:ring"
-
-
-def test_places_are_hashed_as_the_format_says() -> None:
-    # FNV-1a by hand over the little-endian words 2, 1, 0
-    digest = 0xCBF29CE484222325
-    for byte in b"\x02\0\0\0" + b"\x01\0\0\0" + b"\0\0\0\0":
-        digest = ((digest ^ byte) * 0x100000001B3) % (1 << 64)
-    assert place_of(2, (7, 7), (1,)) == f"{digest:016x}"
-    assert place_of(4, (0, 0, 1, 1), (0, 2)) != place_of(4, (0, 0, 1, 1), (2, 3))
-    assert place_of(4, (9, 9, 3, 3), (0, 2)) == place_of(4, (0, 0, 1, 1), (1, 3))
 
 
 def test_it_is_written_whole(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Keeping a run on one network: what each MPI library is told, in its environment.
+"""Keeping a run on one network: what each MPI library is given in its environment.
 
 Shared memory is what a library takes by itself on one node. For a network interface, traffic is made to leave
 shared memory even between ranks of one node, so that the transport is really used.
@@ -16,7 +16,7 @@ _LOOPBACK = "lo"  # UCX gives it an address that no peer can reach, under MPICH 
 
 @dataclass(frozen=True)
 class NetworkRoute:
-    """A way between ranks: its name as shown, and the interface it uses ("" for shared memory)."""
+    """A route between ranks: its name as shown, and the interface it uses ("" for shared memory)."""
 
     name: str
     interface: str = ""

@@ -45,7 +45,7 @@ def can_serve(family: AbiFamily | None, soname: str, libraries: Sequence[MpiLibr
 
 
 def _offers(library: MpiLibrary, soname: str) -> bool:
-    """The standard ABI's name comes beside a library's own, so only the families tell."""
+    """Whether the families fit: the standard ABI's name comes beside a library's own."""
     if soname.startswith("libmpi_abi"):
         return AbiFamily.STANDARD in library.abi_families
     return not soname or library.soname == soname

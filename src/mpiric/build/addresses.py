@@ -41,16 +41,16 @@ def take_entries(elf: ElfFile, editor: ObjectEditor, functions: Set[str]) -> Non
     vtables = _vtables(elf) if names else {}
     fresh: dict[str, int] = {}
     for section in elf.sections if names else ():
-        place = elf.sections[section.info] if section.kind == SHT_RELA else section
-        if section is place or not place.flags & SHF_ALLOC or _NOT_ADDRESSES.match(place.name):
+        patched = elf.sections[section.info] if section.kind == SHT_RELA else section
+        if section is patched or not patched.flags & SHF_ALLOC or _NOT_ADDRESSES.match(patched.name):
             continue
         relocations = bytearray(editor.contents(section.number))
-        direct = vtables.get(place.number, ())
+        direct = vtables.get(patched.number, ())
         for at, (offset, information, _) in enumerate(RELA.iter_unpack(bytes(relocations))):
             name = names.get(information >> 32)
             if name is None or _is_inside(offset, direct):
                 continue
-            if _is_call(elf, place, offset, information & 0xFFFFFFFF):
+            if _is_call(elf, patched, offset, information & 0xFFFFFFFF):
                 continue
             if name not in fresh:
                 fresh[name] = editor.add_undefined(entry_symbol(name))
@@ -60,26 +60,26 @@ def take_entries(elf: ElfFile, editor: ObjectEditor, functions: Set[str]) -> Non
 
 
 def _vtables(elf: ElfFile) -> dict[int, list[tuple[int, int]]]:
-    """By section, where each vtable begins and ends; those for objects under construction too."""
+    """Section → where each vtable begins and ends; those for objects under construction too."""
     found: dict[int, list[tuple[int, int]]] = {}
     for symbol in elf.symbols:
         if symbol.name.startswith(_VTABLES):
             found.setdefault(symbol.section, []).append((symbol.value, symbol.value + symbol.size_bytes))
-    return {section: sorted(places) for section, places in found.items()}
+    return {section: sorted(ranges) for section, ranges in found.items()}
 
 
-def _is_inside(offset: int, places: Sequence[tuple[int, int]]) -> bool:
-    at = bisect_right(places, (offset, sys.maxsize)) - 1
-    return at >= 0 and offset < places[at][1]
+def _is_inside(offset: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    at = bisect_right(ranges, (offset, sys.maxsize)) - 1
+    return at >= 0 and offset < ranges[at][1]
 
 
-def _is_call(elf: ElfFile, place: Section, offset: int, kind: int) -> bool:
+def _is_call(elf: ElfFile, patched: Section, offset: int, kind: int) -> bool:
     """Whether a relocation belongs to a call or jump; on x86-64 the opcode before it tells."""
     if kind in _CALLS[elf.machine]:
         return True
     if elf.machine != _X86_64 or kind not in {_PC32, *_X86_64_BY_GOT}:
         return False
-    first, second = elf.data[place.offset + offset - 2 : place.offset + offset]
+    first, second = elf.data[patched.offset + offset - 2 : patched.offset + offset]
     if kind == _PC32:
         return second in (0xE8, 0xE9) or (first == 0x0F and second & 0xF0 == 0x80)
     return first == 0xFF and second in (0x15, 0x25)

@@ -35,17 +35,17 @@ def members(path: Path) -> Iterator[Member]:
         size = int(header[48:58])
         offset += _HEADER_BYTES
         special = name in ("//", *_INDEXES)
-        here = data[offset : offset + size] if special or not thin else b""
+        content = data[offset : offset + size] if special or not thin else b""
         if special or not thin:
             offset += size + size % 2
         if name == "//":
-            long_names = here
+            long_names = content
         if special:
             continue
-        name, here = _named(name, here, long_names)
+        name, content = _named(name, content, long_names)
         if thin:
-            here = _beside(path, name).read_bytes()
-        yield Member(name, here, position)
+            content = _beside(path, name).read_bytes()
+        yield Member(name, content, position)
         position += 1
 
 

@@ -47,7 +47,7 @@ class Candidate:
 
 
 def candidates(path: str, profile: Path | None = None) -> tuple[Candidate, ...]:
-    """Those whose C compiler is found on ``path``, one per real program, general families first.
+    """Candidates whose C compiler is found on ``path``, one per real program, general families first.
 
     With a directory for profiles, one more of each that learns from a run.
     """
@@ -94,20 +94,20 @@ def _first(names: tuple[str, ...], path: str) -> str:
     return next((found for name in names if (found := shutil.which(name, path=path))), "")
 
 
-def shims(candidate: Candidate, place: Path, flags: Sequence[str]) -> Mapping[str, str]:
+def shims(candidate: Candidate, directory: Path, flags: Sequence[str]) -> Mapping[str, str]:
     """Scripts under the usual compilers' names that run the candidate with ``flags`` last; the environment.
 
     A makefile that says ``gcc`` gets the candidate, and so does an MPI's compiler wrapper. The file `CALLED`
     beside them tells that one was called.
     """
-    place.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     environment: dict[str, str] = {}
     for language, program in candidate.programs.items():
         words = " ".join(f"'{flag}'" for flag in (*flags, *candidate.vectorisation))
         for name in _NAMES[language]:
-            script = place / name
-            script.write_text(f'#!/bin/sh\n: >"{place / CALLED}"\nexec {program} "$@" {words}\n')
+            script = directory / name
+            script.write_text(f'#!/bin/sh\n: >"{directory / CALLED}"\nexec {program} "$@" {words}\n')
             script.chmod(0o755)
-        usual = str(place / _NAMES[language][0])
+        usual = str(directory / _NAMES[language][0])
         environment.update(dict.fromkeys(_WRAPPED[language], usual))
     return environment

@@ -160,7 +160,7 @@ class Source(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command line understood. ``words`` is all of it, response files expanded, without the compiler."""
+    """A parsed command line; ``words`` is all of it, response files expanded, without the compiler."""
 
     words: tuple[str, ...]
     mode: Mode
@@ -210,7 +210,7 @@ def stem(path: str) -> str:
 
 
 def understand(words: Sequence[str]) -> Command:
-    """What a command line is to do. Pure: looks at no file."""
+    """Parse a command line; looks at no file."""
     values: set[int] = set()
     sources: list[Source] = []
     inputs: list[int] = []

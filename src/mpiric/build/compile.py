@@ -38,7 +38,7 @@ class Task(NamedTuple):
     source: Source
     words: tuple[str, ...]  # for this source alone, without -o
     output: str
-    place: str  # scratch directory
+    scratch: str  # scratch directory
     targets: tuple[Target, ...]  # the baseline first; none where the object is to be as without us
 
 
@@ -77,34 +77,34 @@ def compile_source(
     driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, stdin: bytes | None = None
 ) -> Compiled:
     """Compile every variant of one source and join them in ``output``."""
-    with Scratch() as place:
-        return _compile(task_of(driver, wishes, command, source, output, place), stdin)
+    with Scratch() as scratch:
+        return _compile(task_of(driver, wishes, command, source, output, scratch), stdin)
 
 
 def task_of(
-    driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, place: str
+    driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, scratch: str
 ) -> Task:
     """What is to be done for one source; nothing is read or started but what the compiler is asked."""
     words = words_for(command, source)
     if command.mode is not Mode.COMPILE and {*_FILES_BESIDE}.intersection(words):
         words = _named_beside(words, command, source, driver)
     if not source.dialect or not wishes.targets:
-        return Task(driver, wishes, command, source, words, output, place, ())
+        return Task(driver, wishes, command, source, words, output, scratch, ())
     targets = tuple(driver.target(name, wishes.no_fma) for name in (wishes.baseline, *wishes.targets))
-    return Task(driver, wishes, command, source, words, output, place, targets)
+    return Task(driver, wishes, command, source, words, output, scratch, targets)
 
 
 def steps(task: Task) -> list[Step]:
     """The compilations, the baseline's first.
 
     The baseline goes where the object was asked for, so that what compilers write beside an object
-    (dependencies, ``-save-temps``, split debug information) has the names and the place it has without us.
+    (dependencies, ``-save-temps``, split debug information) keeps its name and directory.
     """
     if not task.targets:
         return [Step((*task.driver.command, *task.words, "-o", task.output), task.output)]
     base, *others = task.targets
     made = [_step(task, base, task.words, task.output)]
-    return made + [_step(task, t, _variant_words(task, t), f"{task.place}/{t.name}.o") for t in others]
+    return made + [_step(task, t, _variant_words(task, t), f"{task.scratch}/{t.name}.o") for t in others]
 
 
 def _step(task: Task, target: Target, words: Sequence[str], made: str) -> Step:
@@ -117,7 +117,7 @@ def _step(task: Task, target: Target, words: Sequence[str], made: str) -> Step:
 
 
 def directories(task: Task) -> list[str]:
-    """What has to be in the scratch directory: places for the Fortran modules of variants."""
+    """What has to be in the scratch directory: directories for the Fortran modules of variants."""
     return [t.name for t in task.targets[1:]] if task.source.dialect == "fortran" else []
 
 
@@ -129,7 +129,7 @@ def baseline_alone(task: Task) -> bool:
 def _compile(task: Task, stdin: bytes | None) -> Compiled:
     todo, run = steps(task), task.driver.toolchain.run_all
     for name in directories(task):
-        os.mkdir(f"{task.place}/{name}")
+        os.mkdir(f"{task.scratch}/{name}")
     argvs = [step.argv for step in todo]
     plain = b""
 
@@ -140,19 +140,19 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
     results = run(argvs[:1] if baseline_alone(task) else argvs, stdin=stdin, after_first=hold)
     if baseline_alone(task) and results[0].status == 0:
         results += run(argvs[1:], stdin=stdin)
-    said = _all_words(results[0])
+    messages = _all_words(results[0])
     if results[0].status != 0 and task.wishes.feature_words and task.targets:
         return _as_written(task, stdin)
     if results[0].status != 0 or not task.targets:
-        return Compiled(results[0].status, said)
+        return Compiled(results[0].status, messages)
     for target, result in zip(task.targets, results, strict=True):
         if result.status != 0:
-            words = f"{said}mpiric: the variant {target.name} does not compile:\n{result.words}"
+            words = f"{messages}mpiric: the variant {target.name} does not compile:\n{result.words}"
             return Compiled(result.status, words)
     sentences = _join(task, todo, plain) if plain else ()
     if task.wishes.explain_vectorisation:
-        said += _explained(task.targets, results)
-    return Compiled(0, said, sentences)
+        messages += _explained(task.targets, results)
+    return Compiled(0, messages, sentences)
 
 
 def _taken(path: str) -> bytes:
@@ -172,7 +172,7 @@ def _variant_words(task: Task, target: Target) -> list[str]:
     if task.source.dialect != "fortran":
         return words
     family = task.driver.family
-    modules = f"{task.place}/{target.name}"
+    modules = f"{task.scratch}/{target.name}"
     where = plain.option(family.module_output)
     words = without(understand(words), (), (family.module_output,))
     separate = family.facts.get("module_output_separate")
@@ -181,7 +181,7 @@ def _variant_words(task: Task, target: Target) -> list[str]:
 
 
 def _debug_words(words: Sequence[str]) -> list[str]:
-    """A variant has its debug information in itself; asking for it apart is asking for it."""
+    """The words with split debug information turned into ordinary: a variant holds its own."""
     is_asked = any(word.startswith("-g") and word != _SPLIT for word in words)
     return ["-g"] if _SPLIT in words and not is_asked else []
 
@@ -189,7 +189,7 @@ def _debug_words(words: Sequence[str]) -> list[str]:
 def _named_beside(
     words: tuple[str, ...], command: Command, source: Source, driver: Driver
 ) -> tuple[str, ...]:
-    """What is written beside an object that is to be linked at once gets the names that GCC gives then.
+    """Rename what is written beside an object that is linked at once to the names that GCC gives then.
 
     Other compilers cannot be told a name, and would write into a directory that is soon gone.
     """
@@ -200,7 +200,7 @@ def _named_beside(
 
 
 def _seed(task: Task) -> list[str]:
-    """GCC names link-time sections by a random number, which would make every build different."""
+    """A seed for GCC's link-time section names, which a random number would make differ in every build."""
     lto = any(word.startswith("-flto") for word in task.words)
     seeded = any(word.startswith("-frandom-seed") for word in task.words)
     if task.driver.identity.family != "gcc" or seeded or not lto:

@@ -106,8 +106,8 @@ def _who_can(compiler: str, target: str) -> str:
     versions = [str(known.get("versions", "")) for known in entry.compilers.get(compiler, [])]
     near = [str(a) for a in entry.ancestors if a.compilers.get(compiler)]
     near.sort(key=lambda name: -len(generic_features(name)))
-    told = f"{compiler} versions that can: {', '.join(versions)}; " if versions else ""
-    return told + (f"the closest target it knows is {near[0]}" if near else "take another compiler")
+    able = f"{compiler} versions that can: {', '.join(versions)}; " if versions else ""
+    return able + (f"the closest target it knows is {near[0]}" if near else "take another compiler")
 
 
 def predefined_macros(output: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def sets_in(text: str, machine: str) -> dict[str, int]:
 
 
 def _x86_kind(operands: str) -> str:
-    """What of the operands tells an instruction set: the widest register, "k" for AVX-512's own registers."""
+    """The operands' evidence of an instruction set: the widest register, "k" for AVX-512's own registers."""
     if "mm" not in operands and "%k" not in operands:
         return ""
     width = next((name for name in ("zmm", "ymm", "xmm") if name in operands), "")

@@ -17,22 +17,22 @@ _X86_64 = ("-march=x86-64", "-fcf-protection")
 _SPEAK_GNU = {"gcc", "clang", "oneapi", "aocc", "cray"}
 
 
-def compile_dispatcher(driver: Driver, plan: DispatchTables, place: Path) -> Path:
+def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> Path:
     """The object with tables, trampolines and dispatcher."""
-    text, made = place / "mpiric.c", place / "mpiric.o"
+    text, made = scratch / "mpiric.c", scratch / "mpiric.o"
     text.write_text(source(plan, features(plan.machine)))
     extra = _X86_64 if plan.machine == "x86_64" else ()
     candidates = [driver.command] if driver.identity.family in _SPEAK_GNU else []
     candidates += [(name,) for name in ("gcc", "cc", "clang") if shutil.which(name)]
     headers = packaged_directory("build/dispatch")
-    said = ""
+    complaint = ""
     for command in candidates:
         done = driver.toolchain.run(
             [*command, *_FLAGS, *extra, f"-I{headers}", "-c", str(text), "-o", str(made)]
         )
         if done.status == 0:
             return made
-        said = said or done.words.strip()
+        complaint = complaint or done.words.strip()
     raise NotFoundError(
-        f"no C compiler here compiles the dispatcher: {said or 'there is none'}", hint="install gcc"
+        f"no C compiler here compiles the dispatcher: {complaint or 'there is none'}", hint="install gcc"
     )

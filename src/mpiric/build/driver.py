@@ -61,7 +61,7 @@ class Driver:
 
     @property
     def family(self) -> CompilerFamily:
-        """What is known of such compilers."""
+        """The family that the compiler belongs to."""
         return family(self.identity.family)
 
     def target(self, name: str, no_fma: bool = False) -> Target:  # noqa: FBT001, FBT002
@@ -83,8 +83,8 @@ class Driver:
         return str(known["path"])
 
     def _ask_program(self, name: str) -> str:
-        told = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).stdout.decode().strip()
-        found = which(told) if told else None
+        printed = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).stdout.decode().strip()
+        found = which(printed) if printed else None
         if found is None and self.identity.machine != os.uname().machine:
             found = which(f"{self.identity.machine}-linux-gnu-{name}")
         found = found or which(name)
@@ -96,8 +96,8 @@ class Driver:
 
     def _ask_identity(self) -> dict[str, object]:
         """Banner first, then an empty file: the architecture is what the compiler really writes."""
-        with Scratch() as place:
-            source, made = f"{place}/empty.c", f"{place}/empty.o"
+        with Scratch() as scratch:
+            source, made = f"{scratch}/empty.c", f"{scratch}/empty.o"
             _write(source, "")
             self.toolchain.run([*self.command, "-x", "c", "-c", source, "-o", made])
             head = _head(made)
@@ -118,13 +118,13 @@ class Driver:
 
     def _ask_target(self, name: str) -> dict[str, object]:
         flags = target_flags(self.identity, name)
-        with Scratch() as place:
-            source = f"{place}/probe.c"
+        with Scratch() as scratch:
+            source = f"{scratch}/probe.c"
             _write(
                 source,
                 "double probe(double *a, int n)\n{ double s = 0; while (n--) s += a[n] * a[n]; return s; }\n",
             )
-            words = ["-x", "c", "-O2", "-c", source, "-o", f"{place}/probe.o"]
+            words = ["-x", "c", "-O2", "-c", source, "-o", f"{scratch}/probe.o"]
             tried = self.toolchain.run([*self.command, *flags, *words])
             if tried.status != 0 and "cc1" not in tried.words:  # a Fortran-only driver cannot be asked in C
                 reason = (tried.words.strip().splitlines() or ["no reason given"])[0]
@@ -132,8 +132,8 @@ class Driver:
                     f"{self.identity.label} or its assembler cannot build for {name}: {reason}",
                     hint="leave the target out, or take newer binutils and compiler",
                 )
-            asked = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", source])
-        macros = predefined_macros(asked.stdout.decode(errors="replace"))
+            defined = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", source])
+        macros = predefined_macros(defined.stdout.decode(errors="replace"))
         needs = needs_from_macros(self.identity.machine, macros) or tuple(sorted(generic_features(name)))
         return {"flags": list(flags), "needs": list(needs)}
 
@@ -156,8 +156,8 @@ class Driver:
         environ = self.toolchain.environ
         underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
         names = dict.fromkeys([*self.command, *underlying, "cc", "gcc", "as", "ld"])
-        places = ((name, which(name, environ.get("PATH"))) for name in names)
-        return tuple(found for name, path in places if path and (found := witness(name, path)))
+        paths = ((name, which(name, environ.get("PATH"))) for name in names)
+        return tuple(found for name, path in paths if path and (found := witness(name, path)))
 
     @cached_property
     def _state(self) -> str:

@@ -1,7 +1,7 @@
 """Changing relocatable object files: sections renamed and added, symbols renamed, split and added.
 
-Bytes that stay keep their place; what grows is written behind them with a new section table. Symbols are only
-changed in place or appended, so no relocation has to be renumbered.
+Bytes that stay keep their offset; what grows is written behind them with a new section table. Symbols are
+only changed in place or appended, so no relocation has to be renumbered.
 """
 
 import struct
@@ -67,7 +67,7 @@ class ObjectEditor:
         self._headers[index][8] = max(alignment, self._headers[index][8])
 
     def replace_contents(self, index: int, contents: bytes) -> None:
-        """Put other bytes of the same length in a section's place."""
+        """Replace the bytes of a section by others of the same length."""
         self._replaced[index] = contents
 
     def contents(self, index: int) -> bytes:

@@ -217,6 +217,6 @@ def extract(data: bytes, target: str) -> bytes:
             out[section.offset : section.offset + section.size_bytes] = bytes(section.size_bytes)
     only = elf.section(".mpiric.only")
     if only is None:
-        raise MismatchError("the executable has lost the place where a choice is fixed")
+        raise MismatchError("the executable has lost the variable in which a choice is fixed")
     out[only.offset : only.offset + only.size_bytes] = wanted.encode().ljust(only.size_bytes, b"\0")
     return bytes(out)

@@ -31,7 +31,7 @@ from mpiric.model.errors import MpiricError
 
 @dataclass(frozen=True)
 class Linked:
-    """What came of a link."""
+    """The result of a link."""
 
     status: int
     words: str
@@ -46,7 +46,7 @@ class FatLink:
     driver: Driver
     command: Command
     root: Path
-    place: Path
+    scratch: Path
     trace: Trace
     plain: ElfFile
     origins: Mapping[str, Sequence[Origin]]
@@ -90,20 +90,20 @@ def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int
 def link(driver: Driver, command: Command) -> Linked:
     """Link a program; one without fat objects comes out as the compiler makes it."""
     with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
-        place, root = Path(name), Path.cwd()
-        made = place / "plain"
+        scratch, root = Path(name), Path.cwd()
+        made = scratch / "plain"
         status, words, trace = trial(driver, command, root, made)
         if status != 0:
             return Linked(status, words)
         if not any(item.is_fat for item in trace.loaded):
             deliver(made, Path(output_of(command)))
             return Linked(0, words)
-        job = _prepare(driver, command, root, place, trace, ElfFile(made.read_bytes()))
+        job = _prepare(driver, command, root, scratch, trace, ElfFile(made.read_bytes()))
         return _link_fat(job)
 
 
 def _prepare(
-    driver: Driver, command: Command, root: Path, place: Path, trace: Trace, plain: ElfFile
+    driver: Driver, command: Command, root: Path, scratch: Path, trace: Trace, plain: ElfFile
 ) -> FatLink:
     origins = variants_in(trace.loaded)
     loaded = list(trace.loaded)
@@ -115,7 +115,7 @@ def _prepare(
         driver=driver,
         command=command,
         root=root,
-        place=place,
+        scratch=scratch,
         trace=trace,
         plain=plain,
         origins=origins,
@@ -135,8 +135,8 @@ def _link_fat(job: FatLink) -> Linked:
     variants = make_variants(whole, job.baseline, exports)
     files = toolchain.each(lambda variant: _localise(job, variant), variants)
     plan = _plan(job, variants, needs, exports, base)
-    dispatcher = compile_dispatcher(job.driver, plan, job.place)
-    made = job.place / "fat"
+    dispatcher = compile_dispatcher(job.driver, plan, job.scratch)
+    made = job.scratch / "fat"
     words = _final_words(job, [dispatcher, *files], made)
     done = toolchain.run([*job.driver.command, *words])
     if done.status != 0:
@@ -152,9 +152,9 @@ def _wanted(job: FatLink, base: ElfFile) -> set[str]:
         if item.is_toolchain:
             wanted |= elf_of(item.data).needed_names
     handed = linker_words(job.command.words)
-    told = {part for word in handed for part in word.replace("=", " ").split()}
-    told |= {job.command.option("-u"), job.command.option("-e")}
-    return wanted | (told & base.defined_names)
+    handed_names = {part for word in handed for part in word.replace("=", " ").split()}
+    handed_names |= {job.command.option("-u"), job.command.option("-e")}
+    return wanted | (handed_names & base.defined_names)
 
 
 def _partial(job: FatLink, target: str, base: ElfFile | None) -> ElfFile:
@@ -174,12 +174,12 @@ def _partial(job: FatLink, target: str, base: ElfFile | None) -> ElfFile:
 
 
 def _relocatable(job: FatLink, target: str, items: Sequence[Loaded]) -> ElfFile:
-    place = job.place / f"objects-{target}"
-    shutil.rmtree(place, ignore_errors=True)
-    files = write_objects(items, target, job.needs[target], place, set_tables_apart)
+    scratch = job.scratch / f"objects-{target}"
+    shutil.rmtree(scratch, ignore_errors=True)
+    files = write_objects(items, target, job.needs[target], scratch, set_tables_apart)
     made = _partial_file(job, target)
     wraps = [f"--wrap={name}" for name in wrapped_symbols(job.command.words)]
-    listing = write_list(files, job.place / f"objects-{target}.list")
+    listing = write_list(files, job.scratch / f"objects-{target}.list")
     ld = job.driver.program("ld")
     done = job.driver.toolchain.run(
         [ld, "-r", "-d", "--force-group-allocation", *wraps, "-o", str(made), listing]
@@ -190,7 +190,7 @@ def _relocatable(job: FatLink, target: str, items: Sequence[Loaded]) -> ElfFile:
 
 
 def _partial_file(job: FatLink, target: str) -> Path:
-    return job.place / f"partial-{target}.o"
+    return job.scratch / f"partial-{target}.o"
 
 
 def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
@@ -213,14 +213,14 @@ def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) ->
 
 
 def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
-    """With link-time optimisation a variant is linked for real: what the optimiser made of it is its code."""
+    """Objects of a variant linked for real: under link-time optimisation the optimiser makes its code."""
     if target == job.baseline:
         loaded: Sequence[Loaded] = job.trace.loaded
     else:
-        place = job.place / f"lto-{target}"
-        place.mkdir()
-        command = for_target(job.driver, job.command, job.trace, job.root, target, job.needs[target], place)
-        status, words, trace = trial(job.driver, command, job.root, place / "plain")
+        scratch = job.scratch / f"lto-{target}"
+        scratch.mkdir()
+        command = for_target(job.driver, job.command, job.trace, job.root, target, job.needs[target], scratch)
+        status, words, trace = trial(job.driver, command, job.root, scratch / "plain")
         if status != 0:
             raise MpiricError(f"link-time optimisation of the variant {target} failed: {words.strip()}")
         loaded = trace.loaded
@@ -228,7 +228,13 @@ def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
 
 
 def for_target(
-    driver: Driver, command: Command, trace: Trace, root: Path, target: str, needs: Sequence[str], place: Path
+    driver: Driver,
+    command: Command,
+    trace: Trace,
+    root: Path,
+    target: str,
+    needs: Sequence[str],
+    scratch: Path,
 ) -> Command:
     """The same link with every fat object and archive replaced by what it has for one target."""
     fat: dict[Path, Path] = {}
@@ -238,7 +244,7 @@ def for_target(
             by_path.setdefault(item.path, []).append(item)
     ar = driver.program("gcc-ar") if driver.identity.family == "gcc" else driver.program("ar")
     for number, (path, items) in enumerate(by_path.items()):
-        inner = place / f"in-{number}"
+        inner = scratch / f"in-{number}"
         if items[0].member:
             fat[path.resolve()] = write_archive(path, target, needs, inner, driver.toolchain, ar)
         else:
@@ -254,9 +260,9 @@ def for_target(
 
 def _localise(job: FatLink, variant: Variant) -> Path:
     """Make every name of a variant its own but those the dispatcher knows."""
-    wide = job.place / f"wide-{variant.target}.o"
-    names = job.place / f"keep-{variant.target}"
-    made = job.place / f"variant-{variant.target}.o"
+    wide = job.scratch / f"wide-{variant.target}.o"
+    names = job.scratch / f"keep-{variant.target}"
+    made = job.scratch / f"variant-{variant.target}.o"
     wide.write_bytes(variant.data)
     names.write_text("".join(f"{name}\n" for name in variant.keep) or "__mpiric.none\n")
     tool = job.driver.program("objcopy")
@@ -307,12 +313,12 @@ def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
 
 def _plain_members(job: FatLink, dropped: set[Path]) -> list[Path]:
     """Members needed once, of archives that no longer stand on the command line."""
-    place = job.place / "once"
-    place.mkdir(exist_ok=True)
+    scratch = job.scratch / "once"
+    scratch.mkdir(exist_ok=True)
     written: list[Path] = []
     for number, item in enumerate(job.outside):
         if item.member and item.path in dropped:
-            path = place / f"{number:05d}-{Path(item.member).name}"
+            path = scratch / f"{number:05d}-{Path(item.member).name}"
             path.write_bytes(item.data)
             written.append(path)
     return written

@@ -1,4 +1,4 @@
-"""Data of all variants in one place, for only one variant ever runs: large zeroed arrays, equal tables.
+"""Data of all variants at one address, for only one variant ever runs: large zeroed arrays, equal tables.
 
 A program with large static arrays has little else, and code reaches two gigabytes far: four copies of a
 gigabyte do not link. So every large ``.bss`` of a variant is laid over the baseline's: uses of it become uses

@@ -217,8 +217,8 @@ def _move_calls(
         priority = _LAST_PRIORITY - priority
     short = {"preinit_array": "preinit", "init_array": "init", "ctors": "init"}.get(kind, "fini")
     symbol = variant.function(f"{kind}.{section.number}")
-    place = f".data.rel.ro.mpiric.{symbol_word(variant.target)}.{kind}.{section.number}"
-    editor.rename_section(section.number, place, SHT_PROGBITS)
+    section_name = f".data.rel.ro.mpiric.{symbol_word(variant.target)}.{kind}.{section.number}"
+    editor.rename_section(section.number, section_name, SHT_PROGBITS)
     editor.add_symbol(symbol, STT_OBJECT, section.number, 0, section.size_bytes)
     variant.keep.append(symbol)
     variant.calls.append(Calls(short, priority, symbol, section.size_bytes // 8, old_style))

@@ -23,7 +23,7 @@ _PER_FILE_OPTIONS = frozenset({"-o", "-MF", "-MT", "-MQ"})
 
 
 class PlanRequest(NamedTuple):
-    """What the command in ``bin`` asks for; ``positions`` begin with the source's."""
+    """The plan that the command in ``bin`` requests; ``positions`` begin with the source's."""
 
     path: str  # "" where no plan is wanted
     key: str
@@ -71,7 +71,7 @@ class CompilationPlan(NamedTuple):
 
 
 def take_wanted(environ: MutableMapping[str, str]) -> PlanRequest | None:
-    """What is asked for, and no trace of it for the tools that are started."""
+    """Take the request out of the environment, so that the tools started see no trace of it."""
     path, key, words = (environ.pop(f"MPIRIC_PLAN{part}", "") for part in ("", "_KEY", "_WORDS"))
     question = tuple(environ.pop(f"MPIRIC_PLAN_QUESTION{part}", "") for part in ("", "_KEY"))
     return (
@@ -94,7 +94,7 @@ def holes_are_known(command: Command) -> bool:
 
 
 def own_files() -> list[Witness]:
-    """The modules at work: another version of mpiric makes its own plans."""
+    """The modules in use, as witnesses: another version of mpiric makes its own plans."""
     files = (
         getattr(sys.modules[name], "__file__", None) for name in sorted(sys.modules) if name[:6] == "mpiric"
     )
@@ -111,7 +111,7 @@ def witness(name: str, path: str) -> Witness | None:
 
 
 def write(plan: CompilationPlan, wanted: PlanRequest) -> None:
-    """Write it for the key it is wanted for."""
+    """Write the plan under the key requested."""
     fields: list[object] = [_FORMAT, wanted.key]
     fields += _listed([str(field) for field in row] for row in plan.witnesses)
     fields += _listed([mark] for mark in plan.not_for)

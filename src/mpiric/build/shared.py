@@ -19,8 +19,8 @@ def link_shared(driver: Driver, command: Command) -> Linked:
     """Link the baseline where it was asked for, and each level into its directory."""
     output = Path(output_of(command))
     with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
-        place, root = Path(name), Path.cwd()
-        made = place / output.name
+        scratch, root = Path(name), Path.cwd()
+        made = scratch / output.name
         status, words, trace = trial(driver, command, root, made)
         if status != 0:
             return Linked(status, words)
@@ -29,7 +29,7 @@ def link_shared(driver: Driver, command: Command) -> Linked:
         baseline = BASELINE[driver.identity.machine]
         others = [target for target in in_order(needs) if target != baseline]
         for target in [t for t in others if t in GLIBC_LEVELS]:
-            inner = place / target
+            inner = scratch / target
             inner.mkdir()
             own = for_target(driver, command, trace, root, target, needs[target], inner)
             done = driver.toolchain.run([*driver.command, *with_output(own, inner / output.name).words])
@@ -43,7 +43,7 @@ def link_shared(driver: Driver, command: Command) -> Linked:
 
 
 def _lay_out(made: Path, output: Path, level: str) -> None:
-    """Into the level's directory, also under the name by which programs ask for it."""
+    """Move a library into the level's directory, also under the soname that programs need."""
     directory = output.parent / "glibc-hwcaps" / level
     directory.mkdir(parents=True, exist_ok=True)
     deliver(made, directory / output.name)

@@ -47,7 +47,7 @@ def source(plan: DispatchTables, features: Mapping[str, Feature]) -> str:
 
 
 def _externals(plan: DispatchTables) -> str:
-    """Names with dots in them: declared under a C name, bound by an assembler label."""
+    """Declarations of names with dots in them: declared under a C name, bound by an assembler label."""
     lines: list[str] = []
     for at, variant in enumerate(plan.variants):
         for number, name in enumerate(plan.exports.functions):
@@ -157,12 +157,12 @@ def _runner(plan: DispatchTables, kind: str, priority: int) -> str:
 
 
 def _trampolines(plan: DispatchTables) -> str:
-    one = _trampoline_x86_64 if plan.machine == "x86_64" else _trampoline_aarch64
+    trampoline = _trampoline_x86_64 if plan.machine == "x86_64" else _trampoline_aarch64
     lines: list[str] = []
     for at, name in enumerate(plan.exports.functions):
         if has_one_address(name):
             lines.extend(_entry(entry_symbol(name)))
-        lines.extend(one(name.replace('"', '\\"'), at, name in plan.weak))
+        lines.extend(trampoline(name.replace('"', '\\"'), at, name in plan.weak))
     if not lines:
         return ""
     text = "\n".join(f'  "{line}\\n"' for line in lines)

@@ -123,7 +123,7 @@ def best_for(have: frozenset[str], offered: Iterable[Offer]) -> str:
 
 
 def substitute(target: str, offered: Mapping[str, Iterable[str]], needs: Iterable[str]) -> str | None:
-    """For an object without ``target``: the most demanding variant it has that such a CPU runs too."""
+    """The most demanding variant, of an object without ``target``, that such a CPU runs too."""
     if target in offered:
         return target
     allowed = set(needs)

@@ -42,7 +42,7 @@ class Loaded:
 
     @property
     def label(self) -> str:
-        """How people call it."""
+        """The name of the object as people know it."""
         return f"{self.path}({self.member})" if self.member else str(self.path)
 
     @property

@@ -50,29 +50,29 @@ def write_objects(
     items: Sequence[Loaded],
     target: str,
     needs: Sequence[str],
-    place: Path,
+    directory: Path,
     change: Callable[[bytes, int], bytes] = lambda data, _: data,
 ) -> list[Path]:
     """Write the objects of a variant in the order of the link; ``change`` gets each and its number."""
-    place.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for number, item in enumerate(items):
         for part, data in enumerate(objects_for(item.data, target, needs)):
-            path = place / f"{number:05d}-{part}-{Path(item.member or item.path.name).name}"
+            path = directory / f"{number:05d}-{part}-{Path(item.member or item.path.name).name}"
             path.write_bytes(change(data, number))
             written.append(path)
     return written
 
 
 def write_archive(
-    archive: Path, target: str, needs: Sequence[str], place: Path, toolchain: Toolchain, ar: str
+    archive: Path, target: str, needs: Sequence[str], directory: Path, toolchain: Toolchain, ar: str
 ) -> Path:
     """The archive as this variant has it: the same members in the same order."""
-    place.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     items = [Loaded(archive, Path(m.name).name, m.data) for m in all_members(archive)]
-    members = write_objects(items, target, needs, place / f"{archive.name}.d")
-    made = place / archive.name
-    listing = place / f"{archive.name}.list"
+    members = write_objects(items, target, needs, directory / f"{archive.name}.d")
+    made = directory / archive.name
+    listing = directory / f"{archive.name}.list"
     listing.write_text("".join(f"{_quoted(str(path))}\n" for path in members))
     done = toolchain.run([ar, "qcs", str(made), f"@{listing}"])
     if done.status != 0:

@@ -146,7 +146,7 @@ def _fold(word: str, names: Sequence[str], reading: _Reading) -> None:
 
 
 def without_intermediate(wishes: Wishes, flags: Sequence[str]) -> Wishes:
-    """Without the ``flags`` by which a compiler writes intermediate code where an ELF object should be."""
+    """The words without ``flags``, by which a compiler writes intermediate code in place of an object."""
     found = [word for word in wishes.words if word.partition("=")[0] in flags]
     if not found or not wishes.targets:
         return wishes

@@ -62,7 +62,7 @@ def best_network(nics: Iterable[Nic]) -> Nic | None:
 
 
 def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Finding | None:
-    """The complaint when messages between nodes take a way that the node's best network is not made for."""
+    """A finding when messages between nodes use a transport that drives the node's best network badly."""
     nic = best_network(nics)
     if nic is None or not transport:
         return None

@@ -29,7 +29,7 @@ Heard = Mapping[Configuration, Words]
 def pair_reports(
     nics: Sequence[Nic], words: Words, ways: Sequence[Way], heard: Heard
 ) -> tuple[PairReport, ...]:
-    """One for each class that the job has, nearest first; ``ways`` holds the library's own among others."""
+    """A report for each class of pairs, nearest first; ``ways`` includes the library's own choice."""
     default = next(way for way in ways if way.is_default)
     present = [c for c in PairClass if default.probes and c in default.probes[0].points]
     return tuple(_report(pair_class, nics, words, ways, heard, default) for pair_class in present)
@@ -67,7 +67,7 @@ def _bandwidth(times: Mapping[int, float]) -> float:
 
 
 def _transport(pair_class: PairClass, path: Path, moved: Moved, carried: Mapping[str, int]) -> str:
-    """As the library says it; else as it shows."""
+    """The transport that the library reports; else the one that its traffic shows."""
     if path.transport:
         return path.transport
     if pair_class is PairClass.SELF:

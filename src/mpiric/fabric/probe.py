@@ -10,7 +10,7 @@ _MARK = '{"kind":'
 
 
 def read_probe(text: str) -> Probe:
-    """One run; empty parts where it ended early."""
+    """Parse the output of one run; parts are empty where it ended early."""
     rows = list(_rows(text))
     points: dict[PairClass, list[Point]] = {}
     for row in (row for row in rows if row["kind"] == "pair"):

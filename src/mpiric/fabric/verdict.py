@@ -31,13 +31,13 @@ def typical_us(probe: Probe, pair_class: PairClass) -> float:
 
 
 def gain(default: Mapping[int, float], other: Mapping[int, float]) -> float:
-    """How many times faster, geometric mean over the sizes that both have; 1 when there are none."""
+    """Speedup of a run over another, geometric mean over the sizes that both have; 1 when there are none."""
     ratios = [default[size] / other[size] for size in default if size in other]
     return exp(sum(map(log, ratios)) / len(ratios)) if ratios else 1.0
 
 
 def gain_of(default: Sequence[Probe], other: Sequence[Probe], classes: Iterable[PairClass]) -> float:
-    """The same over several classes of pairs, each counting once."""
+    """Speedup over several classes of pairs, each counting once."""
     gains = [gain(times_us(default, c), times_us(other, c)) for c in classes]
     return exp(sum(map(log, gains)) / len(gains)) if gains else 1.0
 

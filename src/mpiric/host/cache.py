@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def directory(environ: Mapping[str, str]) -> str:
-    """Where mpiric keeps what it may lose; "" without a home: a place that others share is not trusted."""
+    """Directory of what mpiric may lose; "" without a home: a directory that others share is not trusted."""
     home = environ.get("HOME", "")
     for root in (environ.get("XDG_CACHE_HOME", ""), f"{home}/.cache" if home else ""):
         if os.path.isabs(root):

@@ -9,7 +9,7 @@ TIMED_OUT = 124  # status of a command that was ended because it took too long
 
 @dataclass(frozen=True)
 class Completed:
-    """A short command at its end; ``status`` is 127 when the program is missing, or `TIMED_OUT`."""
+    """A short command that has ended; ``status`` is 127 when the program is missing, or `TIMED_OUT`."""
 
     status: int
     stdout: str
@@ -36,7 +36,7 @@ class Elf:
 
 
 class Host(Protocol):
-    """Reads and short commands. Nothing here raises for what is merely absent."""
+    """Reads and short commands; none raises for what is merely absent."""
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -53,15 +53,15 @@ class Host(Protocol):
         """Run a short command without input; ``environment`` is added to the host's, None takes away."""
         ...
 
-    def ask(
+    def run_cached(
         self,
         argv: Sequence[str],
-        about: Sequence[str],
+        files: Sequence[str],
         *,
         environment: Mapping[str, str | None] | None = None,
         timeout_s: float = 20.0,
     ) -> Completed:
-        """`run`, where the answer changes only with the files ``about``: it may have been kept."""
+        """Run a command whose answer changes only with ``files``, or give the answer kept from before."""
         ...
 
     def read_text(self, path: str) -> str | None:
@@ -104,7 +104,7 @@ class Host(Protocol):
     def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
         """Hwloc's XML of this machine, or of ``source``: XML text or a synthetic description.
 
-        ``libraries`` are further places to look for libhwloc after the system's. None when there
+        ``libraries`` are further paths of libhwloc to try after the system's. None when there
         is no libhwloc or it rejects the source.
         """
         ...

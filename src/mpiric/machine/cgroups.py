@@ -15,7 +15,7 @@ _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"
 
 @dataclass(frozen=True)
 class CgroupLimits:
-    """``cpus`` is CPU time per wall time, 0 when unlimited; ``pus`` empty and ``memory_bytes`` 0 likewise."""
+    """Limits of a control group; 0 or empty where unlimited. ``cpus`` is CPU time per wall time."""
 
     cpus: float = 0.0
     pus: tuple[int, ...] = ()

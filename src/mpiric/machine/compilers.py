@@ -37,7 +37,7 @@ _NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def read_compilers(host: Host) -> tuple[Compiler, ...]:
-    """Those that answer to ``--version``."""
+    """The compilers on PATH that answer to ``--version``."""
     found = []
     for name, languages in _NAMES:
         path = host.which(name)

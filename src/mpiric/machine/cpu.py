@@ -18,7 +18,7 @@ def read_cpu(host: Host) -> Cpu:
 
 
 def parse_cpuinfo(text: str) -> Cpu:
-    """From the text of /proc/cpuinfo, of which the first processor speaks for all."""
+    """The CPU described by the text of /proc/cpuinfo, whose first processor stands for all."""
     facts: dict[str, str] = {}
     for line in text.splitlines():
         key, separator, value = line.partition(":")

@@ -15,7 +15,7 @@ _SCRATCH = ("SCRATCH", "WORK", "PROJECT", "TMPDIR")
 
 
 def read_file_systems(host: Host, working_directory: str) -> tuple[FileSystem, ...]:
-    """Of the working directory, home, scratch directories the site names, /tmp and /dev/shm, each once."""
+    """File systems of the working directory, home, the site's scratch, /tmp and /dev/shm, each once."""
     named = [host.environ.get(name, "") for name in ("HOME", *_SCRATCH)]
     mounts = _mounts(host)
     found: dict[str, FileSystem] = {}
@@ -28,7 +28,7 @@ def read_file_systems(host: Host, working_directory: str) -> tuple[FileSystem, .
 
 
 def _mounts(host: Host) -> tuple[tuple[str, str], ...]:
-    """Mount point and kind in the order mounted; a later one hides an earlier one at the same place."""
+    """Mount point and kind in the order mounted; a later one hides an earlier one at the same path."""
     entries = []
     for line in (host.read_text("/proc/self/mounts") or "").splitlines():
         words = line.split()

@@ -11,7 +11,7 @@ _DRIVERS = {"nvidia", "amdgpu", "xe"}  # of display adapters that compute as wel
 
 
 def local_gpus(host: Host) -> tuple[Gpu, ...]:
-    """In the order of the bus, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them."""
+    """GPUs in the order of the bus, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them."""
     found: list[Gpu] = []
     for name in host.list_dir(_DEVICES):
         kind = (host.read_text(f"{_DEVICES}/{name}/class") or "").strip()

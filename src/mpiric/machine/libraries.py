@@ -1,4 +1,4 @@
-"""Libraries that can take another's place under an unchanged program: allocators and BLAS."""
+"""Libraries that can replace another under an unchanged program: allocators and BLAS."""
 
 import re
 

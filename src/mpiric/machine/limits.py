@@ -9,7 +9,7 @@ from mpiric.model.pu_set import parse_pu_list
 
 
 def read_limits(host: Host, cgroup: CgroupLimits, pus: tuple[int, ...]) -> Limits:
-    """``pus`` are those of the machine, for a kernel that does not tell the affinity."""
+    """Limits of this process; ``pus`` are the machine's, for a kernel that does not report the affinity."""
     status = host.read_text("/proc/self/status") or ""
     allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
     affinity = parse_pu_list(allowed[1]) if allowed else ()

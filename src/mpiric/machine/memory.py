@@ -10,7 +10,7 @@ _PAGE_SIZE = 4096
 
 
 def read_memory(host: Host, limit_bytes: int) -> Memory:
-    """From /proc/meminfo and /sys/kernel/mm; ``limit_bytes`` is the cgroup's, 0 for none."""
+    """Memory by /proc/meminfo and /sys/kernel/mm; ``limit_bytes`` is the cgroup's, 0 for none."""
     facts = dict(
         re.findall(r"^(\w+(?:\(\w+\))?):\s*(\d+)", host.read_text("/proc/meminfo") or "", re.MULTILINE)
     )

@@ -124,11 +124,11 @@ def _surroundings(machine: Machine) -> Iterator[Finding]:
 
 def _file_systems(machine: Machine) -> Iterator[Finding]:
     if machine.file_systems and machine.file_systems[0].is_network:
-        here = machine.file_systems[0]
+        working = machine.file_systems[0]
         yield Finding(
             "network-file-system",
             "The working directory is on a network file system: its speed varies with other users.",
-            f"{here.path} is on {here.kind}",
+            f"{working.path} is on {working.kind}",
             "measure with small output, or on local disk when the program allows",
         )
 

@@ -1,4 +1,4 @@
-"""The ranks that run on this node, with the affinity of every thread and the place of their memory.
+"""The ranks that run on this node, with the affinity of every thread and the NUMA nodes of their memory.
 
 Only reads /proc: nothing is stopped, attached to or slowed down. What belongs to other users and may not be
 read is left out.
@@ -76,7 +76,7 @@ def memory_pages(numa_maps: str) -> dict[int, int]:
 
 
 def _processes(host: Host) -> Mapping[int, tuple[Seen, Mapping[str, str]]]:
-    """By pid, parents before children as far as pids are given out in order."""
+    """Processes by pid, parents before children as far as pids are given out in order."""
     found: dict[int, tuple[Seen, Mapping[str, str]]] = {}
     for pid in sorted(int(name) for name in host.list_dir("/proc") if name.isdigit()):
         status = _status(host, f"/proc/{pid}/status")
@@ -154,7 +154,7 @@ def _environment(host: Host, pid: int) -> dict[str, str]:
 
 
 def _printable(text: str) -> str:
-    """Other users choose these words: none of them may speak to the terminal."""
+    """The text without control characters: other users choose it, and it goes to a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

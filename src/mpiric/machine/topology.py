@@ -14,13 +14,13 @@ from mpiric.model.machine import Topology
 
 
 def topology_of(host: Host) -> Topology:
-    """By hwloc, or by the kernel's own files where no libhwloc can be loaded."""
+    """Topology by hwloc, or by the kernel's own files where no libhwloc can be loaded."""
     xml = host.topology_xml("", hwloc_libraries(host))
     return read_topology(xml) if xml else read_sysfs_topology(host)
 
 
 def load_topology(host: Host, source: str) -> Topology:
-    """Another machine's: an XML file of hwloc (any version) or a synthetic description (``pack:2 core:4``).
+    """Topology of another machine, from an XML file of hwloc or a synthetic description (``pack:2 core:4``).
 
     Raises MpiricError when it is neither, NotFoundError for a file that is not there or when a libhwloc
     would be needed and there is none.
@@ -47,7 +47,7 @@ def load_topology(host: Host, source: str) -> Topology:
 
 
 def _from_file(text: str, path: str) -> str:
-    """XML that libhwloc can be given, or a description."""
+    """XML that libhwloc accepts, or a synthetic description."""
     if not text.strip():  # to libhwloc it would stand for this machine
         raise MpiricError(f"the topology file {path} is empty", hint="export one by `lstopo FILE.xml`")
     if text.lstrip().startswith("<"):
@@ -57,7 +57,7 @@ def _from_file(text: str, path: str) -> str:
 
 
 def _with_pus(description: str) -> str:
-    """With the hardware threads that hwloc insists on: one a core where a description leaves them out.
+    """The description with the hardware threads that hwloc requires: one a core where it names none.
 
     Raises MpiricError for more of them than a machine has: libhwloc would count for minutes.
     """

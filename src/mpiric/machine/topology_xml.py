@@ -22,7 +22,7 @@ class _CpuKind:
 
 
 def read_topology(xml: str) -> Topology:
-    """From hwloc's XML text. Cores are numbered as hwloc does logically: 0, 1, … in the tree's order.
+    """Topology from hwloc's XML text; cores have hwloc's logical numbers: 0, 1, … in the tree's order.
 
     Raises MpiricError for anything else than a topology of hwloc 2.
     """
@@ -41,7 +41,7 @@ def read_topology(xml: str) -> Topology:
 
 
 def check_topology(xml: str) -> None:
-    """Before libhwloc is given a text that is not its own: it takes minutes over a wrong number.
+    """Check XML that libhwloc did not write before it gets it: it takes minutes over a wrong number.
 
     Raises MpiricError for what is no topology, of whatever version.
     """
@@ -143,7 +143,7 @@ def _cores(
 
 
 def _node_of(pu: int, nodes: tuple[NumaNode, ...]) -> int:
-    """The nearest memory; of several kinds at one place (DRAM and HBM) the one Linux numbers first."""
+    """The nearest memory; of several kinds at one distance (DRAM and HBM) the one Linux numbers first."""
     holding = [node for node in nodes if pu in node.pus]
     return min(holding, key=lambda node: (len(node.pus), node.index)).index if holding else 0
 

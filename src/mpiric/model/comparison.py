@@ -21,7 +21,7 @@ class QuantityChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from the first to the second."""
+    """What changed from the first profile to the second."""
 
     labels: tuple[str, str]
     profiles: tuple[Profile, Profile]

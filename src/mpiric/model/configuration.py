@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Configuration:
-    """Knob values, sorted by knob name; hashable, equal when they say the same."""
+    """Knob values, sorted by knob name; hashable, equal when they set the same."""
 
     items: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def of(values: Mapping[str, str]) -> "Configuration":
-        """From a mapping of knob name to value."""
+        """The configuration with these values."""
         return Configuration(tuple(sorted(values.items())))
 
     def as_dict(self) -> dict[str, str]:

@@ -4,5 +4,5 @@ _MOST_DIGITS = 9
 
 
 def count_of(text: str) -> int:
-    """Its value, 0 for anything but ASCII digits or for more of them than counts of ours have."""
+    """The value of a count, 0 for anything but ASCII digits or for more of them than counts of ours have."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

@@ -23,7 +23,7 @@ class ExitCode(IntEnum):
 
 
 class MpiricError(Exception):
-    """One sentence that names what is wrong, and what to do about it."""
+    """An error of mpiric's own: one sentence that names what is wrong, and what to do about it."""
 
     exit_code = ExitCode.USAGE
 
@@ -45,7 +45,7 @@ class AfterRunError(Exception):
 
 @contextmanager
 def after_run(status: int) -> Iterator[None]:
-    """What fails from here on is told, and changes nothing of how the program ended."""
+    """Report what fails inside; the program's exit status stands."""
     try:
         yield
     except Exception as error:

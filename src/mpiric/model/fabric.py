@@ -95,7 +95,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another way for one class of pairs, by the medians of its runs."""
+    """Another choice of transport for one class of pairs, by the medians of its runs."""
 
     configuration: Configuration
     transport: str
@@ -107,7 +107,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Winner:
-    """The fastest way for one message size; ``gain`` is the default's time over its own."""
+    """The fastest choice of transport for one message size; ``gain`` is the default's time over its own."""
 
     size_bytes: int
     configuration: Configuration
@@ -134,7 +134,7 @@ class PairReport:
 
 @dataclass(frozen=True)
 class Fabric:
-    """The whole answer."""
+    """What is known of the transports of a job."""
 
     library: str  # label of the MPI
     hosts: tuple[str, ...]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """``id`` is stable and machine-readable (``unbound-ranks``); the rest is for people."""
+    """Something worth telling, with its cost and fix; ``id`` is stable (``unbound-ranks``)."""
 
     id: str
     says: str  # one sentence

@@ -30,7 +30,7 @@ def hosts_of(text: str) -> tuple[str, ...]:
 
 
 def folded(hosts: Sequence[str]) -> str:
-    """The other way: the shortest list."""
+    """The shortest host list that names these hosts."""
     return str(NodeSet.fromlist(list(hosts), resolver=RESOLVER_NOGROUP))  # type: ignore[no-untyped-call]
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Meaning(str, Enum):
-    """What a launcher option is about, whatever the dialect calls it."""
+    """The meaning of a launcher option, whatever the dialect calls it."""
 
     RANKS = "ranks"  # values: (count,)
     RANKS_PER_NODE = "ranks per node"  # (count,)
@@ -81,7 +81,7 @@ class LauncherTraits:
 
 @dataclass(frozen=True)
 class Job:
-    """The user's command understood.
+    """The user's command, parsed.
 
     ``prefix`` + ``launcher_words`` + segments, written one after the other with ``:`` between
     segments, give ``argv`` back exactly.

@@ -14,7 +14,7 @@ class WheelPart:
 
     @property
     def requirement(self) -> str:
-        """As pip reads it."""
+        """The requirement as pip reads it."""
         return f"{self.distribution}=={self.version}"
 
 
@@ -31,7 +31,7 @@ class MpiPackage:
 
     @property
     def version(self) -> str:
-        """That of its first part."""
+        """Version of the first wheel, which the library's own is."""
         return self.parts[0].version
 
     @property

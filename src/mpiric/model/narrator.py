@@ -7,27 +7,27 @@ from mpiric.model.trial import Trial
 
 
 class Narrator(Protocol):
-    """Everything is optional reading: nothing a workflow says here changes what it does."""
+    """Progress of a workflow as it reports it; nothing reported changes what it does."""
 
     def phase(self, title: str) -> None:
-        """A new part of the work begins."""
+        """Report that a new part of the work begins."""
         ...
 
     def say(self, text: str) -> None:
-        """One line worth keeping on the screen."""
+        """Report a line worth keeping on the screen."""
         ...
 
     def found(self, finding: Finding) -> None:
-        """Something noticed, told at once."""
+        """Report a finding at once."""
         ...
 
     def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
-        """A trial ended; ``best`` is the best objective of the search so far."""
+        """Report the end of a trial; ``best`` is the best objective of the search so far."""
         ...
 
 
 class Silence:
-    """Tells nothing."""
+    """A narrator that reports nothing."""
 
     def phase(self, title: str) -> None:
         """Ignore."""

@@ -45,7 +45,7 @@ class Saturation:
 
 @dataclass(frozen=True)
 class PlacementRequest:
-    """What is to be placed. Zero and "" stand for "choose"."""
+    """What is to be placed; zero and "" stand for "choose"."""
 
     ranks: int
     threads: int = 0  # per rank; 0: one, or all that a policy has to share out
@@ -96,7 +96,7 @@ class RankPlace:
 
 @dataclass(frozen=True)
 class Plan:
-    """Nodes are alike: local rank *i* sits in ``seats[i]`` on every node; the last node may be less full."""
+    """A plan for equal nodes: local rank *i* sits in ``seats[i]`` on each; the last may be less full."""
 
     request: PlacementRequest
     topology: Topology

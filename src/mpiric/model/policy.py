@@ -52,7 +52,7 @@ class Named:
 
     @staticmethod
     def parse(text: str) -> "Named":
-        """Raises ValueError for anything that is no candidate, or not written in the one way there is."""
+        """Parse a name. Raises ValueError for anything that is no candidate, or not in canonical form."""
         match = _CANDIDATE.fullmatch(text)
         if match is None:
             raise ValueError(f"{text[:80]!r} is no candidate")
@@ -79,7 +79,7 @@ class Shape:
     place: str = ANY  # 16 hexadecimal digits, or any
 
     def anywhere(self) -> "Shape":
-        """The same on whatever part of the job."""
+        """The shape without the part of the job it is on."""
         return Shape(self.ranks, self.nodes, self.ranks_per_node, self.order)
 
     def __str__(self) -> str:
@@ -198,7 +198,7 @@ class Policy:
 
 def order_of(nodes: tuple[int, ...]) -> str:
     """Order of a communicator whose rank r is on node ``nodes[r]``, as the format defines it."""
-    changes = sum(one != other for one, other in pairwise(nodes))
+    changes = sum(left != right for left, right in pairwise(nodes))
     count = len(set(nodes))
     if changes == count - 1:
         return "block"

@@ -189,7 +189,7 @@ class Advice:
 
     @property
     def promise(self) -> float:
-        """What to go by: the model's word where there is one, else the most that there is to gain."""
+        """The gain to rank by: the model's value where there is one, else the upper bound."""
         return self.gain_share if self.expected_share is None else self.expected_share
 
 

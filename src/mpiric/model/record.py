@@ -180,5 +180,5 @@ class Record:
     @property
     def missing(self) -> tuple[int, ...]:
         """Ranks of the world that left no data."""
-        present = {one.rank for one in self.ranks}
+        present = {rank.rank for rank in self.ranks}
         return tuple(rank for rank in range(self.world_size) if rank not in present)

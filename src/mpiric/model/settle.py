@@ -1,6 +1,6 @@
 """Settling: the spellings of one configuration made to agree before a launcher renders them.
 
-The one place where two knobs may meet in one variable. ``GLIBC_TUNABLES`` is a list
+Two knobs may meet in one variable nowhere else. ``GLIBC_TUNABLES`` is a list
 (``name=value:name=value``) that the user and several knobs write to: each knob says its part in
 `Spelling.tunables`, and the first of them then carries one value with all parts and what the user
 had. Any other variable has one writer: two knobs that want different values of it contradict each

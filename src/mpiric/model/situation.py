@@ -43,12 +43,12 @@ class Observation:
 
     @property
     def oversubscribed(self) -> bool:
-        """More ranks than CPUs."""
+        """Whether there are more ranks than CPUs."""
         return len(self.ranks) > self.cpus
 
     @property
     def unbound(self) -> bool:
-        """Every rank may run on every CPU the job has, and there is more than one."""
+        """Whether every rank may run on every CPU the job has, and there is more than one."""
         return (
             self.cpus > 1 and bool(self.ranks) and all(len(r.cpus_allowed) >= self.cpus for r in self.ranks)
         )

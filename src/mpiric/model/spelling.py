@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Spelling:
-    """Pure data; merged with others into a Launch by the job's launcher dialect.
+    """What one knob value sets; merged with others into a Launch by the job's launcher dialect.
 
     Everything here is produced by registries of this package from knob values that passed
     validation; nothing in it is ever copied from a recipe. ``environment`` and ``unset`` win over

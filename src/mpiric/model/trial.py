@@ -29,7 +29,7 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Trial:
-    """One execution: ``objective`` is what the search minimises (the wall time unless told otherwise)."""
+    """One execution: ``objective`` is what the search minimises (wall time by default)."""
 
     configuration: Configuration
     phase: Phase

@@ -17,5 +17,5 @@ TIMEOUT_S = 15.0
 
 def ask_version(host: Host, library: str) -> str:
     """What ``MPI_Get_library_version`` of a shared library answers, "" when it cannot be loaded."""
-    answer = host.ask([host.python, "-I", "-c", ASK_VERSION, library], [library], timeout_s=TIMEOUT_S)
+    answer = host.run_cached([host.python, "-I", "-c", ASK_VERSION, library], [library], timeout_s=TIMEOUT_S)
     return answer.stdout.strip("\x00 \n") if answer.status == 0 else ""

@@ -90,7 +90,7 @@ def launcher_text(host: Host, launcher: str) -> str:
     path = f"{dirname(launcher)}:{host.environ.get('PATH', '')}"
     words, environment = [launcher, "--version"], {"PATH": path, **_without_misleading()}
     if host.elf(launcher):
-        answer = host.ask(words, [launcher], environment=environment, timeout_s=_TIMEOUT_S)
+        answer = host.run_cached(words, [launcher], environment=environment, timeout_s=_TIMEOUT_S)
     else:  # a script answers with the words of a program that can change behind it
         answer = host.run(words, environment=environment, timeout_s=_TIMEOUT_S)
     return f"{answer.stdout}\n{answer.stderr}" if answer.status != 127 else ""
@@ -200,7 +200,9 @@ def _information(host: Host, implementation: Implementation, prefix: str, librar
     for directory in _bin_dirs(prefix):
         path = f"{directory}/{program}"
         if host.is_executable(path):
-            return host.ask([path, *arguments], [path, library], environment=_without_misleading()).stdout
+            return host.run_cached(
+                [path, *arguments], [path, library], environment=_without_misleading()
+            ).stdout
     return ""
 
 

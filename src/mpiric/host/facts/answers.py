@@ -19,15 +19,15 @@ _DECIDING = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")  # what else decides wheth
 def answer_key(
     argv: Sequence[str],
     environment: Mapping[str, str | None],
-    about: Sequence[str],
+    files: Sequence[str],
     inherited: Mapping[str, str],
 ) -> str:
-    """The question in one line: words, variables, and which files (real path, size, change) it is about.
+    """The question in one line: words, variables, and the files (real path, size, change) it depends on.
 
     "" when one of the files is not there: such an answer is not kept.
     """
     stamps = []
-    for path in about:
+    for path in files:
         real = os.path.realpath(path)
         try:
             facts = os.stat(real)  # noqa: PTH116 beside realpath

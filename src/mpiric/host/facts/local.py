@@ -60,16 +60,16 @@ class LocalHost:
             raise
         return Completed(process.returncode, stdout, stderr)
 
-    def ask(
+    def run_cached(
         self,
         argv: Sequence[str],
-        about: Sequence[str],
+        files: Sequence[str],
         *,
         environment: Mapping[str, str | None] | None = None,
         timeout_s: float = 20.0,
     ) -> Completed:
         """The answer kept for these files, else that of `run`; only answers of success are kept."""
-        key = answer_key(argv, environment or {}, about, os.environ)
+        key = answer_key(argv, environment or {}, files, os.environ)
         kept = recall(key, os.environ) if key else None
         if kept is not None:
             return kept
@@ -147,7 +147,7 @@ class LocalHost:
 
 
 def _end(process: "subprocess.Popen[str]") -> str:
-    """What it had printed by then."""
+    """Kill the process group; what it had printed by then."""
     try:
         os.killpg(process.pid, 9)
     except ProcessLookupError:

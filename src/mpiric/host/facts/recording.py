@@ -70,7 +70,7 @@ class Recording:
 
 
 class _WatchedEnvironment(Mapping[str, str]):
-    """Keeps the variables that were asked for, so that secrets nobody asked for stay out."""
+    """An environment that keeps the variables looked up, so that secrets nobody requests stay out."""
 
     def __init__(self, inner: Mapping[str, str], kept: dict[str, str]) -> None:
         self._inner, self._kept = inner, kept
@@ -88,7 +88,7 @@ class _WatchedEnvironment(Mapping[str, str]):
 
 
 class RecordingHost:
-    """Passes every question on to another host and keeps the answer; absence is not kept."""
+    """A host that passes every question on to another and keeps the answer; absence is not kept."""
 
     def __init__(self, inner: Host) -> None:
         self._inner = inner
@@ -117,16 +117,16 @@ class RecordingHost:
         self._keep(argv, environment, answer)
         return answer
 
-    def ask(
+    def run_cached(
         self,
         argv: Sequence[str],
-        about: Sequence[str],
+        files: Sequence[str],
         *,
         environment: Mapping[str, str | None] | None = None,
         timeout_s: float = 20.0,
     ) -> Completed:
-        """Ask and keep, as of a command that was run."""
-        answer = self._inner.ask(argv, about, environment=environment, timeout_s=timeout_s)
+        """Run it or take the cached answer; keep status and output."""
+        answer = self._inner.run_cached(argv, files, environment=environment, timeout_s=timeout_s)
         self._keep(argv, environment, answer)
         return answer
 

@@ -20,7 +20,7 @@ class ReplayHost:
 
     @staticmethod
     def load(path: str | Path) -> "ReplayHost":
-        """From a JSON file."""
+        """The host recorded in a JSON file."""
         return ReplayHost(Recording.read(Path(path)))
 
     @property
@@ -45,10 +45,10 @@ class ReplayHost:
         exact, plain = command_key(argv, environment), command_key(argv, None)
         return commands.get(exact) or commands.get(plain) or Completed(127, "", f"{argv[0]}: not recorded")
 
-    def ask(
+    def run_cached(
         self,
         argv: Sequence[str],
-        about: Sequence[str],  # noqa: ARG002 recorded files do not change
+        files: Sequence[str],  # noqa: ARG002 recorded files do not change
         *,
         environment: Mapping[str, str | None] | None = None,
         timeout_s: float = 20.0,
@@ -81,7 +81,7 @@ class ReplayHost:
         return self.recording.links.get(path, path)
 
     def which(self, name: str) -> str | None:
-        """Where it was, or the first directory of the recorded PATH that holds it."""
+        """The recorded path of a command, or the first directory of the recorded PATH that holds it."""
         if name in self.recording.which:
             return self.recording.which[name]
         candidates = (

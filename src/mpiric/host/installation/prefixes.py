@@ -98,8 +98,8 @@ def _finish(package: MpiPackage, staged: Path, wheels: list[str]) -> None:
     for link, target in package.fallbacks.items():
         if not _system_has(Path(link).name):
             (staged / link).symlink_to(target)
-    said = {"implementation": package.implementation, "version": package.version, "wheels": wheels}
-    (staged / MARK).write_text(json.dumps(said) + "\n")
+    facts = {"implementation": package.implementation, "version": package.version, "wheels": wheels}
+    (staged / MARK).write_text(json.dumps(facts) + "\n")
 
 
 def _substitute(script: Path, substitutions: Mapping[str, str]) -> None:
@@ -112,7 +112,7 @@ def _substitute(script: Path, substitutions: Mapping[str, str]) -> None:
 
 
 def _system_has(library: str) -> bool:
-    return any(any(Path("/").glob(f"{place}/{library}")) for place in _SYSTEM_LIBRARIES)
+    return any(any(Path("/").glob(f"{directory}/{library}")) for directory in _SYSTEM_LIBRARIES)
 
 
 def _rename_over(staged: Path, prefix: Path) -> None:

@@ -38,16 +38,16 @@ def fetch_wheels(requirements: Sequence[str], into: Path) -> tuple[Path, ...]:
     into.mkdir(parents=True, exist_ok=True)
     wheels = []
     for requirement in requirements:
-        place = into / requirement.split("=")[0]
-        _run_pip(requirement, place)
-        wheels.append(next(place.glob("*.whl")))
+        path = into / requirement.split("=")[0]
+        _run_pip(requirement, path)
+        wheels.append(next(path.glob("*.whl")))
     return tuple(wheels)
 
 
-def _run_pip(requirement: str, place: Path) -> None:
+def _run_pip(requirement: str, path: Path) -> None:
     pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1"]
-    words = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(place), requirement]
-    scratch = place.with_name(place.name + ".tmp")
+    words = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(path), requirement]
+    scratch = path.with_name(path.name + ".tmp")
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(
@@ -141,20 +141,20 @@ def _unpack_member(
     return 1
 
 
-def no_room_or(error: OSError, place: Path) -> Exception:
+def no_room_or(error: OSError, path: Path) -> Exception:
     """The user's error for a write that failed; the same error when it was something else."""
     if error.errno not in _FULL | _CLOSED:
         return error
     if error.errno in _FULL:
-        free = shutil.disk_usage(_existing(place)).free >> 20
+        free = shutil.disk_usage(_existing(path)).free >> 20
         return NoRoomError(
-            f"no room for {place}: {free} MB are free there",
+            f"no room for {path}: {free} MB are free there",
             hint="free some, or set MPIRIC_MPI_HOME elsewhere",
         )
     return NoRoomError(
-        f"{error.filename or place} cannot be written", hint="set MPIRIC_MPI_HOME to a place that can"
+        f"{error.filename or path} cannot be written", hint="set MPIRIC_MPI_HOME to a directory that can"
     )
 
 
-def _existing(place: Path) -> Path:
-    return next(parent for parent in (place, *place.parents) if parent.exists())
+def _existing(path: Path) -> Path:
+    return next(parent for parent in (path, *path.parents) if parent.exists())

@@ -14,7 +14,7 @@ Manifest = dict[str, tuple[int, int, int]]  # path → (type and mode, size, mti
 
 
 def manifest_of(entries: Iterable[TreeEntry]) -> Manifest:
-    """What was there at the start, directories left out."""
+    """The files and links that were there at the start."""
     return {
         entry.path: (entry.status.st_mode, entry.status.st_size, entry.status.st_mtime_ns)
         for entry in entries
@@ -55,7 +55,7 @@ def changed_files(
 
 
 def _still_equal(original: Path, status: os.stat_result, now: str) -> bool:
-    """Whether a rewritten file says what the template's does; one that is the template's changed both."""
+    """Whether a rewritten file has the template's contents; a hard link to the template changed both."""
     template = original.lstat()
     same_size = template.st_size == status.st_size
     return template.st_ino != status.st_ino and same_size and _hash(original) == now

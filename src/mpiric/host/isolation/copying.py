@@ -25,17 +25,17 @@ class TreeEntry:
 
     @property
     def is_file(self) -> bool:
-        """A regular file."""
+        """Whether it is a regular file."""
         return stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_link(self) -> bool:
-        """A symbolic link."""
+        """Whether it is a symbolic link."""
         return stat.S_ISLNK(self.status.st_mode)
 
     @property
     def is_dir(self) -> bool:
-        """A directory."""
+        """Whether it is a directory."""
         return stat.S_ISDIR(self.status.st_mode)
 
 
@@ -59,11 +59,11 @@ def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[T
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            one = TreeEntry(f"{relative}/{entry.name}" if relative else entry.name, status)
-            if one.is_dir:
-                waiting.append(one.path)
-            if one.is_dir or one.is_file or one.is_link:
-                yield one
+            found_entry = TreeEntry(f"{relative}/{entry.name}" if relative else entry.name, status)
+            if found_entry.is_dir:
+                waiting.append(found_entry.path)
+            if found_entry.is_dir or found_entry.is_file or found_entry.is_link:
+                yield found_entry
 
 
 def can_reflink(source: str, directory: str) -> bool:

@@ -30,34 +30,34 @@ def make_area(source: Path, store: Path) -> Path:
     """
     store.mkdir(parents=True, exist_ok=True)
     device = source.stat().st_dev
-    nearby = [place for place in (store, source.parent, source) if place.stat().st_dev == device]
-    places = [*nearby, *([store] if store not in nearby else [])]
-    for place in places:
-        sweep(place)
+    nearby = [directory for directory in (store, source.parent, source) if directory.stat().st_dev == device]
+    directories = [*nearby, *([store] if store not in nearby else [])]
+    for directory in directories:
+        sweep(directory)
     complaint = ""
-    for place in places:
-        area = _try_area(place)
+    for directory in directories:
+        area = _try_area(directory)
         if isinstance(area, Path):
             return area
-        complaint = f"{place}: {area.strerror}"
+        complaint = f"{directory}: {area.strerror}"
     raise NoRoomError(
-        f"no place for trial directories: {complaint}",
+        f"no directory for trials can be made: {complaint}",
         hint="name a writable directory with --store, or run in the directory itself with --in-place",
     )
 
 
-def _try_area(place: Path) -> Path | OSError:
+def _try_area(directory: Path) -> Path | OSError:
     try:
-        area = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        area = Path(tempfile.mkdtemp(prefix=PREFIX, dir=directory))
         (area / _OWNER).write_text(_identity(os.getpid()))
     except OSError as error:
         return error
     return area
 
 
-def sweep(place: Path) -> None:
+def sweep(directory: Path) -> None:
     """Remove the areas in ``place`` whose mpiric is dead; those of other hosts are left alone."""
-    for area in place.glob(f"{PREFIX}*"):
+    for area in directory.glob(f"{PREFIX}*"):
         try:
             owner = (area / _OWNER).read_text()
         except OSError:
@@ -105,12 +105,12 @@ def mirror_surroundings(area: Path, source: Path) -> tuple[Path, str]:
     ``../mesh/big.dat`` in a program's input must be found from the copy too: the directories above
     are rebuilt with links to what stands beside the original.
     """
-    place, note = area / "tree", ""
-    place.mkdir()
+    directory, note = area / "tree", ""
+    directory.mkdir()
     chain = [source, *list(source.parents)[:_MIRRORED_LEVELS]]
     for level in range(len(chain) - 1, 0, -1):
-        place = place / (chain[level].name or "root")
-        place.mkdir()
+        directory = directory / (chain[level].name or "root")
+        directory.mkdir()
         try:
             names = sorted(os.listdir(chain[level]))  # noqa: PTH208
         except OSError:
@@ -120,8 +120,8 @@ def mirror_surroundings(area: Path, source: Path) -> tuple[Path, str]:
             continue
         for name in names:
             if name != chain[level - 1].name and not name.startswith(PREFIX):
-                (place / name).symlink_to(chain[level] / name)
-    return place / source.name, note
+                (directory / name).symlink_to(chain[level] / name)
+    return directory / source.name, note
 
 
 def _identity(pid: int) -> str:

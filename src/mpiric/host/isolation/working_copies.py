@@ -45,7 +45,7 @@ class TrialDirectory:
 class WorkingCopies:
     """The trial directories of one tune; a context manager that removes them all at the end.
 
-    ``notes`` collects what the user must be told. Raises MpiricError when the directory is too large
+    ``notes`` collects what the user must know. Raises MpiricError when the directory is too large
     to copy, NoRoomError when the disk is.
     """
 
@@ -117,14 +117,16 @@ class WorkingCopies:
         if not self._shares:
             self._check_size(files)
         self._template.mkdir()
-        unread = [one.path for one in entries if not copy_entry(one, str(self._source), str(self._template))]
+        unread = [
+            entry.path for entry in entries if not copy_entry(entry, str(self._source), str(self._template))
+        ]
         if unread:
             self.notes.append(f"cannot be read and is missing in trials: {', '.join(unread[:3])}")
         missing = set(unread)
         self._entries = [self._as_copied(entry) for entry in entries if entry.path not in missing]
 
     def _as_copied(self, entry: TreeEntry) -> TreeEntry:
-        """Links may have been made to say something else."""
+        """The entry as it is in the template: links may have another target there."""
         if not entry.is_link:
             return entry
         return TreeEntry(entry.path, (self._template / entry.path).lstat())
@@ -152,14 +154,14 @@ class WorkingCopies:
                 f"that are copied for trials (largest: {names})",
                 hint="link large inputs from elsewhere (ln -s), or use --in-place",
             )
-        each_trial = sum(one.status.st_blocks * 512 for one in files if not self._may_link(one))
+        each_trial = sum(entry.status.st_blocks * 512 for entry in files if not self._may_link(entry))
         assert self._area is not None
         room = os.statvfs(self._area)
         if room.f_bavail * room.f_frsize < total + each_trial + _SPARE_BYTES:
             raise NoRoomError(
                 f"{self._area.parent} has {_mib(room.f_bavail * room.f_frsize)} free, copies of "
                 f"{self._source} need {_mib(total + each_trial + _SPARE_BYTES)} (largest: {names})",
-                hint="make room, name another place with --store, or use --in-place",
+                hint="make room, name another directory with --store, or use --in-place",
             )
 
     def _may_link(self, entry: TreeEntry) -> bool:
@@ -180,7 +182,7 @@ class WorkingCopies:
         close_directory(TreeEntry("", self._source.stat()), target)
 
     def _written_links(self) -> list[str]:
-        """Of the large files, which are the template's own: those that a program has written into."""
+        """Hard-linked files of the template that the program has written into."""
         linked, self._linked = self._linked, {}
         if self._area is None:
             return []
@@ -217,5 +219,5 @@ def _mib(count_bytes: int) -> str:
 def _no_room(error: OSError) -> NoRoomError:
     return NoRoomError(
         f"the working directory cannot be copied: {error.filename or 'the system'}: {error.strerror}",
-        hint="make room, name another place with --store, or use --in-place",
+        hint="make room, name another directory with --store, or use --in-place",
     )

@@ -196,7 +196,7 @@ class Runner:
         return self._keeper, self._inbox
 
     def _forget(self) -> None:
-        """The keeper is gone: the next launch gets a new one."""
+        """Drop a keeper that is gone: the next launch gets a new one."""
         self.close()
         self._inbox = None
 
@@ -268,7 +268,7 @@ def _refused(answer: Mapping[str, Any]) -> Execution:
     if answer["what"] == "output":
         raise NoRoomError(
             f"the output of a run cannot be written: {answer['refused']}",
-            hint="make room there, or name another place with --store",
+            hint="make room there, or name another directory with --store",
         )
     if answer["what"] == "directory":
         raise MpiricError(f"the working directory is gone: {answer['refused']}", exit_code=ExitCode.NOT_FOUND)
@@ -276,7 +276,7 @@ def _refused(answer: Mapping[str, Any]) -> Execution:
 
 
 def _check_room(execution: Execution, directories: tuple[str, ...]) -> None:
-    """A full disk makes a program fail, or its output short: neither is the configuration's doing."""
+    """Raise NoRoomError on a full disk, which makes any program fail or shortens its output."""
     for directory in directories:
         try:
             room = os.statvfs(directory)
@@ -287,5 +287,5 @@ def _check_room(execution: Execution, directories: tuple[str, ...]) -> None:
             raise NoRoomError(
                 f"the file system of {directory} is full"
                 + (f"; the run {execution.reason}" if execution.reason else ""),
-                hint="make room there, or name another place with --store",
+                hint="make room there, or name another directory with --store",
             )

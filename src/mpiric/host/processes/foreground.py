@@ -75,7 +75,7 @@ def run_in_foreground(
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> int:
-    """SIGTERM, with time for the launcher to end its ranks, then SIGKILL for it and what is left of it."""
+    """End by SIGTERM, with time for the launcher to end its ranks, then SIGKILL whatever is left."""
     process.terminate()
     try:
         status = process.wait(_GRACE_S)
@@ -93,7 +93,7 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             os.kill(process.pid, number)
 
     def leave_it(_: int, __: FrameType | None) -> None:
-        """The terminal has sent it to the whole process group."""
+        """Ignore SIGINT: the terminal has sent it to the whole process group."""
 
     before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, leave_it)

@@ -36,7 +36,7 @@ class Keeper:
         self.told_to_go = False
 
     def serve(self) -> None:
-        """Until mpiric goes away."""
+        """Serve requests until mpiric goes away."""
         while not self.told_to_go and (request := self.inbox.wait()) is not None:
             if "argv" in request:
                 self.answer(self._run(request))
@@ -83,7 +83,7 @@ class Watch:
             self.sampler = sampling.Sampler(os.getpid(), request["environment"], self.mark)
 
     def to_the_end(self, tree: Tree, started_ns: int) -> "Message":
-        """Wait for the launch, watching time and output; clean up; what happened, as a message."""
+        """Wait for the launch, watching time and output, and clean up; returns what happened as a message."""
         self.tree = tree
         self.started_ns = started_ns
         limit_s = self.request["limit_s"]
@@ -144,7 +144,7 @@ class Watch:
             self._sample(now_ns)
 
     def _grace(self) -> float:
-        """How long processes are asked before they are killed; an impatient user makes it shorter."""
+        """Seconds between SIGTERM and SIGKILL; an impatient user makes them fewer."""
         inbox = self.keeper.inbox
         if not inbox.closed and select.select([inbox.descriptor], [], [], 0)[0]:
             self._listen()
@@ -167,7 +167,7 @@ class Watch:
 
 
 def main() -> None:
-    """Requests on descriptor 0, answers on 1."""
+    """Serve requests on descriptor 0, with answers on 1."""
     requests, answers = os.dup(0), os.dup(1)  # not inheritable, unlike 0 and 1
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

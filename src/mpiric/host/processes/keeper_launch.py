@@ -33,7 +33,7 @@ class NotStartedError(Exception):
 
 
 def adopt_orphans() -> None:
-    """Every descendant whose parent ends becomes our child, whatever session it moved to."""
+    """Become the parent of every descendant whose own ends, whatever session it moved to."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -117,7 +117,7 @@ def _become(
     keeper: int,
     complaints: int,
 ) -> None:
-    """In the child: never returns."""
+    """Turn the forked child into the program; never returns."""
     what = "program"
     try:
         os.setsid()
@@ -129,8 +129,8 @@ def _become(
         for number in _BACK_TO_DEFAULT:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        for place, descriptor in enumerate((files.input, files.output, files.error)):
-            os.dup2(descriptor, place)
+        for standard, descriptor in enumerate((files.input, files.output, files.error)):
+            os.dup2(descriptor, standard)
         what = "directory"
         os.chdir(directory)
         what = "program"

@@ -31,12 +31,12 @@ class Bell:
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
 
     def wait(self, timeout_s: float) -> None:
-        """Until it rings, at most so long."""
+        """Wait until a child ends or a signal arrives, at most for the time given."""
         select.select([self.descriptor], [], [], timeout_s)
         self.hear()
 
     def hear(self) -> set[int]:
-        """The signals since the last time."""
+        """Numbers of the signals received since the last call."""
         heard: set[int] = set()
         try:
             while piece := os.read(self.descriptor, 4096):
@@ -84,7 +84,7 @@ class Tree:
             self.rss_peak_bytes = max(self.rss_peak_bytes, usage.ru_maxrss * 1024)
 
     def settle(self, bell: Bell, patience_s: float) -> list[str]:
-        """After the launch has ended: give helpers a moment; names of what does not go by itself."""
+        """Give helpers a moment after the launch has ended; names of the processes that stay."""
         until = time.monotonic() + patience_s
         self.reap()
         while not self.alone and (left := until - time.monotonic()) > 0:
@@ -93,7 +93,7 @@ class Tree:
         return [] if self.alone else sorted({name_of(pid) for pid in descendants(os.getpid())})
 
     def end(self, bell: Bell, grace: Callable[[], float], mark: tuple[str, str]) -> list[str]:
-        """End everything: asked first, then killed. Names of what could not be ended.
+        """End everything by SIGTERM, then SIGKILL; names of what could not be ended.
 
         ``grace`` tells, in seconds and anew each time, how long asking may take.
 
@@ -102,7 +102,7 @@ class Tree:
         our child and is asked next. Later every process is asked, and after the grace killed.
         """
         begun = time.monotonic()
-        asked: set[int] = set()
+        signalled: set[int] = set()
         self.reap()
         while not self.alone:
             elapsed, grace_s = time.monotonic() - begun, grace()
@@ -114,8 +114,8 @@ class Tree:
                 self.pids.update(_kill_all())
             else:
                 everyone = elapsed >= grace_s * _ALL_AFTER
-                chosen = set(below if everyone else children(os.getpid())) - asked
-                asked |= chosen
+                chosen = set(below if everyone else children(os.getpid())) - signalled
+                signalled |= chosen
                 _signal(chosen, signal.SIGTERM)
                 _signal(chosen, signal.SIGCONT)  # a stopped process hears nothing else
             bell.wait(0.03)
@@ -142,7 +142,7 @@ def _signal(pids: "set[int] | list[int]", number: int) -> None:
 
 
 def _end_marked(mark: tuple[str, str]) -> list[str]:
-    """Ranks on this node that are nobody's descendants (srun): a moment to go, then killed."""
+    """End ranks on this node that are not our descendants (srun): a moment to go, then SIGKILL."""
     until = time.monotonic() + 1.0
     while pids := carrying(*mark):
         if time.monotonic() > until + _GIVE_UP_S:

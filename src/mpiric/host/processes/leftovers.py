@@ -23,7 +23,7 @@ class Leftovers:
         self._before = _shared_memory()
 
     def remove(self, pids: set[int]) -> None:
-        """After a launch that did not end well and of which no process is left; ``pids`` were its own."""
+        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own."""
         dead = {pid for pid in pids if not is_alive(pid)}
         for base in self._bases:
             _remove_sessions(base, dead)
@@ -47,7 +47,7 @@ def _shared_memory() -> set[tuple[str, int]]:
 
 
 def _in_use(segments: set[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Those that a living process has open or mapped.
+    """Segments that a living process has open or mapped.
 
     Open files first: a process that closes its descriptor after mapping is then met by its mapping.
     """

@@ -17,7 +17,7 @@ def end_marked(name: str, value: str, grace_s: float) -> set[int]:
     Returns the processes met. The kernel has sent SIGTERM to the launch itself already (PDEATHSIG).
     """
     begun = time.monotonic()
-    asked: set[int] = set()
+    signalled: set[int] = set()
     met: set[int] = set()
     while pids := carrying(name, value):
         met.update(pids)
@@ -27,14 +27,14 @@ def end_marked(name: str, value: str, grace_s: float) -> set[int]:
         if elapsed >= grace_s:
             _send(pids, signal.SIGKILL)
         elif elapsed >= grace_s / 2:
-            _send([pid for pid in pids if pid not in asked], signal.SIGTERM)
-            asked.update(pids)
+            _send([pid for pid in pids if pid not in signalled], signal.SIGTERM)
+            signalled.update(pids)
         time.sleep(_POLL_S)
     return met
 
 
 def mark_of(pid: int, launch_number: int) -> str:
-    """The mark of a launch: which process started it, for ever, and its number there."""
+    """The mark of a launch: identity of the process that started it, and the launch's number there."""
     stat = read_stat(pid)
     return f"{pid}.{stat.start_ticks if stat else 0}.{launch_number}"
 

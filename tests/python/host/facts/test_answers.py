@@ -22,7 +22,7 @@ def place(tmp_path, monkeypatch) -> Path:
 
 
 def ask(place: Path, **options) -> str:
-    return LocalHost().ask([str(place / "count")], [str(place / "library")], **options).stdout.strip()
+    return LocalHost().run_cached([str(place / "count")], [str(place / "library")], **options).stdout.strip()
 
 
 def kept(place: Path) -> list[Path]:

@@ -93,6 +93,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "debian-openmpi": lambda: bool(which("mpirun.openmpi") and which("mpicc.openmpi")),
 }
 PREFIXED: dict[str, Callable[[str], bool]] = {
+    "header": lambda name: Path("/usr/include", name).is_file(),
     "mpi": _is_mpi_prefix,  # brought by `mpiric mpi install`
     "python": _is_python_module,  # in an environment of its own, see `program_python`
 }

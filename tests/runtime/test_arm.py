@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from tests.runtime.test_exports import FAMILIES, exported
-from tests.runtime.test_units import PROGRAMS, ROOT, RUNTIME, SOURCES
+from tests.runtime.test_exports import FAMILIES, NATIVE, exported
+from tests.runtime.test_units import HERE, PROGRAMS, RUNTIME, compile_units, includes, sources
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 PREFIX = "aarch64-linux-gnu-"
@@ -39,22 +39,20 @@ def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix,
         library = tmp_path / family / "libmpiric.so"
         with library.open("rb") as file:
             assert ELFFile(file).get_machine_arch() == "AArch64"
-        here = ROOT / "src/mpiric/_native" / family / "libmpiric.so"
-        if here.is_file():
-            assert exported(library) == exported(here)
+        native = NATIVE / family / "libmpiric.so"
+        if native.is_file():
+            assert exported(library) == exported(native)
 
 
+@pytest.mark.requires("header:doctest/doctest.h")
 @pytest.mark.parametrize(
     "program",
-    [path for path in PROGRAMS if path.stem != "test_readable"],  # QEMU has no process_vm_readv
-    ids=lambda path: path.stem,
+    [unit for unit in PROGRAMS if unit.id != "test_readable"],  # QEMU has no process_vm_readv
 )
-def test_unit_holds_what_it_states_there_too(program, tmp_path):
+def test_unit_holds_what_it_states_there_too(program, mpi_prefix, tmp_path):
     binary = tmp_path / program.stem
-    includes = [RUNTIME, RUNTIME / "base/arch/aarch64", program.parents[1]]
-    sources = [program, *(RUNTIME / name for name in SOURCES[program.stem])]
-    options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
-    words = [*options, *(f"-I{path}" for path in includes), *sources, "-o", binary]
-    subprocess.run([f"{PREFIX}g++", *words], check=True)
+    doctest = ["-idirafter", "/usr/include", HERE / "doctest_main.cpp"]
+    words = [f"-I{RUNTIME}/base/arch/aarch64", *includes(program, mpi_prefix), *sources(program), *doctest]
+    compile_units(f"{PREFIX}g++", *words, "-o", binary)
     done = subprocess.run(["qemu-aarch64", "-L", SYSROOT, binary], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr

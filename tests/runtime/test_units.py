@@ -1,4 +1,4 @@
-"""The runtime's C++ tests, each built from the sources it is about and run."""
+"""The runtime's C++ unit tests (doctest), each built from the sources it is about and run."""
 
 import os
 import subprocess
@@ -6,47 +6,66 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-RUNTIME = ROOT / "src/runtime"
-PROGRAMS = sorted(Path(__file__).parent.glob("*/test_*.cpp"))
+HERE = Path(__file__).parent
+RUNTIME = HERE.parents[1] / "src/runtime"
+NEEDS = {"world": pytest.mark.requires("mpi:mpich")}
+PROGRAMS = [
+    pytest.param(path, id=path.stem, marks=NEEDS.get(path.parent.name, ()))
+    for path in sorted(HERE.glob("*/test_*.cpp"))
+]
+OPTIONS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
+SANITIZED = ("-g", "-fsanitize=address,undefined")
+RECORDER = ("recorder", "rank_file", "merged_file", "timeline")
+# of tests that need more than the source they are named for
 SOURCES = {
-    "test_recorder": [
-        *("profile/recorder.cpp", "profile/rank_file.cpp", "profile/merged_file.cpp", "profile/timeline.cpp"),
-        "profile/lost_pages.cpp",
-    ],
-    "test_timeline": ["profile/timeline.cpp"],
+    "test_arithmetic": [],
+    "test_communicators": ["world/communicators.cpp", "world/datatypes.cpp"],
     "test_handle_bag": [],
     "test_handle_map": [],
-    "test_arithmetic": [],
-    "test_readable": ["symbols/readable.cpp"],
-    "test_text": ["system/text.cpp"],
-    "test_seat": ["system/seat.cpp", "system/text.cpp"],
-    "test_levels": ["coll/levels.cpp"],
-    "test_options": ["base/options.cpp"],
-    "test_race": ["tune/race.cpp", "tune/learner.cpp"],
+    "test_merge": [
+        "world/merge.cpp",
+        "base/say.cpp",
+        *(f"profile/{name}.cpp" for name in RECORDER),
+    ],
     "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp"],
+    "test_race": ["tune/race.cpp", "tune/learner.cpp"],
+    "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
+    "test_seat": ["system/seat.cpp", "system/text.cpp"],
 }
 
 
-@pytest.mark.requires("g++")
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_unit_holds_what_it_states(program, tmp_path):
+def sources(program: Path) -> list[Path]:
+    """What a test is built from: by default the source of its own name."""
+    own = f"{program.parent.name}/{program.stem.removeprefix('test_')}.cpp"
+    return [program, *(RUNTIME / name for name in SOURCES.get(program.stem, [own]))]
+
+
+def includes(program: Path, mpi_prefix) -> list[str]:
+    """Where headers are found: for rooms that know MPI also those of an MPI library, which is not linked."""
+    if program.parent.name != "world":
+        return []
+    return ["-DMPIRIC_MPI_HEADER=<mpi.h>", "-isystem", f"{mpi_prefix('mpich')}/include"]
+
+
+def compile_units(compiler: str, *words: object) -> None:
+    """One call of a compiler with the options of all unit tests."""
+    subprocess.run([compiler, *OPTIONS, *map(str, words)], check=True)
+
+
+@pytest.fixture(scope="session")
+def doctest_main(tmp_path_factory):
+    """The object with the main function; plain, because most of it is doctest itself."""
+    target = tmp_path_factory.mktemp("doctest") / "main.o"
+    compile_units("g++", "-O0", "-c", HERE / "doctest_main.cpp", "-o", target)
+    return target
+
+
+@pytest.mark.requires("g++", "header:doctest/doctest.h")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_unit_holds_what_it_states(program, doctest_main, mpi_prefix, tmp_path):
     binary = tmp_path / program.stem
-    includes = [RUNTIME, RUNTIME / "base/arch" / os.uname().machine, Path(__file__).parent]
-    sources = [program, *(RUNTIME / name for name in SOURCES[program.stem])]
-    options = [
-        "-std=c++20",
-        "-O1",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-fsanitize=address,undefined",
-        "-pthread",
-    ]
-    subprocess.run(
-        ["g++", *options, *(f"-I{path}" for path in includes), *map(str, sources), "-o", str(binary)],
-        check=True,
-    )
+    arch = RUNTIME / "base/arch" / os.uname().machine
+    words = [*SANITIZED, f"-I{arch}", *includes(program, mpi_prefix), *sources(program), doctest_main]
+    compile_units("g++", *words, "-o", binary)
     done = subprocess.run([binary], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout

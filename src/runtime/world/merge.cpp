@@ -54,13 +54,6 @@ class Bundle {
     size_t used_ = 0, capacity_ = 0;
 };
 
-/// A communicator of our own over the world, on which errors come back to us instead of ending the program.
-/// The world's error handler is not touched for it: in MPICH, copies of a communicator that was never given
-/// one obey that of the world as it is when the error comes, and one that was given the default back would
-/// end the program.
-constinit MPI_Comm shadow{};
-constinit bool shadow_is_there = false;
-
 uint64_t now_ns() noexcept {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -100,17 +93,22 @@ template <class Byte, class Begin> bool move(Byte* at, size_t bytes, Begin&& beg
     return true;
 }
 
-bool send(const void* from, size_t bytes, int to) noexcept {
-    return move(static_cast<const std::byte*>(from), bytes, [to](auto* at, int part, MPI_Request* request) {
-        return library.Isend(at, part, handles.byte, to, tag, shadow, request);
-    });
-}
+/// Sends to and receives from other ranks, in pieces.
+struct Link {
+    MPI_Comm comm;
 
-bool receive(void* to, size_t bytes, int from) noexcept {
-    return move(static_cast<std::byte*>(to), bytes, [from](auto* at, int part, MPI_Request* request) {
-        return library.Irecv(at, part, handles.byte, from, tag, shadow, request);
-    });
-}
+    bool send(const void* from, size_t bytes, int to) const noexcept {
+        return move(static_cast<const std::byte*>(from), bytes,
+                    [&](auto* at, int part, MPI_Request* request) {
+                        return library.Isend(at, part, handles.byte, to, tag, comm, request);
+                    });
+    }
+    bool receive(void* to, size_t bytes, int from) const noexcept {
+        return move(static_cast<std::byte*>(to), bytes, [&](auto* at, int part, MPI_Request* request) {
+            return library.Irecv(at, part, handles.byte, from, tag, comm, request);
+        });
+    }
+};
 
 /// This rank's image; an empty bundle when it has none any more, or no memory for it.
 Bundle own_image(const Merging& merging) noexcept {
@@ -130,11 +128,11 @@ Bundle own_image(const Merging& merging) noexcept {
 
 /// Takes the bundle of a child; false when something is missing: it does not come, there is no memory for it,
 /// or it was not whole. What is longer than the first piece waits for an answer before the rest is sent.
-bool take_from(int child, Bundle& bundle) noexcept {
+bool take_from(const Link& link, int child, Bundle& bundle) noexcept {
     static std::byte nowhere[first_bytes];
     std::byte* room = bundle.room_for(first_bytes);
     std::byte* first = room ? room : nowhere;
-    if (!receive(first, first_bytes, child))
+    if (!link.receive(first, first_bytes, child))
         return false;
     Envelope lead;
     std::memcpy(&lead, first, sizeof lead);
@@ -142,8 +140,8 @@ bool take_from(int child, Bundle& bundle) noexcept {
     if (bytes > first_bytes) {
         room = room ? bundle.room_for(bytes) : nullptr;
         const uint64_t accepted = room != nullptr;
-        if (!send(&accepted, sizeof accepted, child) ||
-            (accepted && !receive(room + first_bytes, bytes - first_bytes, child)))
+        if (!link.send(&accepted, sizeof accepted, child) ||
+            (accepted && !link.receive(room + first_bytes, bytes - first_bytes, child)))
             return false;
     }
     if (!room || bytes == 0)
@@ -153,18 +151,19 @@ bool take_from(int child, Bundle& bundle) noexcept {
 }
 
 /// Hands the bundle to the parent, or says that it is not whole.
-bool give_to(int parent, const Bundle& bundle, bool whole) noexcept {
+bool give_to(const Link& link, int parent, const Bundle& bundle, bool whole) noexcept {
     const uint64_t bytes = whole ? bundle.size() : 0;
     if (bytes == 0) {
         const Envelope nothing = {0, 0, whole ? sizeof nothing : 0};
-        return send(&nothing, sizeof nothing, parent);
+        return link.send(&nothing, sizeof nothing, parent);
     }
     std::memcpy(bundle.data() + offsetof(Envelope, bundle_bytes), &bytes, sizeof bytes);
     if (bytes <= first_bytes)
-        return send(bundle.data(), bytes, parent);
+        return link.send(bundle.data(), bytes, parent);
     uint64_t accepted = 0;
-    return send(bundle.data(), first_bytes, parent) && receive(&accepted, sizeof accepted, parent) &&
-           (!accepted || send(bundle.data() + first_bytes, bytes - first_bytes, parent));
+    return link.send(bundle.data(), first_bytes, parent) &&
+           link.receive(&accepted, sizeof accepted, parent) &&
+           (!accepted || link.send(bundle.data() + first_bytes, bytes - first_bytes, parent));
 }
 
 /// Everything that came to the root, into one file.
@@ -183,9 +182,10 @@ bool write(const Merging& merging, const Bundle& bundle) noexcept {
             images.get()[count++] = {uint32_t(envelope.rank), {bundle.data() + at, envelope.bytes}};
         at += envelope.bytes;
     }
-    std::sort(
-        images.get(), images.get() + count,
-        [](const profile::RankImage& one, const profile::RankImage& other) { return one.rank < other.rank; });
+    std::sort(images.get(), images.get() + count,
+              [](const profile::RankImage& left, const profile::RankImage& right) {
+                  return left.rank < right.rank;
+              });
     const char* reason = nullptr;
     if (count == 0 ||
         profile::write_merged(merging.directory, merging.first_number, uint32_t(merging.world_size),
@@ -196,46 +196,50 @@ bool write(const Merging& merging, const Bundle& bundle) noexcept {
 }
 
 bool merge_up_the_tree(const Merging& merging) noexcept {
+    const Link link{merging.comm};
     Bundle bundle = own_image(merging);
     bool whole = bundle.size() > 0 || !merging.recorder || !merging.recorder->is_open();
     const int rank = merging.world_rank;
     int step = 1;
     for (; step < merging.world_size && (rank & step) == 0; step *= 2)
         if (rank + step < merging.world_size)
-            whole = take_from(rank + step, bundle) && whole;
+            whole = take_from(link, rank + step, bundle) && whole;
     uint64_t written = 0;
     if (rank == 0)
         written = whole && write(merging, bundle);
-    else if (!give_to(rank - step, bundle, whole) || !receive(&written, sizeof written, rank - step))
+    else if (!give_to(link, rank - step, bundle, whole) ||
+             !link.receive(&written, sizeof written, rank - step))
         written = 0;
     for (int child = step / 2; child > 0; child /= 2)
         if (rank + child < merging.world_size)
-            send(&written, sizeof written, rank + child);
+            link.send(&written, sizeof written, rank + child);
     return written != 0;
 }
 
 }  // namespace
 
-void prepare_merge(Prepared when) noexcept {
-    if (when == Prepared::at_beginning) {
+MPI_Comm make_merge_comm(Made when) noexcept {
+    MPI_Comm comm = handles.comm_null;
+    bool made = false;
+    if (when == Made::at_beginning) {
         MPI_Request request{};
-        shadow_is_there =
-            library.Comm_idup(handles.comm_world, &shadow, &request) == MPI_SUCCESS && completes(request);
+        made = library.Comm_idup(handles.comm_world, &comm, &request) == MPI_SUCCESS && completes(request);
     } else {
         int rank = 0;
         library.Comm_rank(handles.comm_world, &rank);
-        shadow_is_there = library.Comm_split(handles.comm_world, 0, rank, &shadow) == MPI_SUCCESS;
+        made = library.Comm_split(handles.comm_world, 0, rank, &comm) == MPI_SUCCESS;
     }
-    if (shadow_is_there)
-        library.Comm_set_errhandler(shadow, handles.errors_return);
+    if (!made)
+        return handles.comm_null;
+    library.Comm_set_errhandler(comm, handles.errors_return);
+    return comm;
 }
 
-bool merge(const Merging& merging) noexcept {
-    if (!shadow_is_there)
+bool merge(Merging& merging) noexcept {
+    if (merging.comm == handles.comm_null)
         return false;
     const bool merged = merge_up_the_tree(merging);
-    library.Comm_free(&shadow);
-    shadow_is_there = false;
+    library.Comm_free(&merging.comm);
     return merged;
 }
 

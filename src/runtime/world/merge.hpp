@@ -2,6 +2,8 @@
 // deepest path is log2 of the ranks. Nobody reads a file.
 #pragma once
 
+#include "world/library.hpp"
+
 #include <cstdint>
 #include <string_view>
 
@@ -12,6 +14,7 @@ class Recorder;
 namespace mpiric::world {
 
 struct Merging {
+    MPI_Comm comm;  ///< of make_merge_comm(); merge() frees it
     const char* directory;
     const profile::Recorder* recorder;  ///< null: this rank recorded nothing, and still takes part
     int world_rank, world_size;
@@ -19,16 +22,19 @@ struct Merging {
     int first_number;  ///< 1: it may be the record, 2: one beside it
 };
 
-/// When a communicator for the merge is made: when the program begins, where it waits for nobody and there
+/// When the communicator of the merge is made: when the program begins, where it waits for nobody and there
 /// are no attributes yet whose callbacks a duplicate would call; or, in spawned ranks, at the end: MPICH 5.0
 /// loses messages of the parents when their children talk among themselves first.
-enum class Prepared : uint8_t { at_beginning, at_end };
+enum class Made : uint8_t { at_beginning, at_end };
 
-/// To be called by every rank, if there will be a merge.
-void prepare_merge(Prepared when) noexcept;
+/// A communicator of our own over the world, on which errors come back to us instead of ending the program;
+/// null when it cannot be made. Collective. The world's error handler is not touched for it: in MPICH, copies
+/// of a communicator that was never given one obey that of the world as it is when the error comes, and one
+/// that was given the default back would end the program.
+MPI_Comm make_merge_comm(Made when) noexcept;
 
 /// Collective over the world. True when this rank's image is in a complete merged file; otherwise the rank's
 /// own file stays.
-bool merge(const Merging& merging) noexcept;
+bool merge(Merging& merging) noexcept;
 
 }  // namespace mpiric::world

@@ -21,6 +21,7 @@ constinit MPI_Group world_group{};
 constinit int world_rank = 0;
 constinit int world_size = 0;
 constinit bool spawned = false;
+constinit MPI_Comm merge_comm{};
 
 bool merges() noexcept { return runtime.options.merge == Merge::tree && !runtime.of_sessions; }
 
@@ -87,7 +88,7 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     world::library.Group_size(world, &world_size);
     spawned = was_spawned();
     if (merges() && !spawned)
-        world::prepare_merge(world::Prepared::at_beginning);
+        merge_comm = world::make_merge_comm(world::Made::at_beginning);
     if (!open_record(thread_level))
         return;
     pthread_atfork(nullptr, nullptr, [] { stop(); });
@@ -119,14 +120,15 @@ void end() noexcept {
     symbols::step_aside();
     if (merges()) {
         if (spawned)
-            world::prepare_merge(world::Prepared::at_end);
+            merge_comm = world::make_merge_comm(world::Made::at_end);
         const bool recorded = runtime.recorder.is_open();
-        const world::Merging merging = {.directory = runtime.options.record_dir,
-                                        .recorder = recorded ? &runtime.recorder : nullptr,
-                                        .world_rank = world_rank,
-                                        .world_size = world_size,
-                                        .names = symbols::function_names,
-                                        .first_number = spawned ? 2 : 1};
+        world::Merging merging = {.comm = merge_comm,
+                                  .directory = runtime.options.record_dir,
+                                  .recorder = recorded ? &runtime.recorder : nullptr,
+                                  .world_rank = world_rank,
+                                  .world_size = world_size,
+                                  .names = symbols::function_names,
+                                  .first_number = spawned ? 2 : 1};
         if (world::merge(merging) && recorded)
             runtime.recorder.remove_file();
     }

@@ -1,24 +1,33 @@
-// Options: what is understood counts, what is not keeps its default.
+// The runtime's options, from the environment.
 #include "base/options.hpp"
-#include "check.hpp"
 
 #include <cstdlib>
-#include <cstring>
+#include <doctest/doctest.h>
 #include <initializer_list>
+#include <string_view>
 
 using namespace mpiric;
 
-int main() {
+TEST_CASE("options are read from the environment") {
     for (const char* name : {"MPIRIC_RECORD_DIR", "MPIRIC_MERGE", "MPIRIC_UNEXPECTED", "MPIRIC_POSIX_IO"})
         unsetenv(name);
-    CHECK(*read_options().record_dir == '\0' && read_options().merge == Merge::never &&
-          read_options().posix_io);
-    setenv("MPIRIC_MERGE", "tree", 1);
-    setenv("MPIRIC_UNEXPECTED", "1", 1);
-    setenv("MPIRIC_POSIX_IO", "0", 1);
-    CHECK(read_options().merge == Merge::tree && read_options().unexpected == 1 && !read_options().posix_io);
-    setenv("MPIRIC_MERGE", "forest", 1);
-    setenv("MPIRIC_UNEXPECTED", "many", 1);
-    CHECK(read_options().merge == Merge::never && read_options().unexpected == 64);
-    return failures != 0;
+    SUBCASE("what is not set has its default") {
+        CHECK(std::string_view(read_options().record_dir).empty());
+        CHECK(read_options().merge == Merge::never);
+        CHECK(read_options().posix_io);
+    }
+    SUBCASE("what is set counts") {
+        setenv("MPIRIC_MERGE", "tree", 1);
+        setenv("MPIRIC_UNEXPECTED", "1", 1);
+        setenv("MPIRIC_POSIX_IO", "0", 1);
+        CHECK(read_options().merge == Merge::tree);
+        CHECK(read_options().unexpected == 1);
+        CHECK(!read_options().posix_io);
+    }
+    SUBCASE("what cannot be understood keeps its default") {
+        setenv("MPIRIC_MERGE", "forest", 1);
+        setenv("MPIRIC_UNEXPECTED", "many", 1);
+        CHECK(read_options().merge == Merge::never);
+        CHECK(read_options().unexpected == 64);
+    }
 }

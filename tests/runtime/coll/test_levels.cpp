@@ -1,8 +1,8 @@
 // Which tree the ranks of a node make by where they sit.
-#include "check.hpp"
 #include "coll/levels.hpp"
 
 #include <algorithm>
+#include <doctest/doctest.h>
 
 using namespace mpiric;
 using namespace mpiric::coll;
@@ -27,9 +27,10 @@ bool is(const Tree& tree, int parent, const std::vector<int>& children) {
     return tree.parent == parent && std::ranges::equal(tree.children, children);
 }
 
-void each_leader_leads_the_next_smaller_groups() {
+TEST_CASE("each leader leads the next smaller groups") {
     Levels levels = arranged(blocks(2));
-    CHECK(levels.depth() == 3 && levels.consecutive());
+    CHECK(levels.depth() == 3);
+    CHECK(levels.consecutive());
     CHECK(is(levels.tree(0, 0), -1, {1, 2, 4}));
     CHECK(is(levels.tree(0, 1), 0, {}));
     CHECK(is(levels.tree(0, 2), 0, {3}));
@@ -37,7 +38,7 @@ void each_leader_leads_the_next_smaller_groups() {
     CHECK(is(levels.tree(0, 6), 4, {7}));
 }
 
-void a_root_leads_its_groups() {
+TEST_CASE("a root leads its groups") {
     Levels levels = arranged(blocks(2));
     CHECK(is(levels.tree(7, 7), -1, {0, 4, 6}));
     CHECK(is(levels.tree(7, 6), 7, {}));
@@ -45,7 +46,7 @@ void a_root_leads_its_groups() {
     CHECK(is(levels.tree(7, 0), 7, {1, 2}));
 }
 
-void every_rank_but_the_root_is_a_child_of_its_parent() {
+TEST_CASE("every rank but the root is a child of its parent") {
     for (int spread = 1; spread <= 5; ++spread) {
         std::vector<Seat> seats;
         for (int rank = 0; rank < 13; ++rank)
@@ -59,17 +60,19 @@ void every_rank_but_the_root_is_a_child_of_its_parent() {
                 for (const int child : tree.children)
                     led[size_t(child)] = rank;
             }
-            CHECK(parents == led && parents[size_t(root)] == -1);
+            CHECK(parents == led);
+            CHECK(parents[size_t(root)] == -1);
         }
     }
 }
 
-void ranks_in_turns_do_not_follow_one_another() {
+TEST_CASE("ranks in turns do not follow one another") {
     const Levels levels = arranged({{0, 0}, {1, 1}, {0, 0}, {1, 1}});
-    CHECK(levels.depth() == 2 && !levels.consecutive());
+    CHECK(levels.depth() == 2);
+    CHECK(!levels.consecutive());
 }
 
-void what_one_rank_does_not_know_does_not_count() {
+TEST_CASE("what one rank does not know does not count") {
     std::vector<Seat> seats = blocks(2);
     seats[3].domain = -1;
     Levels levels = arranged(seats);
@@ -77,17 +80,18 @@ void what_one_rank_does_not_know_does_not_count() {
     CHECK(is(levels.tree(0, 4), 0, {5, 6, 7}));
     seats[5].package = -1;
     levels.arrange(seats);
-    CHECK(levels.depth() == 1 && levels.consecutive());
+    CHECK(levels.depth() == 1);
+    CHECK(levels.consecutive());
     CHECK(is(levels.tree(1, 1), -1, {0, 2, 3, 4, 5, 6, 7}));
 }
 
-void groups_of_one_are_no_level() {
+TEST_CASE("groups of one are no level") {
     CHECK(arranged(blocks(1)).depth() == 2);
     CHECK(arranged({{0, 0}, {1, 0}, {2, 0}}).depth() == 1);
     CHECK(arranged({{0, 0}}).depth() == 1);
 }
 
-void packages_may_lie_within_domains() {
+TEST_CASE("packages may lie within domains") {
     Levels levels = arranged({{0, 0}, {0, 0}, {0, 1}, {0, 1}});
     CHECK(levels.depth() == 2);
     CHECK(is(levels.tree(0, 2), 0, {3}));
@@ -98,14 +102,3 @@ void packages_may_lie_within_domains() {
 }
 
 }  // namespace
-
-int main() {
-    each_leader_leads_the_next_smaller_groups();
-    a_root_leads_its_groups();
-    every_rank_but_the_root_is_a_child_of_its_parent();
-    ranks_in_turns_do_not_follow_one_another();
-    what_one_rank_does_not_know_does_not_count();
-    groups_of_one_are_no_level();
-    packages_may_lie_within_domains();
-    return failures != 0;
-}

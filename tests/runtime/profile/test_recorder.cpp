@@ -1,6 +1,5 @@
 // A rank's tables: what goes in comes out, what finds no room is counted as lost, and the file outlives the
 // process.
-#include "check.hpp"
 #include "profile/lost_pages.hpp"
 #include "profile/merged_file.hpp"
 #include "profile/recorder.hpp"
@@ -8,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +23,13 @@ Beginning beginning(const char* directory, bool many_threads = false) {
     return {directory, 3, 8, 0, many_threads, false, 42, names};
 }
 
+/// A directory for a test, empty again at its end.
+struct InDirectory {
+    char directory[32] = "/tmp/mpiric-recorder-XXXXXX";
+    InDirectory() { REQUIRE(mkdtemp(directory) != nullptr); }
+    ~InDirectory() { CHECK(rmdir(directory) == 0); }
+};
+
 const SectionEntry& section(const Recorder& recorder, Section kind) {
     return recorder.image().section[uint32_t(kind)];
 }
@@ -32,7 +39,7 @@ const Cell* cells(const Recorder& recorder) {
                                          section(recorder, Section::cells).offset);
 }
 
-void calls_of_one_size_share_a_cell(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "calls of one size share a cell") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -41,13 +48,17 @@ void calls_of_one_size_share_a_cell(const char* directory) {
     recorder.count(0, 0, 128, 0, {10, 10, 1}, 0);
     CHECK(section(recorder, Section::cells).used == 2);
     const Cell& cell = cells(recorder)[0];
-    CHECK(cell.calls == 2 && cell.bytes == 227 && cell.ticks == 60 && cell.shortest == 10 &&
-          cell.longest == 50);
-    CHECK(cell.histogram[4] == 1 && cell.histogram[6] == 1);
+    CHECK(cell.calls == 2);
+    CHECK(cell.bytes == 227);
+    CHECK(cell.ticks == 60);
+    CHECK(cell.shortest == 10);
+    CHECK(cell.longest == 50);
+    CHECK(cell.histogram[4] == 1);
+    CHECK(cell.histogram[6] == 1);
     recorder.remove_file();
 }
 
-void local_calls_are_all_counted_and_one_in_64_is_timed(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "local calls are all counted and one in 64 is timed") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -59,7 +70,7 @@ void local_calls_are_all_counted_and_one_in_64_is_timed(const char* directory) {
     recorder.remove_file();
 }
 
-void a_full_table_counts_what_it_loses(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "a full table counts what it loses") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -70,7 +81,7 @@ void a_full_table_counts_what_it_loses(const char* directory) {
     recorder.remove_file();
 }
 
-void traffic_is_exact_per_rank_and_kind(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "traffic is exact per rank and kind") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -83,7 +94,7 @@ void traffic_is_exact_per_rank_and_kind(const char* directory) {
     recorder.remove_file();
 }
 
-void regions_nest_and_have_cells_of_their_own(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "regions nest and have cells of their own") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -94,11 +105,12 @@ void regions_nest_and_have_cells_of_their_own(const char* directory) {
     recorder.leave_region();  // one too many is nothing
     recorder.count(0, 0, 8, 0, {}, 0);
     CHECK(section(recorder, Section::cells).used == 2);
-    CHECK(cells(recorder)[0].calls == 2 && cells(recorder)[1].calls == 1);
+    CHECK(cells(recorder)[0].calls == 2);
+    CHECK(cells(recorder)[1].calls == 1);
     recorder.remove_file();
 }
 
-void the_compact_image_holds_the_used_entries_only(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "the compact image holds the used entries only") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -106,15 +118,18 @@ void the_compact_image_holds_the_used_entries_only(const char* directory) {
     recorder.fact("host", "n1");
     std::vector<std::byte> image(recorder.compact_bytes());
     const size_t length = recorder.compact(image.data());
-    CHECK(length <= image.size() && length < 2048);
+    REQUIRE(length <= image.size());
+    CHECK(length < 2048);
     Image head;
     std::memcpy(&head, image.data(), sizeof head);
-    CHECK(head.bytes == length && head.world_rank == 3 && head.section[0].used == 1 &&
-          head.section[6].used == 0);
+    CHECK(head.bytes == length);
+    CHECK(head.world_rank == 3);
+    CHECK(head.section[0].used == 1);
+    CHECK(head.section[6].used == 0);
     recorder.remove_file();
 }
 
-void the_file_of_a_killed_process_has_its_data(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "the file of a killed process has its data") {
     const pid_t child = fork();
     if (child == 0) {
         static Recorder recorder;
@@ -129,32 +144,35 @@ void the_file_of_a_killed_process_has_its_data(const char* directory) {
     gethostname(host, sizeof host - 1);
     std::snprintf(path, sizeof path, "%s/rank-3.%s.%d.part", directory, host, int(child));
     std::FILE* file = std::fopen(path, "rb");
-    CHECK(file != nullptr);
-    if (!file)
-        return;
+    REQUIRE(file != nullptr);
     Image head;
     Cell cell;
-    CHECK(std::fread(&head, sizeof head, 1, file) == 1 && head.state == uint32_t(State::running));
+    REQUIRE(std::fread(&head, sizeof head, 1, file) == 1);
+    CHECK(head.state == uint32_t(State::running));
     std::fseek(file, long(head.section[0].offset), SEEK_SET);
-    CHECK(std::fread(&cell, sizeof cell, 1, file) == 1 && cell.bytes == 77);
+    REQUIRE(std::fread(&cell, sizeof cell, 1, file) == 1);
+    CHECK(cell.bytes == 77);
     std::fclose(file);
     unlink(path);
 }
 
-void no_directory_means_no_record_and_a_reason() {
+TEST_CASE("no directory means no record and a reason") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(!recorder.open(beginning("/proc/nowhere"), reason));
-    CHECK(reason != nullptr && !recorder.is_open());
+    REQUIRE(reason != nullptr);
+    CHECK(!recorder.is_open());
 }
 
-void memory_takes_the_place_of_a_file_that_cannot_be_made() {
+TEST_CASE("memory takes the place of a file that cannot be made") {
     static Recorder recorder;
     const char* reason = nullptr;
     Beginning asked = beginning("/proc/nowhere");
     asked.or_in_memory = true;
     CHECK(recorder.open(asked, reason));
-    CHECK(reason != nullptr && recorder.is_open() && !recorder.is_in_file());
+    REQUIRE(reason != nullptr);
+    CHECK(recorder.is_open());
+    CHECK(!recorder.is_in_file());
     recorder.count(0, 0, 8, 0, {}, 0);
     CHECK(cells(recorder)[0].calls == 1);
     recorder.remove_file();
@@ -163,10 +181,11 @@ void memory_takes_the_place_of_a_file_that_cannot_be_made() {
 Recorder whose_file_is_cut;
 bool was_told = false;
 
-void calls_go_on_when_the_file_is_cut_short(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "calls go on when the file is cut short") {
     Recorder& recorder = whose_file_is_cut;
     const char* reason = nullptr;
-    CHECK(recorder.open(beginning(directory), reason) && recorder.is_in_file());
+    CHECK(recorder.open(beginning(directory), reason));
+    CHECK(recorder.is_in_file());
     guard_pages(&recorder.image(), recorder.image().bytes, []() noexcept {
         whose_file_is_cut.lose();
         was_told = true;
@@ -181,11 +200,12 @@ void calls_go_on_when_the_file_is_cut_short(const char* directory) {
     recorder.add_communicator({});
     recorder.enter_region("solve");
     recorder.fact("host", "n1");
-    CHECK(was_told && !recorder.is_open());
+    REQUIRE(was_told);
+    CHECK(!recorder.is_open());
     recorder.remove_file();
 }
 
-void a_signal_of_the_same_kind_ends_where_it_would_have() {
+TEST_CASE("a signal of the same kind ends where it would have") {
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGBUS, SIG_DFL);
@@ -196,10 +216,11 @@ void a_signal_of_the_same_kind_ends_where_it_would_have() {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGBUS);
 }
 
-void room_stays_under_two_mebibytes(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "room stays under two mebibytes") {
     static Recorder recorder;
     const char* reason = nullptr;
     CHECK(recorder.open(beginning(directory), reason));
@@ -207,12 +228,12 @@ void room_stays_under_two_mebibytes(const char* directory) {
     recorder.remove_file();
 }
 
-void the_checksum_is_that_of_zlib() {
+TEST_CASE("the checksum is that of zlib") {
     const char text[] = "123456789";
     CHECK(crc32({reinterpret_cast<const std::byte*>(text), 9}) == 0xCBF43926u);
 }
 
-void a_second_run_gets_a_file_of_its_own(const char* directory) {
+TEST_CASE_FIXTURE(InDirectory, "a second run gets a file of its own") {
     const char* reason = nullptr;
     CHECK(write_merged(directory, 1, 1, {}, names, reason));
     CHECK(write_merged(directory, 1, 1, {}, names, reason));
@@ -221,28 +242,8 @@ void a_second_run_gets_a_file_of_its_own(const char* directory) {
     CHECK(unlink(path) == 0);
     std::snprintf(path, sizeof path, "%s/record-2.mpiric", directory);
     CHECK(unlink(path) == 0);
-    CHECK(!write_merged("/proc/nowhere", 1, 1, {}, names, reason) && reason != nullptr);
+    CHECK(!write_merged("/proc/nowhere", 1, 1, {}, names, reason));
+    CHECK(reason != nullptr);
 }
 
 }  // namespace
-
-int main() {
-    char directory[] = "/tmp/mpiric-recorder-XXXXXX";
-    CHECK(mkdtemp(directory) != nullptr);
-    calls_of_one_size_share_a_cell(directory);
-    local_calls_are_all_counted_and_one_in_64_is_timed(directory);
-    a_full_table_counts_what_it_loses(directory);
-    traffic_is_exact_per_rank_and_kind(directory);
-    regions_nest_and_have_cells_of_their_own(directory);
-    the_compact_image_holds_the_used_entries_only(directory);
-    the_file_of_a_killed_process_has_its_data(directory);
-    no_directory_means_no_record_and_a_reason();
-    memory_takes_the_place_of_a_file_that_cannot_be_made();
-    calls_go_on_when_the_file_is_cut_short(directory);
-    a_signal_of_the_same_kind_ends_where_it_would_have();
-    room_stays_under_two_mebibytes(directory);
-    the_checksum_is_that_of_zlib();
-    a_second_run_gets_a_file_of_its_own(directory);
-    CHECK(rmdir(directory) == 0);
-    return failures != 0;
-}

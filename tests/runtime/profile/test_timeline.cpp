@@ -1,8 +1,8 @@
 // A run of any length fits the same spans, and no time is lost when two of them become one.
-#include "check.hpp"
 #include "profile/timeline.hpp"
 
 #include <algorithm>
+#include <doctest/doctest.h>
 #include <numeric>
 
 using namespace mpiric::profile;
@@ -26,7 +26,7 @@ struct Run {
     }
 };
 
-void time_goes_to_the_span_in_which_it_was_spent() {
+TEST_CASE("time goes to the span in which it was spent") {
     Run run;
     run.timeline.add(Activity::collective, origin + 10, origin + 30);
     run.timeline.add(Activity::collective, origin + first_span + 10, origin + first_span + 15);
@@ -35,15 +35,16 @@ void time_goes_to_the_span_in_which_it_was_spent() {
     CHECK(run.spans[1].ticks[uint32_t(Activity::collective)] == 5);
 }
 
-void a_long_call_fills_the_spans_it_lasts() {
+TEST_CASE("a long call fills the spans it lasts") {
     Run run;
     run.timeline.add(Activity::point_to_point, origin + first_span / 2, origin + 3 * first_span);
     CHECK(run.spans[0].ticks[0] == first_span / 2);
-    CHECK(run.spans[1].ticks[0] == first_span && run.spans[2].ticks[0] == first_span);
+    CHECK(run.spans[1].ticks[0] == first_span);
+    CHECK(run.spans[2].ticks[0] == first_span);
     CHECK(run.spans[3].ticks[0] == 0);
 }
 
-void a_long_run_makes_spans_longer_and_loses_nothing() {
+TEST_CASE("a long run makes spans longer and loses nothing") {
     Run run;
     uint64_t spent = 0;
     for (uint64_t at = 0; at < 1'000'000; ++at) {
@@ -52,10 +53,11 @@ void a_long_run_makes_spans_longer_and_loses_nothing() {
     }
     CHECK(run.total(Activity::files) == spent);
     CHECK(run.used == 999'999'100 / run.span_ticks + 1);
-    CHECK(run.used <= span_count && run.used > span_count / 2);
+    CHECK(run.used <= span_count);
+    CHECK(run.used > span_count / 2);
 }
 
-void a_jump_far_ahead_is_reached_at_once() {
+TEST_CASE("a jump far ahead is reached at once") {
     Run run;
     run.timeline.add(Activity::other_mpi, origin, origin + 7);
     run.timeline.add(Activity::other_mpi, origin + (1ull << 50), origin + (1ull << 50) + 3);
@@ -63,20 +65,20 @@ void a_jump_far_ahead_is_reached_at_once() {
     CHECK(run.spans[0].ticks[uint32_t(Activity::other_mpi)] == 7);
 }
 
-void what_began_before_the_recording_counts_from_its_beginning() {
+TEST_CASE("what began before the recording counts from its beginning") {
     Run run;
     run.timeline.add(Activity::collective, origin - 500, origin + 5);
     run.timeline.add(Activity::collective, origin - 500, origin - 5);
     CHECK(run.total(Activity::collective) == 5);
 }
 
-void calls_that_stand_for_others_weigh_more() {
+TEST_CASE("calls that stand for others weigh more") {
     Run run;
     run.timeline.add(Activity::point_to_point, origin, origin + 10, 17);
     CHECK(run.total(Activity::point_to_point) == 170);
 }
 
-void the_region_of_a_span_is_the_one_with_most_of_its_time() {
+TEST_CASE("the region of a span is the one with most of its time") {
     Run run;
     run.timeline.region_until(0, origin + first_span / 4);
     run.timeline.region_until(5, origin + first_span);
@@ -88,14 +90,3 @@ void the_region_of_a_span_is_the_one_with_most_of_its_time() {
 }
 
 }  // namespace
-
-int main() {
-    time_goes_to_the_span_in_which_it_was_spent();
-    a_long_call_fills_the_spans_it_lasts();
-    a_long_run_makes_spans_longer_and_loses_nothing();
-    a_jump_far_ahead_is_reached_at_once();
-    what_began_before_the_recording_counts_from_its_beginning();
-    calls_that_stand_for_others_weigh_more();
-    the_region_of_a_span_is_the_one_with_most_of_its_time();
-    return failures != 0;
-}

@@ -1,7 +1,7 @@
 // Where a process is bound, by trees like that of /sys.
-#include "check.hpp"
 #include "system/seat.hpp"
 
+#include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -49,7 +49,7 @@ bool is(const Seat& seat, int domain, int package) {
 }
 
 /// Two packages of two domains of two cores with two threads each.
-void two_packages_of_two_domains() {
+TEST_CASE("two packages of two domains") {
     const Tree tree;
     tree.domains("0-3");
     for (int domain = 0; domain < 4; ++domain) {
@@ -68,7 +68,7 @@ void two_packages_of_two_domains() {
     CHECK(is(tree.seat(0), -1, -1));
 }
 
-void high_numbers_and_domains_of_memory_alone() {
+TEST_CASE("high numbers and domains of memory alone") {
     const Tree tree;
     tree.domains("0,2-3");
     tree.domain(0, "");
@@ -79,7 +79,7 @@ void high_numbers_and_domains_of_memory_alone() {
     CHECK(is(tree.seat(1), 2, -1));
 }
 
-void what_the_kernel_does_not_show() {
+TEST_CASE("what the kernel does not show") {
     const Tree tree;
     CHECK(is(tree.seat(1), -1, -1));
     tree.domains("0-1");
@@ -91,10 +91,3 @@ void what_the_kernel_does_not_show() {
 }
 
 }  // namespace
-
-int main() {
-    two_packages_of_two_domains();
-    high_numbers_and_domains_of_memory_alone();
-    what_the_kernel_does_not_show();
-    return failures != 0;
-}

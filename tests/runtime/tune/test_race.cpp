@@ -1,10 +1,10 @@
 // The race and the learner with times from a model: they find what is faster, and prefer the library
 // otherwise.
-#include "check.hpp"
 #include "tune/learner.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <doctest/doctest.h>
 #include <random>
 #include <utility>
 
@@ -36,7 +36,7 @@ uint32_t run(Race& race, Machine& machine, int most = 100'000) {
 
 constexpr int32_t none = Race::no_parent;
 
-void clear_winner_is_chosen() {
+TEST_CASE("clear winner is chosen") {
     for (uint32_t seed = 1; seed <= 50; ++seed) {
         Race race(std::vector<int32_t>{none, none, none, none});
         Machine machine{{1e-3, 2e-3, 0.6e-3, 0.9e-3}};
@@ -46,7 +46,7 @@ void clear_winner_is_chosen() {
     }
 }
 
-void equals_leave_the_library_nearly_always() {
+TEST_CASE("equals leave the library nearly always") {
     int others = 0;
     for (uint32_t seed = 1; seed <= 200; ++seed) {
         Race race(std::vector<int32_t>(12, none));
@@ -57,7 +57,7 @@ void equals_leave_the_library_nearly_always() {
     CHECK(others <= 4);
 }
 
-void what_is_slower_is_not_chosen() {
+TEST_CASE("what is slower is not chosen") {
     int chosen = 0;
     for (uint32_t seed = 1; seed <= 100; ++seed) {
         Race race(std::vector<int32_t>(8, none));
@@ -69,24 +69,26 @@ void what_is_slower_is_not_chosen() {
     CHECK(chosen == 0);
 }
 
-void variants_run_only_after_their_parent_has_won() {
+TEST_CASE("variants run only after their parent has won") {
     Race race(std::vector<int32_t>{none, none, 1, 1, none, 4});
     Machine machine{{1e-3, 0.7e-3, 0.4e-3, 0.8e-3, 2e-3, 0.1e-3}};
     CHECK(run(race, machine) == 2);
     CHECK(race.timings(5).times.empty());
 }
 
-void the_hopeless_get_three_calls() {
+TEST_CASE("the hopeless get three calls") {
     Race race(std::vector<int32_t>{none, none});
     int timed = 0;
     for (int turn = 0; turn < 1000 && !race.decided(); ++turn) {
         timed += race.next() == 1;
         race.add_time(race.next() == 1 ? 1.0 : 1e-5);
     }
-    CHECK(race.decided() && race.choice() == 0 && timed == 3);
+    CHECK(race.decided());
+    CHECK(race.choice() == 0);
+    CHECK(timed == 3);
 }
 
-void the_next_best_gets_its_chance() {
+TEST_CASE("the next best gets its chance") {
     int found = 0, left = 0;
     for (uint32_t seed = 1; seed <= 20; ++seed) {
         Race race(std::vector<int32_t>{none, none, none});
@@ -99,14 +101,16 @@ void the_next_best_gets_its_chance() {
             machine.centres[1] = without_two > 4 ? 1.2e-3 : 0.74e-3;
             race.add_time(machine.time(race.next()));
         }
-        CHECK(race.decided() && race.choice() != 1);
+        CHECK(race.decided());
+        CHECK(race.choice() != 1);
         found += race.choice() == 2;
         left += !race.timings(2).eliminated;
     }
-    CHECK(found >= left - 1 && left >= 10);
+    CHECK(found >= left - 1);
+    CHECK(left >= 10);
 }
 
-void warmup_ratios_are_those_of_the_first_rounds() {
+TEST_CASE("warmup ratios are those of the first rounds") {
     Race race(std::vector<int32_t>{none, none});
     CHECK(race.warmup_ratio(1) == 0);
     for (int turn = 0; turn < 6; ++turn)
@@ -114,7 +118,7 @@ void warmup_ratios_are_those_of_the_first_rounds() {
     CHECK(std::abs(race.warmup_ratio(1) - 4.98) < 1e-9);
 }
 
-void short_calls_are_timed_several_in_a_row() {
+TEST_CASE("short calls are timed several in a row") {
     Race race(std::vector<int32_t>{none, none});
     while (race.calls() == 1 && !race.decided())
         race.add_time(1e-6);
@@ -139,20 +143,22 @@ double play(Learner& learner, Machine& machine, int calls, double& all) {
     return lost;
 }
 
-void learning_loses_no_more_than_it_may() {
+TEST_CASE("learning loses no more than it may") {
     const std::vector<int32_t> parents(6, none);
     const auto machine = [] { return Machine{{1e-4, 2.5e-4, 2.5e-4, 2e-4, 2e-4, 2e-4}, 0.02, 1e9}; };
     double all = 0;
     Learner bound(parents, 0.01);
     Machine first = machine();
-    CHECK(play(bound, first, 100'000, all) < 0.012 * all);
+    const double lost = play(bound, first, 100'000, all);
+    CHECK(lost < 0.012 * all);
     Learner free(parents, 0);
     Machine second = machine();
     play(free, second, 3'000, all = 0);
-    CHECK(free.decided() && free.learning_calls() < 3'000);
+    CHECK(free.decided());
+    CHECK(free.learning_calls() < 3'000);
 }
 
-void a_choice_stays_only_where_it_is_faster() {
+TEST_CASE("a choice stays only where it is faster") {
     int kept = 0, kept_though_slower = 0;
     for (uint32_t seed = 1; seed <= 50; ++seed) {
         Learner first(std::vector<int32_t>(3, none), 0.01);
@@ -160,7 +166,8 @@ void a_choice_stays_only_where_it_is_faster() {
         machine.random.seed(seed);
         double all = 0;
         play(first, machine, 100'000, all);
-        CHECK(first.decided() && first.race().choice() == 2);
+        CHECK(first.decided());
+        CHECK(first.race().choice() == 2);
         for (const double now : {0.8e-4, 1.05e-4}) {
             Learner again(first, 100'000);
             Machine later{{1e-4, now}, 0.1, 1e9};
@@ -170,10 +177,11 @@ void a_choice_stays_only_where_it_is_faster() {
             (now < 1e-4 ? kept : kept_though_slower) += again.race().choice() == 1;
         }
     }
-    CHECK(kept == 50 && kept_though_slower == 0);
+    CHECK(kept == 50);
+    CHECK(kept_though_slower == 0);
 }
 
-void what_a_policy_chose_stays_only_where_it_is_faster() {
+TEST_CASE("what a policy chose stays only where it is faster") {
     for (uint32_t seed = 1; seed <= 50; ++seed)
         for (const double now : {0.6e-4, 1.05e-4, 5e-4}) {
             Learner learner(64, 0.01);
@@ -181,11 +189,12 @@ void what_a_policy_chose_stays_only_where_it_is_faster() {
             machine.random.seed(seed);
             double all = 0;
             play(learner, machine, 50'000, all);
-            CHECK(learner.decided() && learner.race().choice() == (now < 1e-4 ? 1u : 0u));
+            CHECK(learner.decided());
+            CHECK((learner.race().choice() == (now < 1e-4 ? 1u : 0u)));
         }
 }
 
-void proving_what_a_policy_chose_loses_no_more_than_it_may() {
+TEST_CASE("proving what a policy chose loses no more than it may") {
     for (const double call : {2e-6, 1e-4, 5e-3}) {
         Learner learner(64, 0.01);
         Machine machine{{1.6 * call, call}, 0.02, 1e9};
@@ -200,11 +209,13 @@ void proving_what_a_policy_chose_loses_no_more_than_it_may() {
             if (step.ends_block)
                 learner.end_block({uint64_t(std::exchange(block, 0) * 1e9), 0, 0});
         }
-        CHECK(most < 1.015 && learner.decided() && learner.race().choice() == 1);
+        CHECK(most < 1.015);
+        CHECK(learner.decided());
+        CHECK(learner.race().choice() == 1);
     }
 }
 
-void the_last_rounds_time_no_call_that_follows_another_candidates() {
+TEST_CASE("the last rounds time no call that follows another candidates") {
     const std::vector<int32_t> parents{none, none};
     Learner first(parents, 0);
     Machine machine{{1e-4, 0.5e-4}};
@@ -214,14 +225,14 @@ void the_last_rounds_time_no_call_that_follows_another_candidates() {
     uint32_t last = 2;
     for (int call = 0; call < 200; ++call) {
         const Step step = again.next();
-        CHECK(!step.measured || step.candidate == last);
+        CHECK((!step.measured || step.candidate == last));
         last = step.candidate;
         if (step.ends_block)
             again.end_block({100'000, 0, 0});
     }
 }
 
-void calls_with_work_between_them_begin_with_a_rendezvous() {
+TEST_CASE("calls with work between them begin with a rendezvous") {
     const std::vector<int32_t> parents(2, none);
     Learner learner(parents, 0);
     bool rendezvous = false;
@@ -234,14 +245,15 @@ void calls_with_work_between_them_begin_with_a_rendezvous() {
     CHECK(rendezvous);
 }
 
-void ranks_stay_in_step() {
+TEST_CASE("ranks stay in step") {
     const std::vector<int32_t> parents{none, none, 1, none};
     Learner left(parents, 0.05), right(parents, 0.05);
     Machine machine{{1e-4, 0.9e-4, 0.8e-4, 1.2e-4}};
     for (int call = 0; call < 20'000; ++call) {
         const Step step = left.next(), other = right.next();
-        CHECK(step.candidate == other.candidate && step.ends_block == other.ends_block &&
-              step.rendezvous == other.rendezvous);
+        CHECK(step.candidate == other.candidate);
+        CHECK(step.ends_block == other.ends_block);
+        CHECK(step.rendezvous == other.rendezvous);
         if (!step.ends_block)
             continue;
         const Agreed agreed{uint64_t(machine.time(step.candidate) * 1e9), 0, 500};
@@ -250,7 +262,7 @@ void ranks_stay_in_step() {
     }
 }
 
-void a_pause_may_be_taken_at_once() {
+TEST_CASE("a pause may be taken at once") {
     const std::vector<int32_t> parents{none, none, 1, none};
     Learner stepped(parents, 0.05), pausing(parents, 0.05);
     Machine machine{{1e-4, 0.9e-4, 0.7e-4, 1.2e-4}};
@@ -260,39 +272,24 @@ void a_pause_may_be_taken_at_once() {
         if (paused == 0)
             most = std::max(most, paused = pausing.take_pause());
         if (paused > 0) {
-            CHECK(step.candidate == 0 && !step.measured);
+            CHECK(step.candidate == 0);
+            CHECK(!step.measured);
             --paused;
             continue;
         }
         const Step other = pausing.next();
-        CHECK(step.candidate == other.candidate && step.measured == other.measured);
+        CHECK(step.candidate == other.candidate);
+        CHECK(step.measured == other.measured);
         if (!step.ends_block)
             continue;
         const Agreed agreed{uint64_t(machine.time(step.candidate) * 1e9), 0, 500};
         stepped.end_block(agreed);
         pausing.end_block(agreed);
     }
-    CHECK(most > 100 && stepped.calls() == pausing.calls() && stepped.decided() && pausing.decided());
+    CHECK(most > 100);
+    CHECK(stepped.calls() == pausing.calls());
+    CHECK(stepped.decided());
+    CHECK(pausing.decided());
 }
 
 }  // namespace
-
-int main() {
-    clear_winner_is_chosen();
-    equals_leave_the_library_nearly_always();
-    what_is_slower_is_not_chosen();
-    variants_run_only_after_their_parent_has_won();
-    the_hopeless_get_three_calls();
-    the_next_best_gets_its_chance();
-    warmup_ratios_are_those_of_the_first_rounds();
-    short_calls_are_timed_several_in_a_row();
-    learning_loses_no_more_than_it_may();
-    a_choice_stays_only_where_it_is_faster();
-    what_a_policy_chose_stays_only_where_it_is_faster();
-    proving_what_a_policy_chose_loses_no_more_than_it_may();
-    the_last_rounds_time_no_call_that_follows_another_candidates();
-    calls_with_work_between_them_begin_with_a_rendezvous();
-    ranks_stay_in_step();
-    a_pause_may_be_taken_at_once();
-    return failures != 0;
-}

@@ -56,8 +56,6 @@ def knob_lines(knob: Knob) -> Iterator[str]:
         yield f"- moves with: {', '.join(f'`{name}`' for name in knob.moves_with)}"
     if knob.only_when_asked:
         yield f"- only with `{knob.only_when_asked}`"
-    if knob.watch_memory:
-        yield "- memory is watched: trials that grow beyond the limit are rejected"
     if knob.site_default:
         yield "- holds for a whole site (`tune --site`)"
     yield f"- source: {knob.source}"

@@ -123,7 +123,6 @@ KNOBS = (
         applies=_malloc_applies,
         promise=_malloc_promise,
         spell=_spell_malloc,
-        watch_memory=True,
     ),
     Knob(
         name="allocator",
@@ -136,6 +135,5 @@ KNOBS = (
         applies=_allocator_applies,
         promise=_allocator_promise,
         spell=_spell_allocator,
-        watch_memory=True,
     ),
 )

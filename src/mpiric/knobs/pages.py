@@ -82,6 +82,5 @@ KNOBS = (
         applies=_applies,
         promise=_promise,
         spell=_spell,
-        watch_memory=True,
     ),
 )

@@ -149,7 +149,6 @@ KNOBS = (
         values=_always("8KiB", "32KiB", "128KiB", "512KiB"),
         applies=_between_nodes,
         promise=_plain_promise(0.35),
-        watch_memory=True,
     ),
     Knob(
         name="zero-copy",

@@ -127,4 +127,3 @@ class Knob:
     spell: Spell | None = None
     idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
-    watch_memory: bool = False  # trials are rejected when the resident size grows beyond the guard's limit

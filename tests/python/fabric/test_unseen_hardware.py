@@ -7,7 +7,7 @@ transcribed from the threads named, or put together from the message formats of 
 from dataclasses import dataclass, field
 
 import pytest
-from tests.python.fabric.heard import heard
+from tests.support.connections import heard
 
 from mpiric.fabric.networks import best_network, kinds, misdriven
 from mpiric.fabric.seen import carriers, contradiction

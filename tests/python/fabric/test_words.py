@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.python.fabric.heard import heard
+from tests.support.connections import heard
 
 from mpiric.fabric.words import asking
 from mpiric.model.fabric import PairClass

@@ -47,11 +47,6 @@ def test_libraries_of_this_machine_stay_out_of_containers() -> None:
     assert not {"allocator", "blas", "mpi"} & set(applicable(here))
 
 
-@pytest.mark.parametrize("knob", ["malloc", "allocator", "huge-pages"])
-def test_memory_is_watched_where_a_knob_may_cost_some(knob: str) -> None:
-    assert all_knobs()[knob].watch_memory
-
-
 def test_another_mpi_comes_with_launcher_dialect_library_and_environment() -> None:
     spelled = spell("mpi", "intelmpi-2021.19", situation(others=OTHERS))
     assert spelled.launcher_words == ("/opt/intelmpi-2021.19/bin/mpiexec",)

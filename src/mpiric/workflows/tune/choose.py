@@ -133,8 +133,3 @@ def _dimension(knob: Knob, situation: Situation, *, is_advised: bool, site: bool
         score=max(promise.score, _ADVISED_SCORE) if is_advised else promise.score,
         try_first=tuple(value for value in promise.try_first if value in values),
     )
-
-
-def watches_memory(configuration: Configuration) -> bool:
-    """Whether a configuration turns a knob that may cost memory."""
-    return any(knobs.all_knobs()[name].watch_memory for name, _ in configuration.items)

@@ -17,8 +17,9 @@ from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.observe import Observed, observe
-from mpiric.workflows.trials.trials import Judge, Trials
+from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.trials import Trials
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,8 @@ class Workbench:
     """One observed program; its output has been learned, so a wrong answer is rejected as in a tune."""
 
     trials: Trials
-    observed: Observed
-
-    @property
-    def situation(self) -> Situation:
-        """All that knobs may look at."""
-        return self.observed.situation
+    situation: Situation
+    originals: tuple[Trial, ...]
 
     def run(
         self, configuration: Configuration, phase: Phase, limit_s: float | None = None, pair: int = -1
@@ -53,6 +50,6 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         runner = stack.enter_context(Runner())
         copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
         trials = Trials(runner, copies, tune, Judge(Objective()))
-        observed = observe(trials, parsed, host, Allowed(), Silence(), compare=True)
-        trials.watch_memory(observed.situation)
-        yield Workbench(trials, observed)
+        situation, originals = observe(trials, parsed, host, Allowed(), Silence(), compare=True)
+        trials.watch_memory(situation)
+        yield Workbench(trials, situation, originals)

@@ -25,7 +25,7 @@ from mpiric.tuning.proof.confidence_sequence import centre
 from mpiric.tuning.search.search import search
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.launch.spelling import can_be_written
-from mpiric.workflows.tune.choose import space_of
+from mpiric.workflows.tune.space import space_of
 
 _GOAL = 0.02
 _TENTH = 0.1
@@ -147,12 +147,12 @@ class Sweep:
 
 def limit_s(bench: Workbench) -> float:
     """What a run may take before it counts as too slow."""
-    return _PATIENCE * bench.observed.wall_s + 1.0
+    return _PATIENCE * bench.situation.observation.wall_s + 1.0
 
 
 def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> Found:
     """The search's candidate, as `tune` would send it to the proof; observing the original counts."""
-    seen = bench.observed.originals
+    seen = bench.originals
     budget = Budget(runs=max(1, runs - len(seen)))
 
     def try_out(configuration: Configuration, limit: float) -> Trial:

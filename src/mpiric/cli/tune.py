@@ -31,8 +31,9 @@ from mpiric.tuning.proof.proof import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
 from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.tune.array import work
+from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.submitted import tune_to_submit
-from mpiric.workflows.tune.tune import TuneRequest, plan, tune
+from mpiric.workflows.tune.tune import dry_run, tune
 
 _EPILOG = """\b
 Examples:
@@ -216,6 +217,6 @@ def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
 
 def _dry_run(request: TuneRequest) -> int:
     """Print the command as it would be run and the knobs that might be turned."""
-    for line in plan(request, LocalHost()):
+    for line in dry_run(request, LocalHost()):
         print(line)
     return 0

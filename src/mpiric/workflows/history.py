@@ -23,8 +23,9 @@ from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.run.recipe_choice import check_value
+from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
-from mpiric.workflows.trials.trials import Judge, Trials
+from mpiric.workflows.trials.trials import Trials
 
 _MOST_RUNS = 30  # of either day: more say little more
 
@@ -106,8 +107,8 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparis
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
         everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
-        observed = observe(trials, parsed, host, everything, narrator, compare=False)
-        situation = with_host_names(observed.situation, host)
+        situation, _ = observe(trials, parsed, host, everything, narrator, compare=False)
+        situation = with_host_names(situation, host)
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
         for pair in range(max(wanted, 9)):
             for configuration in now:  # in turn, so that a drift of the machine meets both

@@ -23,7 +23,6 @@ from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome
 from mpiric.workflows.launch.interchange import ready_to_serve
 from mpiric.workflows.launch.spelling import completed, spellings
-from mpiric.workflows.trials.observe import Observed
 
 SIZES_BYTES = (8, 1024, 65536, 1048576)
 _LIMIT_S = 90.0
@@ -129,21 +128,24 @@ def _render(job: Job, configuration: Configuration, situation: Situation, more: 
     return launchers.render(job, [*spelled, ("fabric", "", more)])
 
 
-def with_networks(observed: Observed, host: Host, narrator: Narrator) -> Observed:
+def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situation:
     """What plain TCP gives between two of the nodes, known to the knobs; as it was where there is no choice.
 
     Nominal rates do not tell: those of tunnels, bridges and virtual functions are made up.
     """
-    situation = observed.situation
     if not knobs.judge(knobs.all_knobs()["network-interface"], situation).applies:
-        return observed
+        return situation
     with bench(host) as it:
         way, _ = it.probe(Configuration(), situation)
     if way.refused:
         narrator.say(f"networks are not measured: {way.refused}")
-        return observed
+        return situation
     networks = sorted(way.probes[0].networks, key=lambda n: n.latency_us / n.bandwidth_mb_s)
     for each in networks:
         narrator.say(f"{each.name}: plain TCP {each.latency_us:.1f} µs, {each.bandwidth_mb_s:.0f} MB/s")
-    observation = replace(situation.observation, networks=tuple(each.name for each in networks))
-    return replace(observed, situation=replace(situation, observation=observation))
+    return knowing_networks(situation, tuple(each.name for each in networks))
+
+
+def knowing_networks(situation: Situation, names: tuple[str, ...]) -> Situation:
+    """The situation with its networks in their measured order."""
+    return replace(situation, observation=replace(situation.observation, networks=names))

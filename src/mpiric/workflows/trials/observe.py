@@ -1,7 +1,7 @@
 """The unchanged command run a few times: does it work, how long does it take, what do its ranks look like."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -33,23 +33,12 @@ _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or besi
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
-@dataclass(frozen=True)
-class Observed:
-    """The situation, and the runs of the original that it was learned from."""
-
-    situation: Situation
-    originals: tuple[Trial, ...]
-
-    @property
-    def wall_s(self) -> float:
-        """Median wall time of the original."""
-        return self.situation.observation.wall_s
-
-
 def observe(
     trials: Trials, parsed: ParsedJob, host: Host, allowed: Allowed, narrator: Narrator, *, compare: bool
-) -> Observed:
+) -> tuple[Situation, tuple[Trial, ...]]:
     """Run the original two or three times and learn from it what every other run is held against.
+
+    The situation, and the runs of the original that it was learned from.
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
     """
@@ -75,10 +64,9 @@ def observe(
     )
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
-    if compare:
-        trials.learn_output([result.trial for result in runs])
-    trials.judge.stdout_of_original = runs[0].trial.stdout
-    return Observed(_situation(parsed, mpi, observation, allowed), tuple(result.trial for result in runs))
+    originals = tuple(result.trial for result in runs)
+    trials.judge.learn(originals, compare=compare)
+    return _situation(parsed, mpi, observation, allowed), originals
 
 
 def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
@@ -131,10 +119,10 @@ def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     """The error for a command that does not work unchanged, with the end of what it printed."""
-    words = _tail(trial.stderr) or _tail(trial.stdout)
-    said = f"; it said:\n{words}" if words else "; it printed nothing"
+    printed = _tail(trial.stderr) or _tail(trial.stdout)
+    end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
     return ProgramFailedError(
-        f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{said}",
+        f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{end}",
         hint="make it run by itself first; mpiric changes nothing in this first run",
     )
 

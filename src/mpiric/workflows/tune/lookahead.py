@@ -54,12 +54,12 @@ class LookaheadTrials:
         limit_s: float | None = None,
         pair: int = -1,
     ) -> TrialResult:
-        """Put it down; the answer is what is believed of it. Raises RoundIsFull."""
+        """Put it down; the answer is what is believed of it. Raises RoundFull."""
         trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair)
         try:
             render(configuration, situation)
         except MpiricError as error:
-            return TrialResult(replace(trial, reason=error.message), ())
+            return TrialResult(replace(trial, reason=error.message))
         if len(self.asked) >= self._capacity and (pair < 0 or pair != self.asked[-1].pair):
             raise RoundFull
         self.count += 1

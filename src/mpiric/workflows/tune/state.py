@@ -1,49 +1,62 @@
-"""How far a tune has come, so that whatever ends it can be told."""
+"""TuneState: a tune between its first runs and its result."""
 
 from dataclasses import dataclass, field
 from math import inf
 
+from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.finding import Finding
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.objective import Objective
+from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
-from mpiric.workflows.trials.observe import Observed
+from mpiric.tuning.store.store import TuneLog
+from mpiric.workflows.trials.trials import TrialSource
+from mpiric.workflows.tune.request import TuneRequest
 
 
 @dataclass
 class TuneState:
-    """Filled in as things happen; never read back by the search or the proof."""
+    """What is known and what is left; each step reads what the steps before it have filled in.
 
-    argv: tuple[str, ...]
-    observed: Observed
-    objective: Objective = field(default_factory=Objective)
-    checked_output: str = "learned"  # "learned", "command" or "none": what stood guard over the answers
-    earlier: tuple[Trial, ...] = ()  # recorded before an interruption
-    known: tuple[Trial, ...] = ()  # all that were made ahead of the search, in rounds
+    Observing fills in ``situation`` and ``originals``, learning replaces the situation's tuner, the search
+    fills in ``space`` to ``rejected``, the proof ``evidence``. An interruption leaves the rest empty.
+    """
+
+    request: TuneRequest
+    log: TuneLog
+    trials: TrialSource
+    copies: WorkingCopies
+    budget: Budget
+    narrator: Narrator
+    situation: Situation
+    originals: tuple[Trial, ...]  # runs of the command as it is
+    run_s: float  # of a run of it, with all that surrounds the run
+    earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
+    known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
     space: SearchSpace = field(default_factory=SearchSpace)
     findings: tuple[Finding, ...] = ()
-    trials: list[Trial] = field(default_factory=list)  # of the search, in order
+    searched: list[Trial] = field(default_factory=list)  # in order
     rejected: dict[Configuration, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
 
-    def take(self, trial: Trial) -> None:
-        """Note a run of the search."""
-        self.trials.append(trial)
+    def note(self, sentence: str) -> None:
+        """Keep a sentence for the result."""
+        self.notes.append(sentence)
 
-    @property
-    def best(self) -> float | None:
-        """Smallest objective of the search so far: one run, so only a hint."""
-        values = [trial.objective for trial in self.trials if trial.objective is not None]
-        return min(values, default=None)
+    def report(self, trial: Trial) -> None:
+        """Show a trial that has ended."""
+        values = [each.objective for each in self.searched if each.objective is not None]
+        self.narrator.trial(trial, min(values, default=None), self.budget.remaining_s)
 
     @property
     def quickest_s(self) -> float:
         """Wall time of the quickest run of the search that counts; infinite before there is one."""
-        return min((trial.wall_s for trial in self.trials if trial.outcome is Outcome.OK), default=inf)
+        return min((trial.wall_s for trial in self.searched if trial.outcome is Outcome.OK), default=inf)
 
     def recorded_pairs(self, candidate: Configuration) -> tuple[Trial, ...]:
         """Runs of this candidate's proof from before an interruption, and the original's of its pairs."""

@@ -7,8 +7,8 @@ from mpiric.model.errors import NotFoundError
 from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.submit.submit import is_submission
-from mpiric.workflows.tune.choose import check_names
-from mpiric.workflows.tune.tune import TuneRequest
+from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.space import check_names
 
 
 def tune_to_submit(request: TuneRequest) -> Path:

@@ -2,7 +2,7 @@
 
 from tests.support.situations import situation
 
-from mpiric.workflows.tune.choose import space_of
+from mpiric.workflows.tune.space import space_of
 
 
 def test_a_knob_that_advice_names_is_turned_first():

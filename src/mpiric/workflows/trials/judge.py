@@ -1,0 +1,185 @@
+"""Judge: whether a run's output, files and memory agree with the original's, and the run's objective."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.model.count import count_of
+from mpiric.model.errors import MpiricError
+from mpiric.model.launch import Launch
+from mpiric.model.situation import RankSeen, Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
+from mpiric.tuning.equivalence.output_files import FilesExpectation, Stamps, learn_files, written
+from mpiric.tuning.objective import Objective, value_of
+
+_CHECK_LIMIT_S = 600
+_KEPT_BYTES = 512 << 20  # of an original's output files
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
+_MEMORY_FACTOR, _MEMORY_SLACK_BYTES = 1.5, 256 << 20  # what a knob may cost in memory before it is refused
+
+
+@dataclass
+class Judge:
+    """Everything passes until it has learned from runs of the original; these may widen it later."""
+
+    objective: Objective
+    check_command: str = ""  # the user's own judge, run in the trial's directory
+    rounding: bool = False  # whether the last digits may differ
+    printed: Expectation | None = field(default=None, init=False)  # None: not compared
+    _written: FilesExpectation | None = field(default=None, init=False)
+    _rss_limit_bytes: int = field(default=0, init=False)  # of one process; 0: not watched
+    _stdout_of_original: str = field(default="", init=False)
+
+    def learn(self, originals: Sequence[Trial], *, compare: bool) -> None:
+        """From now on every run must print and write what these runs of the original have in common."""
+        self._stdout_of_original = originals[0].stdout
+        if compare:
+            self.printed = learn([Path(trial.stdout) for trial in originals])
+            self._written = learn_files([_kept_files(trial) for trial in originals])
+
+    def limit_memory(self, situation: Situation) -> None:
+        """From now on refuse runs whose memory grows far beyond the original's."""
+        observation, memory = situation.observation, situation.machine.memory
+        whole = min(memory.total_bytes, memory.limit_bytes or memory.total_bytes)
+        self._rss_limit_bytes = memory_limit(whole, observation.rss_peak_bytes, len(observation.ranks))
+
+    def judge(
+        self,
+        trial: Trial,
+        launch: Launch,
+        situation: Situation,
+        ranks: tuple[RankSeen, ...],
+        directory: TrialDirectory,
+    ) -> Trial:
+        """The trial of a run that ended well with its objective, or with what is wrong with it."""
+        if trial.phase is Phase.OBSERVE:
+            _keep_files(trial, directory)
+        if complaint := self._complaint(trial, directory, situation, set_by(launch)):
+            outcome, reason = complaint
+            return replace(trial, outcome=outcome, reason=reason)
+        try:
+            objective = value_of(
+                self.objective,
+                trial.wall_s,
+                cores_used(launch, situation, ranks),
+                Path(trial.stdout),
+                directory.path,
+                situation.job.environment,
+            )
+        except MpiricError as error:
+            return replace(trial, outcome=Outcome.FAILED, reason=error.message)
+        return replace(trial, objective=objective)
+
+    def prints_alike(self, stdout: Path, settings: tuple[str, ...]) -> bool:
+        """Whether an output agrees with the originals'."""
+        printed = self.printed
+        return printed is None or printed.compare(stdout, rounding=self.rounding, settings=settings) is None
+
+    def _complaint(
+        self, trial: Trial, directory: TrialDirectory, situation: Situation, settings: tuple[str, ...]
+    ) -> tuple[Outcome, str] | None:
+        if self._rss_limit_bytes and trial.rss_peak_bytes > self._rss_limit_bytes:
+            grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
+            return Outcome.GREEDY, f"a process grew to {grown} MiB, more than the {limit} MiB allowed"
+        difference = self._difference(trial, directory, settings)
+        if difference is not None:
+            return Outcome.DIFFERENT, str(difference)
+        if self.check_command:
+            return self._check(trial, directory, situation)
+        return None
+
+    def _difference(
+        self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
+    ) -> Disagreement | None:
+        """What differs from the original's output; a run of the original itself only teaches."""
+        stdout = Path(trial.stdout)
+        if self.printed:
+            difference = self.printed.compare(stdout, rounding=self.rounding, settings=settings)
+            if difference is not None and trial.configuration:
+                return difference
+            if difference is not None:
+                self.printed = self.printed.widened(stdout)
+        if self._written is None or not trial.configuration:
+            return None
+        return self._written.compare(
+            directory.path, _stamps(directory), rounding=self.rounding, settings=settings
+        )
+
+    def _check(
+        self, trial: Trial, directory: TrialDirectory, situation: Situation
+    ) -> tuple[Outcome, str] | None:
+        """Ask the user's own judge: in the trial's directory, with the outputs' paths in the environment."""
+        environment = {
+            **situation.job.environment,
+            "MPIRIC_STDOUT": trial.stdout,
+            "MPIRIC_STDERR": trial.stderr,
+            "MPIRIC_ORIGINAL_STDOUT": self._stdout_of_original or trial.stdout,
+        }
+        check = f"the check {shlex.quote(self.check_command)}"
+        try:
+            done = subprocess.run(
+                ["/bin/sh", "-c", self.check_command],
+                cwd=directory.path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_CHECK_LIMIT_S,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome.DIFFERENT, f"{check} did not end in {_CHECK_LIMIT_S} s"
+        if done.returncode == 0:
+            return None
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        printed = f": {lines[-1]}" if lines else ""
+        return Outcome.DIFFERENT, f"{check} said no (status {done.returncode}){printed}"
+
+
+def set_by(launch: Launch) -> tuple[str, ...]:
+    """Environment variables that a launch sets, wherever it writes them."""
+    named = {*launch.environment, *launch.unset, *(setting.name for setting in launch.settings)}
+    return tuple(sorted(name for name in named if _VARIABLE.fullmatch(name)))
+
+
+def memory_limit(machine_bytes: int, original_bytes: int, ranks: int) -> int:
+    """Resident bytes one process may reach: half as much again as the original, within the machine."""
+    generous = int(original_bytes * _MEMORY_FACTOR) + _MEMORY_SLACK_BYTES
+    return min(generous, max(original_bytes, int(machine_bytes * 0.9 / max(1, ranks))))
+
+
+def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]) -> int:
+    """Cores a run keeps from others: whole nodes when there are several, else ranks × threads, capped."""
+    cores = situation.machine.usable_cpu_count
+    if situation.nodes > 1:
+        return cores * situation.nodes
+    count = len(ranks) or len(situation.observation.ranks) or situation.job.ranks or 1
+    threads = {**situation.job.environment, **launch.environment}.get("OMP_NUM_THREADS", "").split(",")[0]
+    return max(1, min(cores, count * max(1, count_of(threads))))
+
+
+def _kept_files(trial: Trial) -> Path:
+    return Path(trial.stdout).with_suffix(".files")
+
+
+def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
+    """Copy what a run of the original wrote, as long as it is not too much, to learn from it."""
+    kept = _kept_files(trial)
+    kept.mkdir(exist_ok=True)
+    left = _KEPT_BYTES
+    for name, path in written(directory.path, _stamps(directory)).items():
+        left -= path.stat().st_size
+        if left >= 0:
+            (kept / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, kept / name)
+
+
+def _stamps(directory: TrialDirectory) -> Stamps:
+    return {name: (size, mtime_ns) for name, (_, size, mtime_ns) in directory.before.items()}

@@ -1,0 +1,57 @@
+"""What of a tune's budget its search and its benchmark may spend, so that a proof still fits."""
+
+from collections.abc import Callable
+from math import inf
+
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.proof import StoppingRule
+
+_PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
+_PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
+_MOST_FOR_PROOF = 0.65  # of the budget, however long they are
+_BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
+
+
+def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rule: StoppingRule) -> Budget:
+    """What the search may spend, so that a proof still fits.
+
+    A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
+    """
+    pairs = rule.fewest_pairs() * _PROOF_SLACK
+    left_s, left_runs = budget.remaining_s, budget.remaining_runs
+
+    def proof_s() -> float:
+        needed = pairs * (run_s + min(run_s, best_s()))
+        return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
+
+    return Budget(
+        None if budget.seconds is None else left_s,
+        None if left_runs is None else max(left_runs // 2, left_runs - int(2 * pairs)),
+        clock=budget.clock,
+        reserve_s=proof_s,
+    )
+
+
+def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float = inf) -> float:
+    """Seconds that a benchmark of the program's collectives may take, so that a proof still fits.
+
+    ``job_s`` is what the job has in which it is made.
+    """
+    left_s = budget.remaining_s
+    proof_s = 2 * rule.fewest_pairs() * _PROOF_SLACK * run_s
+    return max(0.0, min(_BENCHMARK_SHARE * min(left_s, job_s), left_s - proof_s))
+
+
+def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule) -> str:
+    """A sentence when the budget is too small for a proof, "" otherwise."""
+    needed = 2 * rule.fewest_pairs() * run_s
+    runs = budget.remaining_runs
+    if runs is not None and runs < 2 * rule.fewest_pairs() + 2:
+        return f"a proof takes at least {2 * rule.fewest_pairs()} runs; give --max-runs more"
+    if needed * 1.3 > budget.remaining_s:
+        minutes = max(1, round(needed * 2.5 / 60))
+        return (
+            f"a proof takes at least {2 * rule.fewest_pairs()} runs of {run_s:.3g} s: "
+            f"give a --budget of about {minutes}m, a smaller input, or a lower --confidence"
+        )
+    return ""

@@ -1,0 +1,56 @@
+"""The search of a tune: what was noticed, then configurations that seem faster."""
+
+from math import isfinite
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Phase, Trial
+from mpiric.tuning.search.search import search
+from mpiric.workflows.trials.findings import findings_of
+from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
+from mpiric.workflows.tune.space import is_worth_a_run, requested_space, withheld_for_rounding
+from mpiric.workflows.tune.state import TuneState
+
+
+def find_candidates(state: TuneState) -> list[Configuration]:
+    """Report what was noticed, then look for something faster; the candidates, best first."""
+    request, situation, budget = state.request, state.situation, state.budget
+    look_at_knobs(state)
+    for finding in state.findings:
+        state.narrator.found(finding)
+    if shortfall := proof_shortfall(budget, state.run_s, request.rule):
+        state.note(shortfall)
+        state.narrator.say(shortfall)
+    state.narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply")
+    if withheld := withheld_for_rounding(situation):
+        state.note(f"not tried without --allow-rounding: {', '.join(withheld)}")
+    state.trials.watch_memory(situation)
+    allowance = search_budget(budget, state.run_s, lambda: state.quickest_s, request.rule)
+
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        before = state.trials.count
+        limit = limit_s if isfinite(limit_s) else None
+        trial = state.trials.run(situation, configuration, Phase.SEARCH, limit).trial
+        allowance.spend(state.trials.count - before - 1)  # the original again, when an output was in doubt
+        state.searched.append(trial)
+        state.report(trial)
+        return trial
+
+    found = search(
+        state.space,
+        measure,
+        allowance,
+        seen=() if state.known else [*state.originals, *state.earlier],
+        known=state.known,
+        seed=request.seed,
+        objective_is_time=request.objective.text in ("wall", "core-hours"),
+        feasible=lambda configuration: is_worth_a_run(configuration, situation),
+    )
+    state.rejected.update(found.rejected)
+    budget.spend(allowance.runs_done)
+    return [candidate.configuration for candidate in found.candidates]
+
+
+def look_at_knobs(state: TuneState) -> None:
+    """Fill in which knobs apply, and what they have noticed."""
+    state.findings = findings_of(state.situation)
+    state.space = requested_space(state.request, state.situation)

@@ -1,0 +1,44 @@
+"""TuneRequest: what the user asks of a tune."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.model.batch import Spread
+from mpiric.model.situation import Allowed
+from mpiric.tuning.objective import Objective
+from mpiric.tuning.proof.proof import StoppingRule
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """The options of `mpiric tune`; ``argv`` is the user's launch line."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    stdin: str = ""  # path of what was piped in
+    budget_s: float = 600.0
+    max_runs: int | None = None
+    only: tuple[str, ...] = ()  # knobs or families
+    without: tuple[str, ...] = ()
+    objective: Objective = field(default_factory=Objective)
+    check_command: str = ""
+    compare_output: bool = True
+    in_place: bool = False
+    resume: bool = False
+    into: Path | None = None  # the tune to go on with, which may have only just been made
+    store: Path | None = None
+    output: Path | None = None  # where the recipe goes as well
+    allowed: Allowed = field(default_factory=Allowed)
+    rule: StoppingRule = field(default_factory=StoppingRule)
+    seed: int = 0
+    site: bool = False  # only knobs that hold for every program
+    advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
+    spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here
+
+    @property
+    def checked_output(self) -> str:
+        """What checks the output, as the recipe names it."""
+        learned = "learned" if self.compare_output else "none"
+        return "command" if self.check_command else learned

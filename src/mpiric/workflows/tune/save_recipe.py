@@ -1,0 +1,61 @@
+"""The recipe of a tune, and what it has learned of collectives as files."""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+from mpiric import __version__, knobs
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence
+from mpiric.model.recipe import Recipe
+from mpiric.model.situation import Situation
+from mpiric.tuning.recipe import file_name, write_recipe
+from mpiric.workflows.launch.fingerprints import fingerprint, program_name
+from mpiric.workflows.policies import all_learned, export_policy, origins
+from mpiric.workflows.tune.state import TuneState
+
+
+def save_recipe(state: TuneState, evidence: Evidence, host: Host) -> str:
+    """Write the recipe of what was proved faster; its path."""
+    request, situation, configuration = state.request, state.situation, evidence.configuration
+    recipe = Recipe(
+        name=program_name(situation.job),
+        configuration=configuration,
+        fingerprint=fingerprint(situation.job, situation.machine, situation.mpi, host),
+        evidence=evidence,
+        command=request.argv,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        reasons={name: reason_for(name, situation) for name, _ in configuration.items},
+        checked_output=request.checked_output,
+        mpiric_version=__version__,
+        policy=_policy(configuration, situation),
+    )
+    path = state.log.path / file_name(recipe.name)
+    write_recipe(path, recipe)
+    if request.output is not None:
+        path = request.output / file_name(recipe.name) if request.output.is_dir() else request.output
+        write_recipe(path, recipe)
+    return str(path)
+
+
+def export_learned(configuration: Configuration, directory: Path, host: Host) -> list[str]:
+    """What was learned about collectives, as a policy and in the library's own form; in sentences."""
+    learned = all_learned(directory)
+    if configuration.as_dict().get("collectives") not in ("policy", "exported") or learned is None:
+        return []
+    return [*origins(directory), *export_policy(learned, directory / "collectives", host)]
+
+
+def reason_for(name: str, situation: Situation) -> str:
+    """Why a knob may help here, or helps in general."""
+    knob = knobs.all_knobs()[name]
+    promise = knob.promise(situation)
+    return promise.because if promise.score >= 0.5 else knob.why
+
+
+def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:
+    """The lines that `collectives = "policy"` or `"exported"` stands for."""
+    tuner = situation.tuner
+    files = {"policy": tuner.policy, "exported": tuner.exported_policy}
+    path = files.get(configuration.as_dict().get("collectives", ""), "")
+    return tuple(Path(path).read_text(encoding="ascii").splitlines()) if path else ()

@@ -1,0 +1,67 @@
+"""A tune's first runs: its log opened, the command run as it is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.processes.execution import Runner
+from mpiric.model.job import Job
+from mpiric.model.narrator import Narrator
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.store.store import Store, TuneLog
+from mpiric.workflows.launch.fingerprints import job_identity, program_name
+from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.parse_job import ParsedJob
+from mpiric.workflows.trials.failure_cause import failure_cause_of
+from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.state import TuneState
+
+
+def open_log(request: TuneRequest, job: Job) -> TuneLog:
+    """The log of the tune that is asked for: a new one, or that of the tune to go on with."""
+    if request.into is not None:
+        return Store().resume(request.into)
+    store, identity = Store(request.store), job_identity(job)
+    if request.resume:
+        return store.resume(store.latest(identity).path)
+    return store.create(program_name(job), identity, job.argv, objective=request.objective.text)
+
+
+@contextmanager
+def observed_tune(
+    request: TuneRequest,
+    parsed: ParsedJob,
+    log: TuneLog,
+    host: Host,
+    narrator: Narrator,
+    runner: Runner,
+    block: str = "",
+) -> Iterator[TuneState]:
+    """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
+    budget = Budget(request.budget_s, request.max_runs, runner.clock)
+    earlier = log.read().trials
+    policy = CopyPolicy(in_place=request.in_place)
+    with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
+        judge = Judge(request.objective, request.check_command, request.allowed.rounding)
+        trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
+        narrator.phase("As it is")
+        compare = request.compare_output
+        situation, originals = observe(trials, parsed, host, request.allowed, narrator, compare=compare)
+        budget.spend(len(originals))
+        yield TuneState(
+            request,
+            log,
+            trials,
+            copies,
+            budget,
+            narrator,
+            with_host_names(situation, host),
+            originals,
+            run_s=situation.observation.wall_s,
+            earlier=earlier,
+        )

@@ -1,0 +1,49 @@
+"""How a tune shares its budget between search, benchmark and proof."""
+
+import pytest
+
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.proof import StoppingRule
+from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall, search_budget
+
+
+def _search_s(budget_s: float, run_s: float, best_s: float) -> float:
+    whole = Budget(budget_s, clock=lambda: 0.0)
+    return search_budget(whole, run_s, lambda: best_s, StoppingRule()).remaining_s
+
+
+@pytest.mark.parametrize("budget_s", [30.0, 100.0, 1000.0])
+@pytest.mark.parametrize("run_s", [0.1, 1.0, 4.0])
+def test_search_and_proof_both_get_a_share(budget_s: float, run_s: float):
+    assert 0.3 * budget_s < _search_s(budget_s, run_s, run_s) <= 0.75 * budget_s
+
+
+def test_a_fast_candidate_leaves_more_time_to_the_search():
+    assert _search_s(50.0, 2.0, 0.25) > _search_s(50.0, 2.0, 2.0)
+
+
+def test_a_proof_of_a_fast_candidate_fits_beside_the_search():
+    left_for_proof = 50.0 - _search_s(50.0, 2.0, 0.25)
+    assert left_for_proof >= StoppingRule().fewest_pairs() * (2.0 + 0.25)
+
+
+def test_a_limit_of_runs_is_shared_too():
+    shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, StoppingRule())
+    assert shared.remaining_runs == 73
+    assert shared.remaining_s == float("inf")
+
+
+@pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])
+@pytest.mark.parametrize("run_s", [0.5, 3.0, 14.0])
+def test_a_benchmark_takes_a_part_and_never_that_of_the_proof(budget_s: float, run_s: float):
+    seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, StoppingRule())
+    assert 0 <= seconds <= 0.25 * budget_s
+    if seconds:
+        left = Budget(budget_s - seconds, clock=lambda: 0.0)
+        assert not proof_shortfall(left, run_s, StoppingRule())
+
+
+def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
+    assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, StoppingRule(), job_s=600.0) == pytest.approx(
+        150.0
+    )

@@ -1,0 +1,48 @@
+"""Which knobs a tune may set."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support.situations import MPIS, situation
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Tuner
+from mpiric.workflows.tune.space import is_worth_a_run, space_of
+
+OPENMPI = next(library for library in MPIS if library.label == "openmpi-5.0.11")
+
+
+def _offered(nodes: int, *, site: bool) -> dict[str, tuple[str, ...]]:
+    space = space_of(situation(OPENMPI, ranks=4, nodes=nodes), site=site)
+    return {dimension.knob: dimension.values for dimension in space.dimensions}
+
+
+def test_a_default_of_a_site_leaves_out_what_depends_on_the_program():
+    assert "malloc" in _offered(1, site=False)
+    assert "malloc" not in _offered(1, site=True)
+
+
+def test_one_node_says_nothing_of_networks_to_a_whole_site():
+    assert "shared-memory-only" in _offered(1, site=False)["node-transport"]
+    assert "node-transport" not in _offered(1, site=True)
+    assert "network-library" not in _offered(1, site=True)
+    assert "network-library" in _offered(2, site=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "worth"),
+    [
+        ({"bcast-algorithm": "pipeline"}, True),
+        ({"collectives": "policy"}, True),
+        ({"collectives": "policy", "bcast-algorithm": "pipeline"}, False),
+        ({"collectives": "exported", "bcast-algorithm": "pipeline"}, False),
+        ({"collectives": "policy", "alltoall-algorithm": "pairwise"}, True),
+        ({"collectives": "online", "bcast-algorithm": "pipeline"}, True),
+    ],
+)
+def test_an_algorithm_for_a_collective_is_not_tried_beside_a_policy_for_it(
+    values: dict[str, str], worth: bool
+):
+    tuner = Tuner("/l.so", "/p", (("A", "b"),), "/e", covered=frozenset({"bcast"}))
+    here = replace(situation(OPENMPI), tuner=tuner)
+    assert is_worth_a_run(Configuration.of(values), here) is worth

@@ -18,8 +18,8 @@ from mpiric.model.record import (
     Timeline,
     TrafficKind,
 )
-from mpiric.profile import layout
-from mpiric.profile.layout import ImageHead
+from mpiric.profile import image_head, layout
+from mpiric.profile.image_head import ImageHead
 
 _STATES = {1: RankState.RUNNING, 2: RankState.FINALIZED, 3: RankState.STOPPED, 4: RankState.ABORTED}
 _KINDS = (TrafficKind.MESSAGE, TrafficKind.PUT, TrafficKind.GET)
@@ -56,12 +56,12 @@ def read_head(image: memoryview) -> ImageHead:
     _, _, sections, size, rank, world, state, level, *rest = form.image.unpack_from(image)
     if sections != len(form.sections):
         raise ValueError("a rank's data does not begin as it should")
-    if not 0 <= rank < world <= layout.MOST_RANKS or size > len(image) or state not in _STATES:
+    if not 0 <= rank < world <= image_head.MOST_RANKS or size > len(image) or state not in _STATES:
         raise ValueError(f"the head of rank {rank} contradicts itself")
     tables = {}
     for position, (name, wanted) in enumerate(form.strides.items()):
-        at = form.image.size + position * layout.SECTION.size
-        offset, stride, capacity, used, lost = layout.SECTION.unpack_from(image, at)
+        at = form.image.size + position * layout.SECTION_ENTRY.size
+        offset, stride, capacity, used, lost = layout.SECTION_ENTRY.unpack_from(image, at)
         if stride != wanted or used > capacity or offset + stride * used > size:
             raise ValueError(f"the {name} of rank {rank} do not fit")
         tables[name] = (offset, used, lost)
@@ -231,6 +231,6 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         sites=tuple(_sites(image, head, names, tick)),
         receives=ReceiveTiming(*head.receives),
         timeline=timeline,
-        facts=dict(zip(layout.USAGE, map(str, head.usage), strict=False)) | _facts(image, head),
+        facts=dict(zip(image_head.USAGE, map(str, head.usage), strict=False)) | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
     )

@@ -58,11 +58,11 @@ def _compact(data: bytes) -> bytes:
     head = read_head(memoryview(data))
     form = layout.LAYOUTS[head.version]
     table, body = bytearray(), bytearray()
-    start = form.image.size + len(form.sections) * layout.SECTION.size
+    start = form.image.size + len(form.sections) * layout.SECTION_ENTRY.size
     for name, stride in form.strides.items():
         offset, used, lost = head.sections[name]
         used = 0 if name == "names" else used
-        table += layout.SECTION.pack(start + len(body), stride, used, used, lost)
+        table += layout.SECTION_ENTRY.pack(start + len(body), stride, used, used, lost)
         body += data[offset : offset + stride * used]
         body += bytes(-len(body) % 8)
     fields = list(form.image.unpack_from(data))
@@ -77,19 +77,19 @@ def _write(directory: Path, parts: list[Path], names: bytes) -> None:
     index = bytearray()
     try:
         with temporary.open("wb") as file:
-            file.write(bytes(layout.MERGED.size))
+            file.write(bytes(layout.MERGED_HEAD.size))
             for part in parts:
                 data = part.read_bytes()
                 image = _compact(data)
                 rank = read_head(memoryview(data)).world_rank
-                index += layout.ENTRY.pack(file.tell(), len(image), crc32(image), rank)
+                index += layout.MERGED_ENTRY.pack(file.tell(), len(image), crc32(image), rank)
                 file.write(image)
             index_at = file.tell()
             names_at = index_at + len(index)
             file.write(index + names)
             whole = (head.version, head.world_size, file.tell(), index_at, names_at, len(names))
             file.seek(0)
-            file.write(layout.MERGED.pack(layout.RECORD_MAGIC, *whole))
+            file.write(layout.MERGED_HEAD.pack(layout.RECORD_MAGIC, *whole))
         temporary.rename(directory / MERGED)
     finally:
         temporary.unlink(missing_ok=True)

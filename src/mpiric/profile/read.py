@@ -8,7 +8,7 @@ from zlib import crc32
 
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.record import RankRecord, Record
-from mpiric.profile import layout
+from mpiric.profile import image_head, layout
 from mpiric.profile.image import read_head, read_image, read_names
 
 
@@ -23,8 +23,8 @@ def _damaged(path: Path, what: str) -> RecordError:
 
 
 def _read_merged(path: Path, file: BinaryIO, length: int) -> Record:
-    magic, version, world_size, size, index, names, names_bytes = layout.MERGED.unpack(
-        file.read(layout.MERGED.size)
+    magic, version, world_size, size, index, names, names_bytes = layout.MERGED_HEAD.unpack(
+        file.read(layout.MERGED_HEAD.size)
     )
     if magic != layout.RECORD_MAGIC:
         raise _damaged(path, "it does not begin as one")
@@ -32,21 +32,26 @@ def _read_merged(path: Path, file: BinaryIO, length: int) -> Record:
         raise _damaged(path, f"its format is version {version}, this mpiric reads up to {layout.VERSION}")
     if size != length:
         raise _damaged(path, f"it has {length} bytes where {size} were written")
-    if not 0 < world_size <= layout.MOST_RANKS or not layout.MERGED.size <= index <= names:
+    if not 0 < world_size <= image_head.MOST_RANKS or not layout.MERGED_HEAD.size <= index <= names:
         raise _damaged(path, "its head contradicts itself")
-    entries, rest = divmod(names - index, layout.ENTRY.size)
-    if names + names_bytes != size or rest or entries > world_size or names_bytes > layout.MOST_NAMES_BYTES:
+    entries, rest = divmod(names - index, layout.MERGED_ENTRY.size)
+    if (
+        names + names_bytes != size
+        or rest
+        or entries > world_size
+        or names_bytes > image_head.MOST_NAMES_BYTES
+    ):
         raise _damaged(path, "its index does not fit")
     file.seek(index)
-    places = list(layout.ENTRY.iter_unpack(file.read(names - index)))
+    places = list(layout.MERGED_ENTRY.iter_unpack(file.read(names - index)))
     functions = read_names(file.read(names_bytes))
-    if sum(image_bytes for _, image_bytes, _, _ in places) > index - layout.MERGED.size:
+    if sum(image_bytes for _, image_bytes, _, _ in places) > index - layout.MERGED_HEAD.size:
         raise _damaged(path, "its ranks share data")
     ranks = []
     for offset, image_bytes, checksum, rank in places:
-        if not layout.MERGED.size <= offset <= offset + image_bytes <= index:
+        if not layout.MERGED_HEAD.size <= offset <= offset + image_bytes <= index:
             raise _damaged(path, f"the data of rank {rank} lies outside it")
-        if image_bytes > layout.MOST_IMAGE_BYTES:
+        if image_bytes > image_head.MOST_IMAGE_BYTES:
             raise _damaged(path, f"the data of rank {rank} is too long")
         file.seek(offset)
         image = file.read(image_bytes)
@@ -84,7 +89,7 @@ def read_file(path: Path) -> Record:
             file.seek(0)
             if magic != layout.IMAGE_MAGIC:
                 return _read_merged(path, file, length)
-            if length > layout.MOST_IMAGE_BYTES:
+            if length > image_head.MOST_IMAGE_BYTES:
                 raise _damaged(path, "the data of a rank is too long")
             return _read_part(path, memoryview(file.read()))
     except OSError as error:

@@ -2,7 +2,7 @@
 // copied as it lies.
 #pragma once
 
-#include "profile/format.hpp"
+#include "profile/generated/format.hpp"
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 
 #include "base/spin_lock.hpp"
 #include "profile/dense_table.hpp"
-#include "profile/format.hpp"
+#include "profile/generated/format.hpp"
 #include "profile/timeline.hpp"
 
 #include <csignal>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/handle_bag.hpp"
-#include "profile/format.hpp"
+#include "profile/generated/format.hpp"
 #include "select/timed.hpp"
 #include "world/datatypes.hpp"
 #include "wrap/runtime.hpp"

@@ -146,7 +146,7 @@ def test_flipped_bits_never_escape(tmp_path_factory, source, data):
 
 def test_a_flipped_bit_in_a_rank_is_noticed(tmp_path):
     raw = bytearray(SAMPLE.read_bytes())
-    raw[layout.MERGED.size + layout.LAYOUTS[layout.VERSION].image.size + 300] ^= 1
+    raw[layout.MERGED_HEAD.size + layout.LAYOUTS[layout.VERSION].image.size + 300] ^= 1
     path = tmp_path / "record.mpiric"
     path.write_bytes(bytes(raw))
     with pytest.raises(RecordError, match="changed"):
@@ -179,10 +179,12 @@ def test_a_file_of_a_terabyte_is_refused_without_reading_it(tmp_path, begins):
 
 def test_a_record_whose_ranks_share_data_is_refused(tmp_path):
     raw = bytearray(SAMPLE.read_bytes())
-    *_, index, _, _ = layout.MERGED.unpack_from(raw)
-    whole = index - layout.MERGED.size
+    *_, index, _, _ = layout.MERGED_HEAD.unpack_from(raw)
+    whole = index - layout.MERGED_HEAD.size
     for rank in range(4):
-        layout.ENTRY.pack_into(raw, index + rank * layout.ENTRY.size, layout.MERGED.size, whole, 0, rank)
+        layout.MERGED_ENTRY.pack_into(
+            raw, index + rank * layout.MERGED_ENTRY.size, layout.MERGED_HEAD.size, whole, 0, rank
+        )
     path = tmp_path / "record.mpiric"
     path.write_bytes(raw)
     with pytest.raises(RecordError, match="share"):

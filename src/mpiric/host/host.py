@@ -7,6 +7,9 @@ from typing import Protocol
 TIMED_OUT = 124  # status of a command that was ended because it took too long
 
 
+Changes = Mapping[str, str | None] | None  # of an environment: variables to set, or to remove (None)
+
+
 @dataclass(frozen=True)
 class Completed:
     """A short command that has ended; ``status`` is 127 when the program is missing, or `TIMED_OUT`."""
@@ -43,13 +46,7 @@ class Host(Protocol):
         """The environment mpiric was started in."""
         ...
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
         """Run a short command without input; ``environment`` is added to the host's, None takes away."""
         ...
 
@@ -58,8 +55,8 @@ class Host(Protocol):
         argv: Sequence[str],
         files: Sequence[str],
         *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
+        environment: Changes = None,
+        timeout_s: float = 20,
     ) -> Completed:
         """Run a command whose answer changes only with ``files``, or give the answer kept from before."""
         ...

@@ -13,7 +13,7 @@ import psutil
 from mpiric.host.facts.answers import answer_key, keep, recall
 from mpiric.host.facts.elf import read_elf, read_exported_symbols, read_imported_symbols
 from mpiric.host.facts.hwloc import export_xml
-from mpiric.host.host import TIMED_OUT, Completed, Elf, Space
+from mpiric.host.host import TIMED_OUT, Changes, Completed, Elf, Space
 
 
 class LocalHost:
@@ -29,13 +29,7 @@ class LocalHost:
         """The running interpreter."""
         return sys.executable
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
         """Run a short command without input, in a session of its own so that a time-out ends all of it."""
         merged: dict[str, str | None] = {**os.environ, **(environment or {})}
         try:
@@ -65,8 +59,8 @@ class LocalHost:
         argv: Sequence[str],
         files: Sequence[str],
         *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
+        environment: Changes = None,
+        timeout_s: float = 20,
     ) -> Completed:
         """The answer kept for these files, else that of `run`; only answers of success are kept."""
         key = answer_key(argv, environment or {}, files, os.environ)

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from mpiric.host.host import Completed, Elf, Host, Space
+from mpiric.host.host import Changes, Completed, Elf, Host, Space
 
 FORMAT = 1
+_Answer = TypeVar("_Answer")
 
 
 def command_key(argv: Sequence[str], environment: Mapping[str, str | None] | None) -> str:
@@ -105,13 +106,7 @@ class RecordingHost:
         """The inner host's interpreter."""
         return self._inner.python
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
         """Run it and keep status and output."""
         answer = self._inner.run(argv, environment=environment, timeout_s=timeout_s)
         self._keep(argv, environment, answer)
@@ -122,8 +117,8 @@ class RecordingHost:
         argv: Sequence[str],
         files: Sequence[str],
         *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
+        environment: Changes = None,
+        timeout_s: float = 20,
     ) -> Completed:
         """Run it or take the cached answer; keep status and output."""
         answer = self._inner.run_cached(argv, files, environment=environment, timeout_s=timeout_s)
@@ -139,31 +134,19 @@ class RecordingHost:
 
     def read_text(self, path: str) -> str | None:
         """Read it and keep the text."""
-        answer = self._inner.read_text(path)
-        if answer is not None:
-            self.recording.files[path] = answer
-        return answer
+        return _kept(self.recording.files, path, self._inner.read_text(path))
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         """List it and keep the names."""
-        answer = self._inner.list_dir(path)
-        if answer:
-            self.recording.directories[path] = answer
-        return answer
+        return _kept(self.recording.directories, path, self._inner.list_dir(path))
 
     def is_file(self, path: str) -> bool:
-        """Ask and keep."""
-        answer = self._inner.is_file(path)
-        if answer:
-            self.recording.is_file[path] = answer
-        return answer
+        """Look and keep that it is one."""
+        return _kept(self.recording.is_file, path, self._inner.is_file(path))
 
     def is_executable(self, path: str) -> bool:
-        """Ask and keep."""
-        answer = self._inner.is_executable(path)
-        if answer:
-            self.recording.is_executable[path] = answer
-        return answer
+        """Look and keep that it is."""
+        return _kept(self.recording.is_executable, path, self._inner.is_executable(path))
 
     def real_path(self, path: str) -> str:
         """Resolve it and keep where it leads, when elsewhere."""
@@ -173,49 +156,39 @@ class RecordingHost:
         return answer
 
     def which(self, name: str) -> str | None:
-        """Look it up and keep where it is."""
-        answer = self._inner.which(name)
-        if answer is not None:
-            self.recording.which[name] = answer
-        return answer
+        """Look it up and keep its path."""
+        return _kept(self.recording.which, name, self._inner.which(name))
 
     def space(self, path: str) -> Space | None:
-        """Ask and keep."""
-        answer = self._inner.space(path)
-        if answer is not None:
-            self.recording.spaces[path] = answer
-        return answer
+        """Read it and keep it."""
+        return _kept(self.recording.spaces, path, self._inner.space(path))
 
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
-        """Ask and keep."""
-        answer = self._inner.addresses()
-        self.recording.addresses = dict(answer)
-        return answer
+        """Read them and keep them all."""
+        self.recording.addresses = dict(self._inner.addresses())
+        return self.recording.addresses
 
     def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
-        """Ask and keep."""
-        answer = self._inner.topology_xml(source, libraries)
-        if answer is not None:
-            self.recording.topologies[source] = answer
-        return answer
+        """Read it and keep the XML."""
+        return _kept(self.recording.topologies, source, self._inner.topology_xml(source, libraries))
 
     def elf(self, path: str) -> Elf | None:
-        """Ask and keep."""
-        answer = self._inner.elf(path)
-        if answer is not None:
-            self.recording.elfs[path] = answer
-        return answer
+        """Read it and keep it."""
+        return _kept(self.recording.elfs, path, self._inner.elf(path))
 
     def exported_symbols(self, path: str) -> frozenset[str]:
-        """Ask and keep."""
-        answer = self._inner.exported_symbols(path)
-        if answer:
-            self.recording.symbols[path] = tuple(sorted(answer))
-        return answer
+        """Read them and keep them, sorted."""
+        names = tuple(sorted(self._inner.exported_symbols(path)))
+        return frozenset(_kept(self.recording.symbols, path, names))
 
     def imported_symbols(self, path: str) -> frozenset[str]:
-        """Ask and keep."""
-        answer = self._inner.imported_symbols(path)
-        if answer:
-            self.recording.imports[path] = tuple(sorted(answer))
-        return answer
+        """Read them and keep them, sorted."""
+        names = tuple(sorted(self._inner.imported_symbols(path)))
+        return frozenset(_kept(self.recording.imports, path, names))
+
+
+def _kept(table: dict[str, Any], key: str, answer: _Answer) -> _Answer:
+    """The answer, put into the table unless it says that there is nothing."""
+    if answer not in (None, False, ()):
+        table[key] = answer
+    return answer

@@ -1,10 +1,11 @@
 """A machine recorded once, or made up, that answers without being there."""
+# ruff: noqa: ARG002 recorded answers are there at once, and their files do not change
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from mpiric.host.facts.recording import Recording, command_key
-from mpiric.host.host import Completed, Elf, Space
+from mpiric.host.host import Changes, Completed, Elf, Space
 
 
 class ReplayHost:
@@ -33,25 +34,14 @@ class ReplayHost:
         """The interpreter of the recorded machine."""
         return self.recording.python
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,  # noqa: ARG002 a recorded answer is there at once
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
         """The recorded answer; one recorded without variables serves for any."""
         commands = self.recording.commands
         exact, plain = command_key(argv, environment), command_key(argv, None)
         return commands.get(exact) or commands.get(plain) or Completed(127, "", f"{argv[0]}: not recorded")
 
     def run_cached(
-        self,
-        argv: Sequence[str],
-        files: Sequence[str],  # noqa: ARG002 recorded files do not change
-        *,
-        environment: Mapping[str, str | None] | None = None,
-        timeout_s: float = 20.0,
+        self, argv: Sequence[str], files: Sequence[str], *, environment: Changes = None, timeout_s: float = 20
     ) -> Completed:
         """The recorded answer."""
         return self.run(argv, environment=environment, timeout_s=timeout_s)

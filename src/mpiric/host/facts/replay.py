@@ -87,7 +87,7 @@ class ReplayHost:
         """The recorded addresses."""
         return self.recording.addresses
 
-    def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:  # noqa: ARG002
+    def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
         """The recorded XML of this source."""
         return self.recording.topologies.get(source)
 

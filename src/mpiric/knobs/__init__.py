@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+from mpiric.knobs._declare import no
 from mpiric.knobs._inherited import inherited_problems
-from mpiric.knobs._reading import no
 from mpiric.model.knob import Applicability, Knob, ResultsEffect
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation

@@ -4,33 +4,13 @@ from collections.abc import Iterable
 from math import ceil
 
 from mpiric.model.job import Meaning
-from mpiric.model.knob import Applicability
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
 
+NO_C_LIBRARY = "the program shows no C library: statically linked or setuid"
 _OFF = ("0", "no", "off", "false", "disable", "n")
 _BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")
 _OPENMP_RUNTIMES = ("libgomp.", "libomp.", "libiomp5.", "libomp5.", "libnvomp.")
-
-
-def yes(reason: str) -> Applicability:
-    """It can change something here."""
-    return Applicability(applies=True, reason=reason)
-
-
-def no(reason: str) -> Applicability:
-    """It cannot."""
-    return Applicability(applies=False, reason=reason)
-
-
-def suits_every_program(_value: str, _situation: Situation) -> bool:
-    """A default of a site whatever the value, wherever it was measured."""
-    return True
-
-
-def suits_every_program_between_nodes(_value: str, situation: Situation) -> bool:
-    """A default of a site when it was measured between nodes: a job on one node says nothing of networks."""
-    return situation.nodes > 1
 
 
 def in_force(situation: Situation, variable: str) -> str | None:
@@ -92,6 +72,15 @@ def is_dynamic(situation: Situation) -> bool:
     Of a statically linked program no library is seen, of a setuid one nothing at all: both count as no.
     """
     return situation.observation.loads("libc.so") or situation.observation.loads("libc-")
+
+
+def unreachable_by_preload(situation: Situation) -> str:
+    """Why a library of this machine cannot be put into the ranks, "" when it can."""
+    if situation.job.container is not None:
+        return "the library of this machine need not fit inside a container"
+    if not is_dynamic(situation):
+        return f"{NO_C_LIBRARY}, a preload cannot reach it"
+    return ""
 
 
 def glibc_version(situation: Situation) -> tuple[int, ...]:

@@ -1,6 +1,14 @@
 """The memory allocator: how glibc's returns memory to the kernel, or another one in its place."""
 
-from mpiric.knobs._reading import glibc_version, in_force, is_dynamic, is_hybrid, no, yes
+from mpiric.knobs._declare import no, yes
+from mpiric.knobs._reading import (
+    NO_C_LIBRARY,
+    glibc_version,
+    in_force,
+    is_dynamic,
+    is_hybrid,
+    unreachable_by_preload,
+)
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -11,7 +19,7 @@ _MANY_FAULTS_PER_S = 20_000.0
 _KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
 _ALLOCATORS = ("jemalloc", "mimalloc", "tcmalloc")
 
-_GLIBC_WAYS: dict[str, Spelling] = {
+_GLIBC_SETTINGS: dict[str, Spelling] = {
     "keep-memory": Spelling(
         environment=_KEEP,
         note="freed memory stays with the process: its resident size may grow",
@@ -37,6 +45,11 @@ def faults_much(situation: Situation) -> bool:
     return faults > _MANY_FAULTS_PER_S or (situation.observation.system_share > 0.15 and faults > 2_000.0)
 
 
+def _brings_its_own(situation: Situation) -> str:
+    own = any(situation.observation.loads(f"lib{name}") for name in _ALLOCATORS)
+    return "the program brings an allocator of its own" if own else ""
+
+
 def _malloc_values(situation: Situation) -> tuple[str, ...]:
     fitting = ["keep-memory", "keep-memory-padded"]
     if is_hybrid(situation):
@@ -44,16 +57,16 @@ def _malloc_values(situation: Situation) -> tuple[str, ...]:
     if glibc_version(situation) >= (2, 26):
         fitting.append("large-cache")
     already = in_force(situation, "MALLOC_MMAP_MAX_") == "0"
-    return tuple(way for way in fitting if not (already and way == "keep-memory"))
+    return tuple(value for value in fitting if not (already and value == "keep-memory"))
 
 
 def _malloc_applies(situation: Situation) -> Applicability:
     if not glibc_version(situation):
         return no("the C library is not glibc")
     if situation.observation.ranks and not is_dynamic(situation):
-        return no("the program shows no C library: statically linked or setuid")
-    if any(situation.observation.loads(f"lib{name}") for name in _ALLOCATORS):
-        return no("the program brings an allocator of its own")
+        return no(NO_C_LIBRARY)
+    if reason := _brings_its_own(situation):
+        return no(reason)
     return yes("the program allocates with glibc")
 
 
@@ -69,7 +82,7 @@ def _malloc_promise(situation: Situation) -> Promise:
 
 
 def _spell_malloc(value: str, situation: Situation) -> Spelling | None:
-    return _GLIBC_WAYS[value] if glibc_version(situation) else None
+    return _GLIBC_SETTINGS[value] if glibc_version(situation) else None
 
 
 def _allocator_values(situation: Situation) -> tuple[str, ...]:
@@ -80,12 +93,8 @@ def _allocator_values(situation: Situation) -> tuple[str, ...]:
 def _allocator_applies(situation: Situation) -> Applicability:
     if not _allocator_values(situation):
         return no("no jemalloc, mimalloc or tcmalloc is installed")
-    if situation.job.container is not None:
-        return no("the library of this machine need not fit inside a container")
-    if not is_dynamic(situation):
-        return no("the program shows no C library: statically linked or setuid, a preload cannot reach it")
-    if any(situation.observation.loads(f"lib{name}") for name in _ALLOCATORS):
-        return no("the program brings an allocator of its own")
+    if reason := unreachable_by_preload(situation) or _brings_its_own(situation):
+        return no(reason)
     return yes("another allocator is installed and the program is dynamically linked")
 
 
@@ -118,7 +127,7 @@ KNOBS = (
             "measured: loops that allocate, touch and free run 3-7× faster with MALLOC_MMAP_MAX_=0 "
             "MALLOC_TRIM_THRESHOLD_=536870912; mallopt(3), glibc manual 'Memory Allocation Tunables'"
         ),
-        domain=Choice(tuple(_GLIBC_WAYS)),
+        domain=Choice(tuple(_GLIBC_SETTINGS)),
         values=_malloc_values,
         applies=_malloc_applies,
         promise=_malloc_promise,

@@ -1,15 +1,7 @@
 """Where ranks may run: binding to a level of the machine, and the order in which the levels fill."""
 
-from mpiric.knobs._reading import (
-    cpus_per_node,
-    is_hybrid,
-    is_oversubscribed,
-    no,
-    rank_count,
-    suits_every_program,
-    threads_per_rank,
-    yes,
-)
+from mpiric.knobs._declare import no, suits_every_program, yes
+from mpiric.knobs._reading import cpus_per_node, is_hybrid, is_oversubscribed, rank_count, threads_per_rank
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 

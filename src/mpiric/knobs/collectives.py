@@ -12,7 +12,8 @@ from mpiric.algorithms.library import (
     coarse_algorithms,
     version_numbers,
 )
-from mpiric.knobs._reading import no, rank_count, ranks_per_node, yes
+from mpiric.knobs._declare import no, yes
+from mpiric.knobs._reading import rank_count, ranks_per_node
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation

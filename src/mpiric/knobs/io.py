@@ -5,7 +5,8 @@ list of libraries. A library with I/O built in shows nothing: its knobs wait unt
 its I/O variables. Hints that live in the program's MPI_Info or in a file (ROMIO_HINTS) are out of reach.
 """
 
-from mpiric.knobs._reading import in_force, no, yes
+from mpiric.knobs._declare import no, yes
+from mpiric.knobs._reading import in_force
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 

@@ -1,7 +1,8 @@
 """How ranks are started: by the library's launcher or the scheduler's, and over which way to other nodes."""
 
-from mpiric.knobs._reading import in_force, no, suits_every_program, yes
-from mpiric.model.knob import Applicability, Choice, Knob, Promise
+from mpiric.knobs._declare import no, promising, suits_every_program, yes
+from mpiric.knobs._reading import in_force
+from mpiric.model.knob import Applicability, Choice, Knob
 from mpiric.model.situation import Situation
 
 
@@ -49,7 +50,7 @@ KNOBS = (
         domain=Choice(("mpirun", "srun")),
         values=_route_values,
         applies=_route_applies,
-        promise=lambda _: Promise(0.2, "launchers place and bind ranks differently"),
+        promise=promising(0.2, "launchers place and bind ranks differently"),
         moves_with=("binding", "mapping"),
         site_default=suits_every_program,
     ),
@@ -62,7 +63,7 @@ KNOBS = (
         domain=Choice(("slurm", "ssh")),
         values=_bootstrap_values,
         applies=_bootstrap_applies,
-        promise=lambda _: Promise(0.1, "start-up counts in short programs only"),
+        promise=promising(0.1, "start-up counts in short programs only"),
         site_default=suits_every_program,
     ),
 )

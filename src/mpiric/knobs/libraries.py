@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from mpiric.knobs._reading import in_force, is_dynamic, no, yes
+from mpiric.knobs._declare import no, promising, variable, yes
+from mpiric.knobs._reading import in_force, is_dynamic
 from mpiric.model.errors import MismatchError
-from mpiric.model.knob import Applicability, Choice, Knob, Name, Promise, ResultsEffect
+from mpiric.model.knob import Applicability, Choice, Knob, Name, ResultsEffect
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -18,21 +19,21 @@ def _has(situation: Situation, *features: str) -> bool:
     return all(feature in situation.machine.cpu.features for feature in features)
 
 
-def _openblas_values(situation: Situation) -> tuple[str, ...]:
-    fits = (
+Fit = tuple[str, bool]  # value, whether the CPU can run it
+
+
+def _openblas_paths(situation: Situation) -> tuple[Fit, ...]:
+    is_amd = situation.machine.cpu.vendor == _AMD
+    return (
         ("SkylakeX", _has(situation, "avx512f")),
-        ("Zen", situation.machine.cpu.vendor == _AMD and _has(situation, "avx2")),
+        ("Zen", is_amd and _has(situation, "avx2")),
         ("Haswell", _has(situation, "avx2", "fma")),
         ("Sandybridge", _has(situation, "avx") and not _has(situation, "avx2")),
     )
-    forced = in_force(situation, "OPENBLAS_CORETYPE")
-    return tuple(name for name, possible in fits if possible and name != forced)
 
 
-def _mkl_values(situation: Situation) -> tuple[str, ...]:
-    fits = (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
-    forced = in_force(situation, "MKL_ENABLE_INSTRUCTIONS")
-    return tuple(name for name, possible in fits if possible and name != forced)
+def _mkl_paths(situation: Situation) -> tuple[Fit, ...]:
+    return (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
 
 
 def _mkl_applies(situation: Situation) -> Applicability:
@@ -41,16 +42,14 @@ def _mkl_applies(situation: Situation) -> Applicability:
     return _needs("libmkl_")(situation)
 
 
-def _blis_values(situation: Situation) -> tuple[str, ...]:
-    amd = situation.machine.cpu.vendor == _AMD
-    fits = (
-        ("zen4", amd and _has(situation, "avx512f")),
-        ("zen3", amd and _has(situation, "avx2")),
-        ("skx", not amd and _has(situation, "avx512f")),
+def _blis_paths(situation: Situation) -> tuple[Fit, ...]:
+    is_amd = situation.machine.cpu.vendor == _AMD
+    return (
+        ("zen4", is_amd and _has(situation, "avx512f")),
+        ("zen3", is_amd and _has(situation, "avx2")),
+        ("skx", not is_amd and _has(situation, "avx512f")),
         ("haswell", _has(situation, "avx2")),
     )
-    forced = in_force(situation, "BLIS_ARCH_TYPE")
-    return tuple(name for name, possible in fits if possible and name != forced)
 
 
 def _needs(stem: str) -> Callable[[Situation], Applicability]:
@@ -62,12 +61,34 @@ def _needs(stem: str) -> Callable[[Situation], Applicability]:
     return applies
 
 
-def _path_promise(_situation: Situation) -> Promise:
-    return Promise(0.3, "the library chose its code path by the CPU's name, not by measurement")
+def _code_path_knob(
+    name: str,
+    texts: tuple[str, str, str],
+    setting: str,
+    words: tuple[str, ...],
+    paths: Callable[[Situation], tuple[Fit, ...]],
+    applies: Callable[[Situation], Applicability],
+) -> Knob:
+    """A knob for a math library whose code path a variable chooses; ``texts``: sentence, why, source."""
 
+    def values(situation: Situation) -> tuple[str, ...]:
+        forced = in_force(situation, setting)
+        return tuple(value for value, fits in paths(situation) if fits and value != forced)
 
-def _variable(name: str) -> Callable[[str, Situation], Spelling]:
-    return lambda value, _: Spelling(environment={name: value})
+    sentence, why, source = texts
+    return Knob(
+        name=name,
+        family="libraries",
+        sentence=sentence,
+        why=why,
+        source=source,
+        domain=Choice(words),
+        values=values,
+        applies=applies,
+        promise=promising(0.3, "the library chose its code path by the CPU's name, not by measurement"),
+        results=ResultsEffect.ROUNDING,
+        spell=variable(setting),
+    )
 
 
 def _directory(path: str) -> str:
@@ -166,44 +187,41 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
 
 
 KNOBS = (
-    Knob(
-        name="openblas-core",
-        family="libraries",
-        sentence="The CPU generation OpenBLAS takes its routines for",
-        why="An OpenBLAS that does not know a CPU falls back to routines of a much older one",
-        source="OpenBLAS user manual, OPENBLAS_CORETYPE (builds with DYNAMIC_ARCH)",
-        domain=Choice(("SkylakeX", "Cooperlake", "Zen", "Haswell", "Sandybridge")),
-        values=_openblas_values,
-        applies=_needs("libopenblas"),
-        promise=_path_promise,
-        results=ResultsEffect.ROUNDING,
-        spell=_variable("OPENBLAS_CORETYPE"),
+    _code_path_knob(
+        "openblas-core",
+        (
+            "The CPU generation OpenBLAS takes its routines for",
+            "An OpenBLAS that does not know a CPU falls back to routines of a much older one",
+            "OpenBLAS user manual, OPENBLAS_CORETYPE (builds with DYNAMIC_ARCH)",
+        ),
+        "OPENBLAS_CORETYPE",
+        ("SkylakeX", "Cooperlake", "Zen", "Haswell", "Sandybridge"),
+        _openblas_paths,
+        _needs("libopenblas"),
     ),
-    Knob(
-        name="mkl-instructions",
-        family="libraries",
-        sentence="The newest instruction set MKL may use",
-        why="AVX-512 lowers the clock of some CPUs: AVX2 can be faster for short vectors",
-        source="oneMKL Developer Guide, MKL_ENABLE_INSTRUCTIONS",
-        domain=Choice(("AVX512", "AVX2")),
-        values=_mkl_values,
-        applies=_mkl_applies,
-        promise=_path_promise,
-        results=ResultsEffect.ROUNDING,
-        spell=_variable("MKL_ENABLE_INSTRUCTIONS"),
+    _code_path_knob(
+        "mkl-instructions",
+        (
+            "The newest instruction set MKL may use",
+            "AVX-512 lowers the clock of some CPUs: AVX2 can be faster for short vectors",
+            "oneMKL Developer Guide, MKL_ENABLE_INSTRUCTIONS",
+        ),
+        "MKL_ENABLE_INSTRUCTIONS",
+        ("AVX512", "AVX2"),
+        _mkl_paths,
+        _mkl_applies,
     ),
-    Knob(
-        name="blis-arch",
-        family="libraries",
-        sentence="The CPU generation BLIS takes its kernels for",
-        why="A BLIS that does not know a CPU falls back to generic kernels",
-        source="BLIS documentation, HardwareSupport and BLIS_ARCH_TYPE",
-        domain=Choice(("zen4", "zen3", "zen2", "zen", "skx", "haswell")),
-        values=_blis_values,
-        applies=_needs("libblis"),
-        promise=_path_promise,
-        results=ResultsEffect.ROUNDING,
-        spell=_variable("BLIS_ARCH_TYPE"),
+    _code_path_knob(
+        "blis-arch",
+        (
+            "The CPU generation BLIS takes its kernels for",
+            "A BLIS that does not know a CPU falls back to generic kernels",
+            "BLIS documentation, HardwareSupport and BLIS_ARCH_TYPE",
+        ),
+        "BLIS_ARCH_TYPE",
+        ("zen4", "zen3", "zen2", "zen", "skx", "haswell"),
+        _blis_paths,
+        _needs("libblis"),
     ),
     Knob(
         name="blas",
@@ -214,7 +232,7 @@ KNOBS = (
         domain=Name(),
         values=_blas_values,
         applies=_blas_applies,
-        promise=lambda _: Promise(0.5, "several libraries with this interface are installed"),
+        promise=promising(0.5, "several libraries with this interface are installed"),
         results=ResultsEffect.ROUNDING,
         moves_with=("omp-threads",),
         spell=_spell_blas,
@@ -228,7 +246,7 @@ KNOBS = (
         domain=Name(),
         values=lambda situation: tuple(library.label for library in _members(situation))[:5],
         applies=_mpi_applies,
-        promise=lambda _: Promise(0.4, "other libraries of the same ABI family are installed"),
+        promise=promising(0.4, "other libraries of the same ABI family are installed"),
         results=ResultsEffect.CHECKED,
         moves_with=("binding", "waiting"),
         spell=_spell_mpi,

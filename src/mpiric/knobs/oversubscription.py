@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._reading import is_on, is_oversubscribed, no, ranks_per_node, suits_every_program, yes
+from mpiric.knobs._declare import no, suits_every_program, yes
+from mpiric.knobs._reading import is_on, is_oversubscribed, ranks_per_node
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
 

@@ -1,6 +1,7 @@
 """The size of the pages that memory comes in."""
 
-from mpiric.knobs._reading import glibc_version, in_force, is_dynamic, no, yes
+from mpiric.knobs._declare import no, yes
+from mpiric.knobs._reading import NO_C_LIBRARY, glibc_version, in_force, is_dynamic
 from mpiric.knobs.allocator import faults_much
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
@@ -11,7 +12,7 @@ _BIG_BYTES = (
     256 << 20
 )  # beyond what the second-level TLB of current CPUs covers with 4 KiB pages, many times over
 
-_WAYS = {
+_SETTINGS = {
     "transparent": Spelling(
         tunables={_TUNABLE: "1"},
         note="the allocator asks for transparent huge pages: sparse memory may take more of it",
@@ -40,7 +41,7 @@ def _applies(situation: Situation) -> Applicability:
     if glibc_version(situation) < (2, 35):
         return no("the C library is not glibc 2.35 or later")
     if situation.observation.ranks and not is_dynamic(situation):
-        return no("the program shows no C library: statically linked or setuid")
+        return no(NO_C_LIBRARY)
     if pages.transparent == "always" and not pages.huge_free:
         return no("the kernel hands out huge pages by itself and none are reserved")
     if pages.transparent in ("never", "") and not pages.huge_free:
@@ -62,7 +63,7 @@ def _promise(situation: Situation) -> Promise:
 
 
 def _spell(value: str, situation: Situation) -> Spelling | None:
-    return _WAYS[value] if glibc_version(situation) >= (2, 35) else None
+    return _SETTINGS[value] if glibc_version(situation) >= (2, 35) else None
 
 
 KNOBS = (
@@ -77,7 +78,7 @@ KNOBS = (
             "'Memory Allocation Tunables', glibc.malloc.hugetlb (since 2.35); with none reserved, 2 does "
             "nothing"
         ),
-        domain=Choice(tuple(_WAYS)),
+        domain=Choice(tuple(_SETTINGS)),
         values=_values,
         applies=_applies,
         promise=_promise,

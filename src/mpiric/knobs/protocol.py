@@ -2,16 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from mpiric.knobs._reading import (
-    has_adapter,
-    in_force,
-    no,
-    rank_count,
-    ranks_per_node,
-    uses_ucx,
-    yes,
-)
-from mpiric.model.knob import Applicability, Bytes, Choice, Count, Knob, Promise, parse_bytes
+from mpiric.knobs._declare import always, no, promising, yes
+from mpiric.knobs._reading import has_adapter, in_force, rank_count, ranks_per_node, uses_ucx
+from mpiric.model.knob import Applicability, Bytes, Choice, Count, Knob, parse_bytes
 from mpiric.model.situation import Situation
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -19,10 +12,6 @@ _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
 _NEEDED = {"avx512": "avx512f", "avx2": "avx2"}  # routine → feature of the CPU
 _BY_ADAPTER = "hardware"
 _PLAIN = "what it gains depends on the message sizes of the program"
-
-
-def _always(*values: str) -> Callable[[Situation], tuple[str, ...]]:
-    return lambda _: values
 
 
 def _on_node(knob: str) -> Callable[[Situation], Applicability]:
@@ -40,10 +29,6 @@ def _between_nodes(situation: Situation) -> Applicability:
     if situation.nodes < 2 or rank_count(situation) < 2:
         return no("no messages between nodes")
     return yes("messages travel between nodes")
-
-
-def _plain_promise(score: float) -> Callable[[Situation], Promise]:
-    return lambda _: Promise(score, _PLAIN)
 
 
 def _eager_node_brings(value: str, situation: Situation) -> Mapping[str, str]:
@@ -108,9 +93,9 @@ KNOBS = (
             "(68 KiB in 4.0, 8 KiB in 5.0), I_MPI_SHM_CELL_FWD_SIZE as the libraries describe them"
         ),
         domain=Bytes(1 * _KIB, 1 * _MIB),
-        values=_always("8KiB", "16KiB", "64KiB", "256KiB"),
+        values=always("8KiB", "16KiB", "64KiB", "256KiB"),
         applies=_on_node("eager-node"),
-        promise=_plain_promise(0.3),
+        promise=promising(0.3, _PLAIN),
         brings=_eager_node_brings,
     ),
     Knob(
@@ -120,9 +105,9 @@ KNOBS = (
         why="The kernel's copy costs a call: cheap for large messages, dear for small ones",
         source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD as the libraries say",
         domain=Bytes(1 * _KIB, 64 * _MIB),
-        values=_always("4KiB", "32KiB", "128KiB", "1MiB"),
+        values=always("4KiB", "32KiB", "128KiB", "1MiB"),
         applies=_threshold_applies,
-        promise=_plain_promise(0.25),
+        promise=promising(0.25, _PLAIN),
     ),
     Knob(
         name="node-buffers",
@@ -133,7 +118,7 @@ KNOBS = (
         domain=Count(8, 1024),
         values=_buffers_values,
         applies=_on_node("node-buffers"),
-        promise=_plain_promise(0.15),
+        promise=promising(0.15, _PLAIN),
     ),
     Knob(
         name="eager-network",
@@ -146,9 +131,9 @@ KNOBS = (
             "FI_OFI_RXM_BUFFER_SIZE in fi_rxm(7), FI_CXI_RDZV_THRESHOLD in fi_cxi(7), MV2_IBA_EAGER_THRESHOLD"
         ),
         domain=Bytes(1 * _KIB, 16 * _MIB),
-        values=_always("8KiB", "32KiB", "128KiB", "512KiB"),
+        values=always("8KiB", "32KiB", "128KiB", "512KiB"),
         applies=_between_nodes,
-        promise=_plain_promise(0.35),
+        promise=promising(0.35, _PLAIN),
     ),
     Knob(
         name="zero-copy",
@@ -157,9 +142,9 @@ KNOBS = (
         why="Sending from the buffer saves a copy and costs its registration with the adapter",
         source="UCX_ZCOPY_THRESH in ucx_info -cf",
         domain=Bytes(1 * _KIB, 16 * _MIB),
-        values=_always("4KiB", "16KiB", "64KiB", "512KiB"),
+        values=always("4KiB", "16KiB", "64KiB", "512KiB"),
         applies=_zero_copy_applies,
-        promise=_plain_promise(0.2),
+        promise=promising(0.2, _PLAIN),
     ),
     Knob(
         name="memory-copy",
@@ -170,7 +155,7 @@ KNOBS = (
         domain=Choice(("avx512", "avx2", "sse", "memcpy", "memmove")),
         values=_copy_values,
         applies=_on_node("memory-copy"),
-        promise=_plain_promise(0.15),
+        promise=promising(0.15, _PLAIN),
     ),
     Knob(
         name="matching",
@@ -181,6 +166,6 @@ KNOBS = (
         domain=Choice(("provider", "library", "hardware")),
         values=_matching_values,
         applies=_matching_applies,
-        promise=_plain_promise(0.15),
+        promise=promising(0.15, _PLAIN),
     ),
 )

@@ -1,17 +1,16 @@
 """Threads of hybrid programs, and the split of the machine into ranks and threads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from mpiric.knobs._declare import always, no, promising, variable, yes
 from mpiric.knobs._reading import (
     cpus_per_node,
     in_force,
     is_hybrid,
     is_threaded,
-    no,
     rank_count,
     ranks_per_node,
     threads_per_rank,
-    yes,
 )
 from mpiric.model.knob import Applicability, Choice, Count, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
@@ -164,10 +163,6 @@ def _nodes_applies(situation: Situation) -> Applicability:
     return yes("fewer nodes may do") if situation.nodes > 1 else no("the job has one node")
 
 
-def _plain(score: float, because: str) -> Callable[[Situation], Promise]:
-    return lambda _: Promise(score, because)
-
-
 KNOBS = (
     Knob(
         name="omp-threads",
@@ -205,10 +200,10 @@ KNOBS = (
         domain=Choice(("cores", "threads", "sockets")),
         values=_places_values,
         applies=_placing_applies,
-        promise=_plain(0.4, "threads are placed by the kernel unless told otherwise"),
+        promise=promising(0.4, "threads are placed by the kernel unless told otherwise"),
         moves_with=("binding", "omp-bind"),
         brings=lambda _value, _situation: {"omp-bind": "close"},
-        spell=lambda value, _: Spelling(environment={"OMP_PLACES": value}),
+        spell=variable("OMP_PLACES"),
     ),
     Knob(
         name="omp-bind",
@@ -217,11 +212,11 @@ KNOBS = (
         why="Close threads share caches; spread ones have more memory bandwidth each",
         source=f"{_OPENMP}, OMP_PROC_BIND",
         domain=Choice(("close", "spread", "false")),
-        values=lambda _: ("close", "spread", "false"),
+        values=always("close", "spread", "false"),
         applies=_placing_applies,
-        promise=_plain(0.35, "threads of a rank share what the rank is bound to"),
+        promise=promising(0.35, "threads of a rank share what the rank is bound to"),
         moves_with=("omp-places",),
-        spell=lambda value, _: Spelling(environment={"OMP_PROC_BIND": value}),
+        spell=variable("OMP_PROC_BIND"),
     ),
     Knob(
         name="omp-wait",
@@ -230,7 +225,7 @@ KNOBS = (
         why="Spinning threads answer at once; sleeping ones leave their CPU to others",
         source=f"{_OPENMP}, OMP_WAIT_POLICY; GOMP_SPINCOUNT in the libgomp manual, KMP_BLOCKTIME in Intel's",
         domain=Choice(tuple(_WAITS)),
-        values=lambda _: tuple(_WAITS),
+        values=always(*_WAITS),
         applies=_wait_applies,
         promise=_wait_promise,
         spell=lambda value, _: Spelling(environment=_WAITS[value]),
@@ -244,7 +239,7 @@ KNOBS = (
         domain=Count(1, 1 << 24),
         values=_ranks_values,
         applies=_one_program,
-        promise=_plain(0.5, "ranks and threads can be traded for one another"),
+        promise=promising(0.5, "ranks and threads can be traded for one another"),
         results=ResultsEffect.ROUNDING,
         moves_with=("omp-threads", "binding"),
         only_when_asked="--vary-ranks",
@@ -260,7 +255,7 @@ KNOBS = (
         domain=Count(1, 1 << 20),
         values=_nodes_values,
         applies=_nodes_applies,
-        promise=_plain(0.3, "the network may cost more than the nodes bring"),
+        promise=promising(0.3, "the network may cost more than the nodes bring"),
         moves_with=("ranks", "mapping"),
         only_when_asked="--vary-nodes",
     ),

@@ -1,17 +1,21 @@
 """What carries messages: on the node, between nodes, over which library and which network."""
 
+from mpiric.knobs._declare import (
+    always,
+    no,
+    promising,
+    suits_every_program,
+    suits_every_program_between_nodes,
+    yes,
+)
 from mpiric.knobs._reading import (
     first_in_force,
     has_adapter,
     in_force,
     networks,
-    no,
     rank_count,
     ranks_per_node,
-    suits_every_program,
-    suits_every_program_between_nodes,
     uses_ucx,
-    yes,
 )
 from mpiric.knobs._shared_memory import shared_memory_is_off
 from mpiric.model.knob import Applicability, Choice, Knob, Name, Promise, ResultsEffect
@@ -245,9 +249,9 @@ KNOBS = (
         why="The question costs time in every call; a program without GPU never needs the answer",
         source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
         domain=Choice(("off",)),
-        values=lambda _: ("off",),
+        values=always("off"),
         applies=_gpu_applies,
-        promise=lambda _: Promise(0.1, "a GPU runtime may be looked for in vain"),
+        promise=promising(0.1, "a GPU runtime may be looked for in vain"),
     ),
     Knob(
         name="network-interface",

@@ -13,7 +13,6 @@ class Wrapper:
 
     valued: tuple[str, ...] = ()  # options that take the next word
     operands: int = 0  # words of its own before the command
-    operand_replaced_by: tuple[str, ...] = ()  # options that stand for the operand
 
 
 _WRAPPERS = {

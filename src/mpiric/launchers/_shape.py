@@ -16,7 +16,6 @@ class Filled:
     level: Level | None  # None: the whole node is one domain
     ranks: int
     width: int
-    domain_cores: int  # of the smallest domain
 
 
 def fillings(plan: Plan, levels: Iterable[Level | None] = LEVELS) -> tuple[Filled, ...]:
@@ -41,7 +40,7 @@ def fillings(plan: Plan, levels: Iterable[Level | None] = LEVELS) -> tuple[Fille
             continue
         expected = [cores for domain in domains for cores in domain.packed(each, width)]
         if expected == [seat.cores for seat in plan.seats]:
-            found.append(Filled(level, each, width, min(len(domain.cores) for domain in domains)))
+            found.append(Filled(level, each, width))
     return tuple(found)
 
 

@@ -31,7 +31,7 @@ def placed_json(placed: Placed, measured: Sequence[Bandwidth] = ()) -> dict[str,
 
 
 def all_ranks_json(plans: Sequence[Plan]) -> list[dict[str, Any]]:
-    """Of all nodes, in the order of ranks."""
+    """Ranks of all nodes, in order."""
     found: list[dict[str, Any]] = []
     nodes = 0
     for plan in plans:

@@ -120,7 +120,7 @@ def _written(found: Profile, directory: Path) -> str:
 
 
 def _submitted(request: ProfileRequest) -> int:
-    """As a job with its files beside the record; what the program prints comes when it has ended."""
+    """Submit it as a job, with its files beside the record; print the program's output when it has ended."""
     directory = new_directory(request)
     words = ("--output", str(directory))
     return run_submitted(

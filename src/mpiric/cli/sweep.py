@@ -145,7 +145,7 @@ def _swept(
 
 
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
-    """As a job with its files beside the measurements; a job that is begun again goes on with them."""
+    """Submit it as a job, with its files beside the measurements, with which a job begun again goes on."""
     directory = given["directory"].absolute()
     share = ("--array", str(given["array"])) if spread_of(given) else ()
     if not given["resume"]:

@@ -29,7 +29,7 @@ def hosts_with_ranks(plans: Sequence[Plan]) -> list[tuple[str, int]]:
 
 
 def ranks_in_all(plans: Sequence[Plan]) -> int:
-    """Of the job."""
+    """Ranks of the whole job."""
     return sum(plan.request.ranks for plan in plans)
 
 

@@ -27,7 +27,7 @@ _ORDERS = {"compact": "compact", "spread-numa": "scatter", "spread-package": "sc
 
 
 def _variables(**variables: str) -> Spelling:
-    """As options, so that those of several knobs are joined before they become variables."""
+    """Variables written as options, so that those of several knobs are joined before they are set."""
     return Spelling(options=tuple(("-genv", name, value) for name, value in variables.items()))
 
 
@@ -79,7 +79,7 @@ def _merge(meaning: Meaning, under: str, over: str) -> str | None:
 
 
 def _write_binding(values: Words) -> Words:
-    """As variables of the ranks, the way Intel MPI pins."""
+    """Binding as variables of the ranks, by which Intel MPI pins."""
     name, value = ("I_MPI_PIN", "0") if values[0] == "none" else ("I_MPI_PIN_DOMAIN", values[0])
     return ("-genv", name, value)
 

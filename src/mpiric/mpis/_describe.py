@@ -160,7 +160,7 @@ def _families(soname: str, standard: str) -> tuple[AbiFamily, ...]:
 
 
 def _is_sibling(name: str, soname: str) -> bool:
-    """Of the same family or the standard's; a directory of the system also holds other MPIs."""
+    """Whether a library is of the same family or the standard's: system directories hold other MPIs too."""
     return family_of_soname(name) in {family_of_soname(soname), AbiFamily.STANDARD} - {None}
 
 

@@ -17,7 +17,7 @@ from mpiric.profile.waiting import Waiting
 
 
 def efficiencies(record: Record, waiting: Waiting) -> Efficiencies:
-    """Of the ranks that recorded a time; all 1 when none did."""
+    """Efficiencies of the ranks that recorded a time; all 1 when none did."""
     timed = [rank for rank in record.ranks if rank.wall_s > 0]
     run_s = max((rank.wall_s for rank in timed), default=0.0)
     useful = [max(0.0, rank.wall_s - mpi_s(rank)) for rank in timed]

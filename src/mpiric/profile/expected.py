@@ -57,7 +57,7 @@ def _point_to_point_transfer_s(record: Record, waiting: Waiting) -> float:
 
 
 def _late_bytes(record: Record) -> float:
-    """Of all receives, as those that were looked at."""
+    """Bytes that came late to all receives, extrapolated from those that were looked at."""
     looked_at = sum(rank.receives.looked_at for rank in record.ranks)
     late_bytes = sum(rank.receives.late_bytes for rank in record.ranks)
     receives = sum(

@@ -30,7 +30,7 @@ Names = list[tuple[str, str]]
 
 
 def _shown(raw: bytes) -> str:
-    """As text that a terminal cannot take for orders."""
+    """Text without control characters, which a terminal would obey."""
     text = raw.decode("utf-8", "replace").replace("\t", " ")
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 

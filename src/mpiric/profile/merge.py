@@ -38,7 +38,7 @@ def merge_parts(directory: Path) -> bool:
 
 
 def _parts_of_one_run(paths: list[Path]) -> list[Path]:
-    """Those of the newest run, one for each rank, in order of rank."""
+    """The parts of the newest run, one for each rank, in order of rank."""
     ranks = sorted(
         ((read_file(path).ranks[0], path) for path in paths),
         key=lambda one: (one[0].rank, one[0].begin_unix_s),

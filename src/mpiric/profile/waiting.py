@@ -45,7 +45,7 @@ class Waiting:
         return MEASURED if self._measured else ESTIMATED
 
     def waited_s(self, rank: RankRecord, cell: CallCell) -> float:
-        """Of the time of one cell, with the barrier before it."""
+        """Seconds waited in the calls of one cell, with the barrier before it."""
         if self._classes.get(cell.function) == "collective":
             return self._in_collective(rank, cell)
         if self._classes.get(cell.function) in _BLOCKING_POINT_TO_POINT and cell.timed_calls:

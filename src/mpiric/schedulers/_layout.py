@@ -48,7 +48,7 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
 
 
 def _even(request: LayoutRequest, most: int) -> int:
-    """As many as fit; with a number of nodes given, as evenly as possible."""
+    """Ranks a node: as many as fit; with a number of nodes given, as evenly as possible."""
     if request.ranks and request.nodes:
         return min(most, -(-request.ranks // request.nodes))
     return min(most, request.ranks) if request.ranks else most

@@ -28,7 +28,7 @@ def find_allocation(host: Host) -> Allocation:
 
 
 def batch_schedulers() -> dict[str, BatchScheduler]:
-    """Those that take jobs."""
+    """Schedulers that take jobs."""
     return {name: each for name, each in schedulers().items() if isinstance(each, BatchScheduler)}
 
 
@@ -51,7 +51,7 @@ def batch_scheduler_here(host: Host) -> BatchScheduler | None:
 
 
 def by_turn() -> list[BatchScheduler]:
-    """Those that take jobs, in the order in which they are looked for on a login node."""
+    """Schedulers that take jobs, in the order in which they are looked for on a login node."""
     return sorted(batch_schedulers().values(), key=lambda each: each.installed_turn)
 
 

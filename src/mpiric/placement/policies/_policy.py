@@ -18,7 +18,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Policy:
+class PlacementPolicy:
     """``seat`` gives the cores of every rank, in rank order. ``None``: this policy cannot, here.
 
     ``shares_out``: without a number of threads, all cores are shared out among the ranks.

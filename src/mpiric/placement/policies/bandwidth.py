@@ -7,7 +7,7 @@ rule of thumb: `mpiric place --measure`.
 
 from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.model.placement import Saturation
-from mpiric.placement.policies._policy import Policy, Wanted
+from mpiric.placement.policies._policy import PlacementPolicy, Wanted
 from mpiric.placement.policies.spread import seat_apart
 
 
@@ -26,4 +26,6 @@ def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
     return seat_apart(few if fits else available, wanted.count, wanted.width)
 
 
-POLICY = Policy("only the cores that it takes to draw the whole memory bandwidth of each NUMA node", _seat)
+POLICY = PlacementPolicy(
+    "only the cores that it takes to draw the whole memory bandwidth of each NUMA node", _seat
+)

@@ -4,7 +4,7 @@ Wins when ranks talk much and memory bandwidth is not what they lack: neighbours
 """
 
 from mpiric.model.core_set import Cores, CoreSet, Level
-from mpiric.placement.policies._policy import Policy, Wanted
+from mpiric.placement.policies._policy import PlacementPolicy, Wanted
 
 
 def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
@@ -15,4 +15,4 @@ def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
     return tuple(seats) if len(seats) == wanted.count else available.packed(wanted.count, wanted.width)
 
 
-POLICY = Policy("ranks side by side on the first cores", _seat)
+POLICY = PlacementPolicy("ranks side by side on the first cores", _seat)

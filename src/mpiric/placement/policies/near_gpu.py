@@ -4,7 +4,7 @@ Copies between host and device then cross no socket link. Ranks of one GPU sit t
 """
 
 from mpiric.model.core_set import Cores, CoreSet
-from mpiric.placement.policies._policy import Policy, Wanted
+from mpiric.placement.policies._policy import PlacementPolicy, Wanted
 from mpiric.placement.policies.spread import seat_apart
 
 
@@ -28,4 +28,4 @@ def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...] | None:
     return tuple(seats[rank] for rank in sorted(seats))
 
 
-POLICY = Policy("ranks on the cores nearest to the GPU they use", _seat)
+POLICY = PlacementPolicy("ranks on the cores nearest to the GPU they use", _seat)

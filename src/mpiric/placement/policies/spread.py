@@ -6,7 +6,7 @@ of caches and memory channels; on a full node it is the same as compact.
 
 from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.placement.arrangement import shares, spaced
-from mpiric.placement.policies._policy import Policy
+from mpiric.placement.policies._policy import PlacementPolicy
 
 
 def seat_apart(
@@ -27,7 +27,7 @@ def seat_apart(
     )
 
 
-POLICY = Policy(
+POLICY = PlacementPolicy(
     "ranks evenly over sockets, NUMA nodes and caches, as far apart as the node allows",
     lambda available, wanted: seat_apart(available, wanted.count, wanted.width),
 )

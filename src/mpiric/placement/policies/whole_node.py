@@ -6,7 +6,7 @@ worked out from the number of ranks.
 
 from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.placement.arrangement import by_domain
-from mpiric.placement.policies._policy import Policy, Wanted
+from mpiric.placement.policies._policy import PlacementPolicy, Wanted
 
 
 def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
@@ -17,4 +17,6 @@ def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
     return available.packed(wanted.count, wanted.width)
 
 
-POLICY = Policy("all cores shared out in equal parts among the ranks of a node", _seat, shares_out=True)
+POLICY = PlacementPolicy(
+    "all cores shared out in equal parts among the ranks of a node", _seat, shares_out=True
+)

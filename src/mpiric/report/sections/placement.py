@@ -14,7 +14,7 @@ _MOST_NODES, _MOST_RANKS = 64, 256
 
 
 @dataclass(frozen=True)
-class Seat:
+class DrawnCore:
     """One core in the picture: ranks bound to it, alone or with others, and those that only began there."""
 
     core: Core
@@ -54,10 +54,10 @@ def _packages(uses: Sequence[RankUse], shape: NodeTopology | None) -> list[tuple
     masks = {use.rank: set(parse_pu_list(use.affinity)) or {use.cpu} for use in uses}
     if not every.issuperset(set().union({use.cpu for use in uses}, *masks.values())):
         return []
-    seats: dict[int, dict[int, list[Seat]]] = defaultdict(lambda: defaultdict(list))
+    seats: dict[int, dict[int, list[DrawnCore]]] = defaultdict(lambda: defaultdict(list))
     for core in shape.cores:
         pus = set(core.pus)
         bound = tuple(rank for rank, mask in masks.items() if mask & pus and mask != every)
         began = tuple(use.rank for use in uses if use.cpu in pus and masks[use.rank] == every)
-        seats[core.package][core.numa_node].append(Seat(core, bound, began))
+        seats[core.package][core.numa_node].append(DrawnCore(core, bound, began))
     return [(package, sorted(domains.items())) for package, domains in sorted(seats.items())]

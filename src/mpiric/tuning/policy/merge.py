@@ -114,7 +114,7 @@ def averaged(name: str, several: list[Measured]) -> Measured:
 
 
 def least_everywhere(keys: Iterable[LearnedKey], measured: Iterable[Measured]) -> str:
-    """Of the candidates that every key tried the one with the least pooled time; `library` if none."""
+    """The candidate with the least pooled time among those that every key tried; `library` if none."""
     tried = [{each.name for each in key.candidates} for key in keys]
     common = set.intersection(*tried) if tried else set()
     times = {each.name: each.median_s for each in measured if each.name in common}

@@ -253,7 +253,7 @@ def _chosen(times: Mapping[str, Measured]) -> Measured:
 
 
 def _ahead(times: Mapping[str, Measured]) -> list[Measured]:
-    """Those that are beyond the noise of the library's own choice, the best first."""
+    """Candidates faster than the library's own choice beyond the noise, the best first."""
     own = times[LIBRARY]
     apart = (each for each in times.values() if each.median_s * (1 + NOISE) < own.median_s)
     return sorted(
@@ -262,7 +262,7 @@ def _ahead(times: Mapping[str, Measured]) -> list[Measured]:
 
 
 def _ahead_of_all(by_size: BySize, sizes: Collection[int]) -> list[Measured]:
-    """Those that are ahead of the library at some size and slower at none, the best over all sizes first."""
+    """Candidates faster than the library at some size and slower at none, the best over all sizes first."""
     some = {each.name for size in sizes if LIBRARY in by_size[size] for each in _ahead(by_size[size])}
     kept = [each for name, each in nowhere_slower(by_size, sizes).items() if name in some]
     return sorted(kept, key=lambda each: (each.median_s, each.name))

@@ -52,7 +52,7 @@ def with_host_names(situation: Situation, host: Host) -> Situation:
 
 
 def host_names(job: Job, nics: Sequence[Nic], host: Host) -> HostNames:
-    """Of the hosts that a launch line names; other names where every one of them has one of the same form."""
+    """Names of a launch line's hosts; other names where each host has one of the same form."""
     names = [each.name for each in launchers.named_hosts(job)]
     interfaces = [nic.name for nic in nics if nic.up and nic.addresses and nic.kind != "loopback"]
     if not names or launchers.dialects()[job.dialect].has_scheduler_names or len(interfaces) < 2:
@@ -100,7 +100,7 @@ def _networks(host: Host, names: Sequence[str], routes: Routes) -> dict[str, str
 
 
 def _routes(table: str) -> Routes:
-    """Of the networks this host is on itself, the narrowest first; from /proc/net/route."""
+    """Routes to the networks this host is on itself, the narrowest first; from /proc/net/route."""
     rows = [line.split() for line in table.splitlines()[1:]]
     direct = [row for row in rows if len(row) > 7 and not int(row[2], 16)]
     return sorted(((_number(row[1]), _number(row[7]), row[0]) for row in direct), key=lambda r: -r[1])

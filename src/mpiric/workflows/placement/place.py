@@ -26,7 +26,7 @@ class Placed:
 
     @property
     def plan(self) -> Plan:
-        """Of the first nodes."""
+        """The plan of the first nodes."""
         return self.plans[0]
 
 

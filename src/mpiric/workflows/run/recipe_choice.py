@@ -73,7 +73,7 @@ def check_value(knob: str, value: str) -> str:
 
 
 def named_recipe(path: Path, here: Fingerprint) -> tuple[Recipe, str, list[str]]:
-    """That of a file. Raises MismatchError when it must not be applied here."""
+    """The recipe in a file. Raises MismatchError when it must not be applied here."""
     recipe = read_recipe(path, check_value)
     found = differences(recipe.fingerprint, here)
     refused = [str(each) for each in found if each.severity is Severity.REFUSE]

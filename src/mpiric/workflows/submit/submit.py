@@ -286,7 +286,7 @@ def _told(job: BatchJob) -> str:
 
 
 def _told_together(job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
-    """Of the elements of an array and the job after it."""
+    """The state of an array's elements and of the job after it."""
     elements = [seen[job] for job in job_ids if "_" in job and job in seen]
     if not elements:
         return f"jobs {', '.join(job_ids)} are waited for"

@@ -105,7 +105,7 @@ class Prepared:
 
     @property
     def points(self) -> int:
-        """Of the full grid, which active sampling stays far below."""
+        """Points of the full grid, which active sampling stays far below."""
         return grid_points(self.sizes, self.candidates)
 
 
@@ -227,7 +227,7 @@ def _nodes(request: SweepRequest, job: Job, host: Host, mpi: MpiLibrary) -> tupl
 
 
 def _shapes(request: SweepRequest, nodes: tuple[int, ...]) -> tuple[Shape, ...]:
-    """Those that the world has room for, each on the first nodes."""
+    """Shapes that the world has room for, each on the first nodes."""
     most = max(nodes.count(node) for node in set(nodes))
     halves = [len(nodes) >> shift for shift in range(len(nodes).bit_length())]
     found = {}
@@ -240,7 +240,7 @@ def _shapes(request: SweepRequest, nodes: tuple[int, ...]) -> tuple[Shape, ...]:
 
 
 def _shape(nodes: tuple[int, ...]) -> Shape | None:
-    """Of a communicator whose ranks are on these nodes; None without any."""
+    """Shape of a communicator whose ranks are on these nodes; None without any."""
     if not nodes:
         return None
     return Shape(len(nodes), len(set(nodes)), max(nodes.count(node) for node in set(nodes)), order_of(nodes))

@@ -22,7 +22,7 @@ from mpiric.workflows.trials.trials import TrialResult
 
 
 class RoundFull(Exception):  # noqa: N818 - no error: planning has what it came for
-    """As many runs are put down as a round takes; never reaches the user."""
+    """Ends planning when a round has as many runs as it takes; never reaches the user."""
 
 
 class LookaheadTrials:

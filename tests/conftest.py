@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -192,3 +194,16 @@ def mpi_run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedPr
         return subprocess.run([mpi.launcher, "-n", str(ranks), *map(str, program)], **options)
 
     return run
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Any]:
+    """Asks again until the answer is true; generous, because a loaded machine must not decide a test."""
+
+    def wait(question: Callable[[], Any], patience_s: float = 120.0) -> Any:
+        until = time.monotonic() + patience_s
+        while not (answer := question()) and time.monotonic() < until:
+            time.sleep(0.02)
+        return answer
+
+    return wait

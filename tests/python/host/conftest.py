@@ -6,13 +6,13 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ClusterShell
 import pytest
 
 import mpiric
@@ -78,7 +78,8 @@ def as_nobody(mpi_environment: dict[str, str]) -> Iterator[Callable[..., "subpro
         pytest.skip("needs root, setpriv and the system's python3")
     with tempfile.TemporaryDirectory(dir="/tmp") as public:
         Path(public).chmod(0o755)
-        shutil.copytree(Path(mpiric.__file__).parent, Path(public) / "mpiric")
+        for package in (mpiric, ClusterShell):
+            shutil.copytree(Path(package.__file__).parent, Path(public) / package.__name__)
         environment = {**mpi_environment, "PYTHONPATH": public, "TMPDIR": "/tmp", "HOME": "/nonexistent"}
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
 
@@ -93,16 +94,3 @@ def as_nobody(mpi_environment: dict[str, str]) -> Iterator[Callable[..., "subpro
             )
 
         yield run
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], Any]], Any]:
-    """Asks again until the answer is true; generous, because a loaded machine must not decide a test."""
-
-    def wait(question: Callable[[], Any], patience_s: float = 30.0) -> Any:
-        until = time.monotonic() + patience_s
-        while not (answer := question()) and time.monotonic() < until:
-            time.sleep(0.02)
-        return answer
-
-    return wait

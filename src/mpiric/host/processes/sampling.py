@@ -105,7 +105,7 @@ class Sampler:
     def _identify(self, watched: Watched, outer: "dict[str, str]", elapsed_s: float) -> None:
         """Program, rank and libraries; read again after an exec, and the libraries once more later."""
         program = program_of(watched.pid)
-        if program != watched.program:
+        if program and program != watched.program:  # "" while it exits: its memory is gone before it is
             watched.program = program
             watched.libraries.clear()
             watched.maps_at_s.clear()

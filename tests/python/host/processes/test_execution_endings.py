@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.processes.execution import Runner
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import carrying, environment_of
 from mpiric.model.trial import Outcome
@@ -89,16 +90,33 @@ def test_a_daemon_that_outlives_a_good_end_is_ended_and_named(bench):
     assert (execution.outcome, len(execution.strays), bench.alive()) == (Outcome.OK, 1, [])
 
 
-def test_a_launcher_is_asked_before_it_is_killed(bench):
-    script = "trap 'echo cleaned; exit 3' TERM; while :; do sleep 0.05; done"
-    bench.run("sh", "-c", script, limit_s=0.5)
+@pytest.fixture
+def interrupted(bench, eventually):
+    """Runs a script that makes the file `ready`, presses Ctrl-C then, and gives it all the time it wants."""
+
+    def run(*argv):
+        def press():
+            eventually((bench.path / "ready").exists)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=press).start()
+        with Runner(grace_s=120.0) as bench.runner:
+            return bench.run(*argv, limit_s=None)
+
+    return run
+
+
+CLEANS_UP = "trap 'echo cleaned; exit 3' TERM; touch ready; while :; do sleep 0.05; done"
+
+
+def test_a_launcher_is_asked_before_it_is_killed(bench, interrupted):
+    assert interrupted("sh", "-c", CLEANS_UP).outcome is Outcome.INTERRUPTED
     assert bench.stdout == "cleaned\n"
 
 
-def test_a_launcher_inside_a_script_is_asked_too(bench):
-    inner = "trap 'echo cleaned; exit 3' TERM; while :; do sleep 0.05; done"
-    (bench.path / "inner.sh").write_text(inner)
-    bench.run("sh", "-c", "sh inner.sh; echo never", limit_s=0.5)
+def test_a_launcher_inside_a_script_is_asked_too(bench, interrupted):
+    (bench.path / "inner.sh").write_text(CLEANS_UP)
+    interrupted("sh", "-c", "sh inner.sh; echo never")
     assert bench.stdout == "cleaned\n"
 
 

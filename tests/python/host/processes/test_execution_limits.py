@@ -53,10 +53,16 @@ def test_an_ordinary_user_sees_ranks_and_leaves_nothing(bench, as_nobody):
         from mpiric.host.processes.execution import Runner
         from mpiric.model.launch import Launch
         with Runner(grace_s=1.0) as runner, tempfile.TemporaryDirectory() as path:
-            launch = Launch(("sh", "-c", "(setsid sleep 600 &); sleep 0.5; :"), "")
-            run = runner.execute(launch, dict(os.environ), path, path + "/o", path + "/e", 60, observe=True)
-            print(run.outcome.value, run.ranks[0].program.rsplit("/", 1)[-1], *run.strays)
+            os.mkfifo(path + "/seen")
+            launch = Launch(("sh", "-c", "(setsid sleep 600 &); read line <seen"), "")
+            def look(ranks):
+                if ranks:
+                    with open(os.open(path + "/seen", os.O_RDWR), "w") as file:
+                        file.write("\\n")
+            files = path + "/o", path + "/e"
+            run = runner.execute(launch, dict(os.environ), path, *files, 240, on_sample=look)
+            print(run.outcome.value, len(run.ranks), *run.strays)
     """
     done = as_nobody(script, MPIRIC_TEST_TAG=bench.tag)
-    assert done.stdout.split() == ["ok", "sleep", "sleep"], done.stderr
+    assert done.stdout.split() == ["ok", "1", "sleep"], done.stderr
     assert bench.alive() == []

@@ -14,17 +14,18 @@ from mpiric.model.trial import Outcome
 # A rank without a compiler: Python maps the MPI library and initialises it.
 RANK = """
 import ctypes, os, sys, time
+from pathlib import Path
 mpi = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
 mpi.MPI_Init(None, None)
 open(f"rank.{os.getpid()}", "w").close()
-time.sleep(float(sys.argv[2]))
+while not Path("seen").exists(): time.sleep(0.05)
 mpi.MPI_Finalize()
 """
 
 
 @pytest.fixture
 def launch(bench, mpi):
-    """Runs two ranks that sleep so many seconds, with a TMPDIR that shows what is left in it."""
+    """Runs two ranks that wait for the file `seen`, with a TMPDIR that shows what is left in it."""
     (bench.path / "rank.py").write_text(RANK)
     (bench.path / "tmp").mkdir()
     inherited = os.environ.get("LD_LIBRARY_PATH", "").split(":")
@@ -33,10 +34,21 @@ def launch(bench, mpi):
     bench.environment.update({"LD_LIBRARY_PATH": ":".join(paths)} if paths else {})
     bench.environment["TMPDIR"] = str(bench.path / "tmp")
 
-    def run(seconds: float, *, before=(), program=(sys.executable, "rank.py"), **options):
-        return bench.run(*before, mpi.launcher, "-n", "2", *program, mpi.library, str(seconds), **options)
+    def run(*, before=(), program=(sys.executable, "rank.py"), **options):
+        return bench.run(*before, mpi.launcher, "-n", "2", *program, mpi.library, **options)
 
     return run
+
+
+@pytest.fixture
+def observed(bench, launch):
+    """The same, ended once both ranks were seen from outside with the MPI library mapped."""
+
+    def look(ranks):
+        if len(ranks) == 2 and all(any("libmpi" in path for path in rank.libraries) for rank in ranks):
+            (bench.path / "seen").touch()
+
+    return lambda **options: launch(on_sample=look, limit_s=240, **options)
 
 
 def started(bench) -> list[int]:
@@ -51,30 +63,30 @@ def in_background(run, *arguments, **options):
     return thread, found
 
 
-def test_each_rank_is_seen_once(launch):
-    execution = launch(1.0, observe=True)
+def test_each_rank_is_seen_once(observed):
+    execution = observed()
     assert execution.reason == ""
     assert [rank.rank for rank in execution.ranks] == [0, 1]
 
 
-def test_a_rank_is_the_program_that_maps_the_mpi_library(bench, launch, mpi):
-    (bench.path / "run.sh").write_text('#!/bin/sh\nsleep 0.1\npython="$1"; shift\n"$python" rank.py "$@"\n')
+def test_a_rank_is_the_program_that_maps_the_mpi_library(bench, observed, mpi):
+    (bench.path / "run.sh").write_text('#!/bin/sh\npython="$1"; shift\n"$python" rank.py "$@"\n')
     program = ("sh", "run.sh", sys.executable)
-    execution = launch(1.0, program=program, observe=True)
+    execution = observed(program=program)
     python = str(Path(sys.executable).resolve())
     assert [rank.program for rank in execution.ranks] == [python, python]
     assert all(any(mpi.soname.split(".so")[0] in path for path in rank.libraries) for rank in execution.ranks)
 
 
-def test_ranks_are_seen_through_a_script_that_calls_the_launcher(bench, launch):
+def test_ranks_are_seen_through_a_script_that_calls_the_launcher(bench, observed):
     (bench.path / "job.sh").write_text('#!/bin/sh\n"$@"\n:\n')
-    execution = launch(1.0, before=("sh", "job.sh"), observe=True)
+    execution = observed(before=("sh", "job.sh"))
     assert [rank.rank for rank in execution.ranks] == [0, 1]
 
 
 def test_a_time_out_leaves_neither_processes_nor_files(bench, launch, eventually):
     before = set(_segments())
-    execution = launch(600, limit_s=3)
+    execution = launch(limit_s=3)
     assert execution.outcome is Outcome.TIMED_OUT
     assert bench.alive() == []
     assert _files(bench.path / "tmp") == []
@@ -82,22 +94,22 @@ def test_a_time_out_leaves_neither_processes_nor_files(bench, launch, eventually
 
 
 def test_a_killed_rank_ends_the_launch_with_a_status(bench, launch, eventually):
-    thread, found = in_background(launch, 600, limit_s=120)
+    thread, found = in_background(launch, limit_s=240)
     pids = eventually(lambda: started(bench))
     os.kill(pids[0], signal.SIGKILL)
-    thread.join(150)
+    thread.join(270)
     assert found["end"].outcome is Outcome.FAILED
     assert bench.alive() == []
 
 
 def test_a_killed_launcher_leaves_no_rank_and_no_file(bench, launch, eventually):
     before = set(_segments())
-    thread, found = in_background(launch, 600, limit_s=120)
+    thread, found = in_background(launch, limit_s=240)
     assert eventually(lambda: started(bench))
     keeper = bench.runner._keeper.pid
     (child,) = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
     os.kill(int(child), signal.SIGKILL)
-    thread.join(150)
+    thread.join(270)
     assert found["end"].exit_status == -signal.SIGKILL
     assert bench.alive() == []
     assert _files(bench.path / "tmp") == []
@@ -105,10 +117,10 @@ def test_a_killed_launcher_leaves_no_rank_and_no_file(bench, launch, eventually)
 
 
 def test_a_killed_keeper_leaves_no_rank(bench, launch, eventually):
-    thread, found = in_background(launch, 600, limit_s=120)
+    thread, found = in_background(launch, limit_s=240)
     assert eventually(lambda: started(bench))
     os.kill(bench.runner._keeper.pid, signal.SIGKILL)
-    thread.join(150)
+    thread.join(270)
     assert found["end"].outcome is Outcome.FAILED
     assert bench.alive() == []
 

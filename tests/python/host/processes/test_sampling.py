@@ -4,69 +4,82 @@ import os
 
 import pytest
 
+from mpiric.host.processes import sampling
+from mpiric.host.processes.sampling import Sampler, Watched
 from mpiric.model.trial import Outcome
 
-BUSY = "import time\nwhile time.process_time() < {}: pass\n"
+BUSY = "while time.process_time() < {}: pass\n"
+WAIT = (
+    "import time\nfrom pathlib import Path\n"
+    "def wait(name='seen'):\n"
+    "    while not Path(name).exists(): time.sleep(0.02)\n"
+)
 
 
-def test_a_program_without_launcher_is_seen_as_one_rank_without_number(bench):
-    execution = bench.python(BUSY.format(0.4), observe=True)
-    assert [rank.rank for rank in execution.ranks] == [None]
+@pytest.fixture
+def seen(bench):
+    """Runs Python that ends with `wait()` until a look from outside shows what is asked for."""
+
+    def run(text, shows=lambda ranks: ranks):
+        def look(ranks):
+            if shows(ranks):
+                (bench.path / "seen").touch()
+
+        return bench.python(WAIT + text, on_sample=look, limit_s=240)
+
+    return run
+
+
+def test_a_program_without_launcher_is_seen_as_one_rank_without_number(seen):
+    assert [rank.rank for rank in seen("wait()\n").ranks] == [None]
 
 
 def test_nothing_is_looked_at_unless_asked(bench):
-    assert bench.python(BUSY.format(0.2)).ranks == ()
+    assert bench.python("import time\n" + BUSY.format(0.2)).ranks == ()
 
 
-def test_the_affinity_is_that_of_the_process(bench):
-    one = min(os.sched_getaffinity(0))
-    text = f"import os\nos.sched_setaffinity(0, [{one}])\n" + BUSY.format(0.4)
-    assert bench.python(text, observe=True).ranks[0].cpus_allowed == (one,)
+def test_the_affinity_is_that_of_the_process(seen):
+    first = min(os.sched_getaffinity(0))
+    text = f"import os\nos.sched_setaffinity(0, [{first}])\nwait()\n"
+    execution = seen(text, lambda ranks: ranks and ranks[0].cpus_allowed == (first,))
+    assert execution.ranks[0].cpus_allowed == (first,)
 
 
-def test_cpu_time_after_the_last_look_is_included(bench):
-    rank = bench.python(BUSY.format(0.7), observe=True).ranks[0]
+def test_cpu_time_after_the_last_look_is_included(seen):
+    rank = seen("wait()\n" + BUSY.format(0.7)).ranks[0]
     assert rank.user_s + rank.system_s >= 0.7
 
 
-def test_threads_are_counted(bench):
-    text = (
-        "import threading, time\n"
-        "for _ in range(3): threading.Thread(target=time.sleep, args=(0.8,)).start()\n"
-    )
-    assert bench.python(text, observe=True).ranks[0].threads == 4
+def test_threads_are_counted(seen):
+    text = "import threading\nfor _ in range(3): threading.Thread(target=wait).start()\n"
+    execution = seen(text, lambda ranks: ranks and ranks[0].threads == 4)
+    assert execution.ranks[0].threads == 4
 
 
-def test_switches_of_every_thread_are_counted(bench):
+def test_switches_of_every_thread_are_counted(seen):
     text = (
-        "import threading, time\n"
+        "import threading\n"
         "def naps():\n"
         "    for _ in range(300): time.sleep(0.002)\n"
-        "thread = threading.Thread(target=naps); thread.start(); thread.join()\n"
+        "thread = threading.Thread(target=naps); thread.start(); thread.join(); wait()\n"
     )
-    assert bench.python(text, observe=True).ranks[0].voluntary_switches >= 300
+    assert seen(text).ranks[0].voluntary_switches >= 300
 
 
-def test_a_library_opened_later_is_seen(bench):
-    text = (
-        "import ctypes, time\nfrom pathlib import Path\n"
-        "def wait(name):\n"
-        "    while not Path(name).exists(): time.sleep(0.02)\n"
-        "wait('looked at')\nctypes.CDLL('libz.so.1')\nwait('seen')\n"
-    )
+def test_a_library_opened_later_is_seen(seen, bench):
+    text = "wait('looked at')\nimport ctypes\nctypes.CDLL('libz.so.1')\nwait()\n"
 
-    def answer(ranks):
+    def shows(ranks):
         (bench.path / "looked at").touch()
-        if any("libz.so" in path for rank in ranks for path in rank.libraries):
-            (bench.path / "seen").touch()
+        return any("libz.so" in path for rank in ranks for path in rank.libraries)
 
-    assert bench.python(text, on_sample=answer).exit_status == 0
+    assert seen(text, shows).exit_status == 0
     assert (bench.path / "seen").exists()
 
 
-def test_a_caller_is_told_while_the_program_runs(bench):
+def test_a_caller_is_told_while_the_program_runs(seen):
     told = []
-    bench.python(BUSY.format(0.5), on_sample=told.append)
+    seen("wait()\n", lambda ranks: told.append(ranks) or (ranks and ranks[0].program))
     assert any(ranks and ranks[0].program for ranks in told)
 
 
@@ -88,3 +101,14 @@ def test_after_an_error_of_the_callback_the_runner_is_good_for_the_next_launch(b
         bench.python("import time\ntime.sleep(600)\n", on_sample=fail)
     assert bench.run("sh", "-c", "exit 5").exit_status == 5
     assert bench.run("true").outcome is Outcome.OK
+
+
+def test_a_process_whose_memory_is_gone_as_it_exits_keeps_its_rank(monkeypatch):
+    sampler, watched = Sampler(os.getpid(), {}, ("", "")), Watched(os.getpid())
+    monkeypatch.setattr(sampling, "environment_of", lambda _: {b"PMI_RANK": b"3"})
+    sampler._identify(watched, {}, 0.1)
+    program = watched.program
+    monkeypatch.setattr(sampling, "program_of", lambda _: "")
+    monkeypatch.setattr(sampling, "environment_of", lambda _: {})
+    sampler._identify(watched, {}, 0.2)
+    assert (watched.rank, watched.program) == (3, program)

@@ -237,27 +237,30 @@ def test_a_reused_process_number_does_not_hold_a_lock(tmp_path: Path) -> None:
 
 
 _CONTEND = """
-import sys, time
+import sys
 from pathlib import Path
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.store import Store
 try:
-    tune = Store(Path({root!r})).resume(Path({path!r}))
+    log = Store(Path({root!r})).resume(Path({path!r}))
 except MpiricError:
     sys.exit(3)
-time.sleep(3)
-tune.close()
+sys.stdin.read()
+log.close()
 """
 
 
-def test_of_many_that_take_over_a_dead_lock_at_once_one_wins(tmp_path: Path) -> None:
+def test_of_many_that_take_over_a_dead_lock_at_once_one_wins(tmp_path: Path, eventually) -> None:
     store = Store(tmp_path)
     store.create("lmp", "job", COMMAND).close()
     path = store.tunes()[0].path
     (path / "lock").write_text(f'{{"host": "{os.uname().nodename}", "pid": 999999999, "started": 5.0}}')
     code = _CONTEND.format(root=str(tmp_path), path=str(path))
-    crowd = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(6)]
-    assert sorted(process.wait() for process in crowd) == [0, 3, 3, 3, 3, 3]
+    crowd = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) for _ in range(6)]
+    assert eventually(lambda: [process.poll() for process in crowd].count(3) == 5)
+    for process in crowd:
+        process.communicate()  # the winner holds its lock until its input ends
+    assert sorted(process.returncode for process in crowd) == [0, 3, 3, 3, 3, 3]
 
 
 @pytest.mark.parametrize(("mine", "taken"), [("mpiric-a", True), ("mpiric-b", False), ("", False)])

@@ -1,7 +1,11 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab.host import LabHost
+from tests.lab.slurm import daemons
+from tests.support.login import Login
+from tests.support.slurm_lab import slurm_lab
 from tests.support.workshop import Workshop
 
 
@@ -10,3 +14,25 @@ def shop(tmp_path: Path, environment: dict[str, str], run_mpiric: Callable[..., 
     place = tmp_path / "shop"
     place.mkdir()
     return Workshop(place, environment, run_mpiric)
+
+
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """State directory of a virtual cluster of the module's ``HOSTS`` under its ``SLURM``."""
+    with slurm_lab(tmp_path_factory.mktemp("lab"), request.module.HOSTS, request.module.SLURM) as state:
+        yield state
+
+
+@pytest.fixture
+def host(lab: Path) -> LabHost:
+    """n1 of the lab, with everything up that an earlier test has stopped or crashed."""
+    daemons.up(lab)
+    return LabHost(lab, "n1")
+
+
+@pytest.fixture
+def login(
+    host: LabHost, lab: Path, mpi_prefix: Callable[[str], Path], request: pytest.FixtureRequest
+) -> Login:
+    """A user on n1, in a directory of this test's own that every host sees."""
+    return Login(lab, mpi_prefix, lab.parent / request.node.name)

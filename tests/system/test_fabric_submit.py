@@ -7,29 +7,22 @@ from pathlib import Path
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment, ranks_program
-from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
+from tests.support.slurm_lab import NEEDS
 
 pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
     pytest.mark.sweep,
     pytest.mark.timeout(1200),
 ]
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 FEATURES = (("n1", "rome,ib"), ("n2", "rome,ib"), ("n3", "milan"), ("n4", "milan"))
+HOSTS = host_names("4")
+SLURM = SlurmPlan(features=FEATURES)
 SRUN = ("srun", "--ntasks=2", "--nodes=2", "--mpi=pmi2")
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    place = tmp_path_factory.mktemp("lab")
-    cluster.up(place / "state", Plan(host_names("4"), shares=(str(place),)))
-    daemons.up(place / "state", SlurmPlan(features=FEATURES))
-    yield place / "state"
-    cluster.down(place / "state")
 
 
 @pytest.fixture

@@ -7,43 +7,24 @@ import time
 
 import pytest
 from tests.lab import cluster
-from tests.lab.host import LabHost
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
-from tests.support.login import PATIENCE_S, Login
+from tests.support.login import PATIENCE_S
+from tests.support.slurm_lab import NEEDS
 
 from mpiric.schedulers import batch_scheduler
 
 SLURM = batch_scheduler("slurm")
 
 pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
 ]
 HOSTS = host_names("5")  # two jobs of two hosts at a time, and one host more
+SLURM = SlurmPlan()
 SRUN = ("srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2")
 ARRAY = ("--array", "3%2", "--slice", "30s")
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    place = tmp_path_factory.mktemp("lab")
-    cluster.up(place / "state", Plan(HOSTS, shares=(str(place),)))
-    daemons.up(place / "state", SlurmPlan())
-    yield place / "state"
-    cluster.down(place / "state")
-
-
-@pytest.fixture
-def host(lab):
-    daemons.up(lab)
-    return LabHost(lab, "n1")
-
-
-@pytest.fixture
-def login(host, lab, mpi_prefix, request):
-    return Login(lab, mpi_prefix, lab.parent / request.node.name)
 
 
 def await_that(condition, login):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.host import LabHost
 from tests.lab.plan import Plan, host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import Phantoms, SlurmPlan
+from tests.support.slurm_lab import NEEDS
 
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
@@ -21,30 +21,16 @@ from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
 SLURM = batch_scheduler("slurm")
 
 pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "mpi:openmpi", "mpi:intelmpi", "libpmi2.so.0"),
 ]
 HOSTS = host_names("4")
 EVERY_HOST = {(rank, 4, host) for rank, host in enumerate(HOSTS)}
 BETZY = Phantoms("betzy", 1344, "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=245000")
+SLURM = SlurmPlan(phantoms=(BETZY,))
 RING = Path(__file__).parent / "runtime_programs/ring.c"
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 PATIENCE = Patience(first_s=0.2, longest_s=1.0, controller_s=120)
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    place = tmp_path_factory.mktemp("lab")
-    cluster.up(place / "state", Plan(HOSTS, shares=(str(place),)))
-    daemons.up(place / "state", SlurmPlan(phantoms=(BETZY,)))
-    yield place / "state"
-    cluster.down(place / "state")
-
-
-@pytest.fixture
-def host(lab):
-    daemons.up(lab)  # whatever an earlier test has stopped or crashed
-    return LabHost(lab, "n1")
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import json
 
 import pytest
 from tests.lab import cluster
-from tests.lab.host import LabHost
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
-from tests.support.login import PATIENCE_S, SRUN, Login
+from tests.support.login import PATIENCE_S, SRUN
+from tests.support.slurm_lab import NEEDS
 
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import Patience, batch_scheduler
@@ -16,30 +16,11 @@ from mpiric.schedulers import Patience, batch_scheduler
 SLURM = batch_scheduler("slurm")
 
 pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
 ]
 HOSTS = host_names("5")  # one more than a job takes
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    place = tmp_path_factory.mktemp("lab")
-    cluster.up(place / "state", Plan(HOSTS, shares=(str(place),)))
-    daemons.up(place / "state", SlurmPlan())
-    yield place / "state"
-    cluster.down(place / "state")
-
-
-@pytest.fixture
-def host(lab):
-    daemons.up(lab)
-    return LabHost(lab, "n1")
-
-
-@pytest.fixture
-def login(host, lab, mpi_prefix, request):
-    return Login(lab, mpi_prefix, lab.parent / request.node.name)
+SLURM = SlurmPlan()
 
 
 def test_a_tune_outlives_its_login_session(login):

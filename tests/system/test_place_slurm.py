@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan as Cluster
-from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 from tests.support.absent_machines import MACHINES, REQUESTS
+from tests.support.slurm_lab import NEEDS, slurm_lab
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import emit
@@ -17,7 +16,7 @@ from mpiric.machine import read_topology
 from mpiric.model.placement import PlacementRequest
 from mpiric.placement import plan
 
-pytestmark = pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")
+pytestmark = pytest.mark.requires(*NEEDS)
 
 
 def geometry(topology):
@@ -39,20 +38,16 @@ def node(request, tmp_path_factory):
     xml = LocalHost().topology_xml(source if isinstance(source, str) else source.read_text())
     (place / "topology.xml").write_text(xml)
     topology = read_topology(xml)
-    cluster.up(place / "state", Cluster(("big",), shares=(str(place),)))
-    daemons.up(place / "state", SlurmPlan(geometry(topology), str(place / "topology.xml")))
-    yield place / "state", topology
-    cluster.down(place / "state")
+    with slurm_lab(place, ("big",), SlurmPlan(geometry(topology), str(place / "topology.xml"))) as state:
+        yield state, topology
 
 
 @pytest.fixture
 def three(tmp_path):
     """Nodes of 8 cores."""
-    cluster.up(tmp_path / "state", Cluster(("a", "b", "c"), shares=(str(tmp_path),)))
-    here = read_topology(LocalHost().topology_xml("pack:2 core:4 pu:1"))
-    daemons.up(tmp_path / "state", SlurmPlan(geometry(here), "pack:2 core:4 pu:1"))
-    yield tmp_path / "state", here
-    cluster.down(tmp_path / "state")
+    topology = read_topology(LocalHost().topology_xml("pack:2 core:4 pu:1"))
+    with slurm_lab(tmp_path, ("a", "b", "c"), SlurmPlan(geometry(topology), "pack:2 core:4 pu:1")) as state:
+        yield state, topology
 
 
 def masks(lab, words):

@@ -1,16 +1,13 @@
 """A placement that differs from host to host, in every launcher's words, as the ranks find it."""
 
-import os
 import shlex
 import subprocess
 
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan
 from tests.lab.programs import mpi_environment
-from tests.lab.slurm import daemons
-from tests.lab.slurm.config import SlurmPlan
+from tests.support.slurm_lab import NEEDS, slurm_lab
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import emit_all
@@ -18,9 +15,8 @@ from mpiric.machine import read_topology
 from mpiric.placement.rankfile import Numbers, plan_rankfile, read_rankfile
 
 pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires(*NEEDS, "several-cores"),
     pytest.mark.requires("mpi:mpich", "mpi:openmpi", "mpi:intelmpi", "libpmi2.so.0"),
-    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core tells nothing apart"),
 ]
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -53,10 +49,8 @@ COMPILED_BY = {"intelmpi": "mpich"}
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     directory = tmp_path_factory.mktemp("lab")
-    cluster.up(directory / "state", Plan(("n1", "n2"), shares=(str(directory),)))
-    daemons.up(directory / "state", SlurmPlan())
-    yield directory
-    cluster.down(directory / "state")
+    with slurm_lab(directory, ("n1", "n2")):
+        yield directory
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,15 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.spin import build_spin
 
 pytestmark = pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich", "several-cores")
+PATIENCE_S = 200  # of a watch, which ends with the program
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def spin(tmp_path: Path) -> str:
 @pytest.fixture
 def verify(run_mpiric):
     def found(*words: object, **env: str) -> list[str]:
-        done = run_mpiric("place", "--verify", "--json", *words, env=env)
+        done = run_mpiric("place", "--verify", "--limit", PATIENCE_S, "--json", *words, env=env)
         answer = json.loads(done.stdout or "{}")
         assert answer, done.stderr
         assert done.returncode == (122 if answer["findings"] else 0)
@@ -55,8 +56,10 @@ def test_openmp_places_on_one_core_are_caught(verify, spin):
 
 def test_a_job_that_was_given_fewer_cores_than_it_has_ranks_is_caught(run_mpiric, spin):
     first = min(os.sched_getaffinity(0))
-    line = ("place", "--verify", "--json", "--", "taskset", "-c", first, "mpiexec.mpich", "-n", 2, spin, 1)
-    done = run_mpiric(*line, env={"OMP_NUM_THREADS": "1"})
+    line = ("taskset", "-c", first, "mpiexec.mpich", "-n", 2, spin, 1)
+    done = run_mpiric(
+        "place", "--verify", "--limit", PATIENCE_S, "--json", "--", *line, env={"OMP_NUM_THREADS": "1"}
+    )
     assert "ranks-overlap" in [finding["id"] for finding in json.loads(done.stdout)["findings"]], done.stderr
 
 
@@ -67,19 +70,24 @@ def test_ranks_elsewhere_than_planned_are_caught(verify, spin):
     assert found == ["not-as-planned"]
 
 
-def test_ps_shows_two_jobs_on_the_same_core(run_mpiric, spin, environment):
+def with_finding(name: str, done: "subprocess.CompletedProcess[str]") -> dict[str, Any] | None:
+    """What `ps` says once it has found this; None before."""
+    answer = json.loads(done.stdout or "{}")
+    return answer if name in [finding["id"] for finding in answer.get("findings", ())] else None
+
+
+def test_ps_shows_two_jobs_on_the_same_core(run_mpiric, spin, environment, eventually):
     first = min(os.sched_getaffinity(0))
-    line = ["mpiexec.mpich", "-bind-to", f"user:{first}", "-n", "1", spin, "20"]
+    line = ["mpiexec.mpich", "-bind-to", f"user:{first}", "-n", "1", spin, "600"]
     jobs = [subprocess.Popen(line, env={**environment, "OMP_NUM_THREADS": "1"}) for _ in range(2)]
     try:
-        time.sleep(1.0)
-        answer = json.loads(run_mpiric("ps", jobs[0].pid, "--json").stdout)
+        answer = eventually(lambda: with_finding("jobs-overlap", run_mpiric("ps", jobs[0].pid, "--json")))
     finally:
         for job in jobs:
             job.terminate()
         for job in jobs:
             job.wait()
-    assert "jobs-overlap" in [finding["id"] for finding in answer["findings"]]
+    assert answer
     assert [process["cpus_allowed"] for process in answer["processes"]] == [[first]]
 
 
@@ -87,6 +95,7 @@ TOUCH = """
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #define COUNT (25 << 20)
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
@@ -96,7 +105,7 @@ int main(int argc, char **argv) {
     else
 #pragma omp parallel for schedule(static)
         for (long i = 0; i < COUNT; ++i) a[i] = (double)i;
-    for (double begin = MPI_Wtime(); MPI_Wtime() < begin + 1.5;)
+    for (clock_t begin = clock(); clock() < begin + 3 * CLOCKS_PER_SEC;)
 #pragma omp parallel for schedule(static) reduction(+ : sum)
         for (long i = 0; i < COUNT; ++i) sum += a[i];
     MPI_Finalize();
@@ -122,7 +131,7 @@ def test_ps_says_when_a_process_is_not_there(run_mpiric):
 
 
 @pytest.fixture
-def small_group() -> Iterator[Path]:
+def small_group(eventually) -> Iterator[Path]:
     """A control group with one core of this machine."""
     root = Path("/sys/fs/cgroup/cpuset")
     if os.geteuid() != 0 or not (root / "cpuset.cpus").exists():
@@ -132,19 +141,17 @@ def small_group() -> Iterator[Path]:
     (group / "cpuset.cpus").write_text(str(min(os.sched_getaffinity(0))))
     (group / "cpuset.mems").write_text((root / "cpuset.mems").read_text())
     yield group
-    for _ in range(50):
-        if not (group / "tasks").read_text():
-            break
-        time.sleep(0.1)
+    eventually(lambda: not (group / "tasks").read_text())
     group.rmdir()
 
 
-def test_ps_shows_a_control_group_smaller_than_the_job(run_mpiric, spin, environment, small_group):
-    script = f'echo $$ > {small_group}/tasks; exec mpiexec.mpich -n 2 "$0" 20'
+def test_ps_shows_a_control_group_smaller_than_the_job(
+    run_mpiric, spin, environment, small_group, eventually
+):
+    script = f'echo $$ > {small_group}/tasks; exec mpiexec.mpich -n 2 "$0" 600'
     job = subprocess.Popen(["sh", "-c", script, spin], env={**environment, "OMP_NUM_THREADS": "1"})
     try:
-        time.sleep(1.0)
-        answer = json.loads(run_mpiric("ps", job.pid, "--json").stdout)
+        answer = eventually(lambda: with_finding("cgroup-too-small", run_mpiric("ps", job.pid, "--json")))
     finally:
         job.terminate()
         job.wait()

@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan
-from tests.lab.slurm import daemons
-from tests.lab.slurm.config import SlurmPlan
+from tests.support.slurm_lab import NEEDS, slurm_lab
 from tests.support.spin import build_spin
 
-pytestmark = pytest.mark.requires(
-    "root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged", "several-cores"
-)
+pytestmark = pytest.mark.requires(*NEEDS, "several-cores")
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 
 
@@ -23,10 +19,8 @@ MPIRIC = str(Path(sys.executable).parent / "mpiric")
 def lab(tmp_path_factory):
     place = tmp_path_factory.mktemp("lab")
     build_spin(place)
-    cluster.up(place / "state", Plan(("n1",), shares=(str(place),)))
-    daemons.up(place / "state", SlurmPlan())
-    yield place / "state"
-    cluster.down(place / "state")
+    with slurm_lab(place, ("n1",)) as state:
+        yield state
 
 
 @pytest.fixture
@@ -34,7 +28,8 @@ def findings(lab):
     """What `place --verify` finds in a step of the whole host, by id."""
 
     def found(threads, *srun):
-        words = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify", "--json", "--"]
+        words = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify"]
+        words += ["--limit", "100", "--json", "--"]
         environment = {**clean_environment(), "HOME": str(lab.parent), "OMP_NUM_THREADS": str(threads)}
         line = [*words, "srun", *srun, str(lab.parent / "spin"), "2"]
         done = cluster.run(lab, "n1", line, environment, timeout=120)

@@ -8,14 +8,13 @@ from subprocess import CompletedProcess
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
-from tests.lab.slurm import daemons
-from tests.lab.slurm.config import SlurmPlan
 from tests.support.oversubscription import OVERSUBSCRIBED
+from tests.support.slurm_lab import NEEDS, slurm_lab
 
 pytestmark = [
-    pytest.mark.requires("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged"),
+    pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
 ]
 HOSTS = host_names("2")
@@ -26,11 +25,8 @@ LAUNCH = ("mpiexec", "-n", "4")
 @pytest.fixture
 def shared(tmp_path: Path):
     """A directory that every host sees, and `allocated(*words)`, which runs them in an allocation."""
-    lab = tmp_path / "lab"
-    cluster.up(lab, Plan(HOSTS, shares=(str(tmp_path),)))
-    daemons.up(lab, SlurmPlan())
-    yield lab
-    cluster.down(lab)
+    with slurm_lab(tmp_path, HOSTS) as lab:
+        yield lab
 
 
 def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class User:
         return subprocess.run([MPIRIC, *words], cwd=self.place, **options)
 
     def tune(self, *told: str, options: tuple[str, ...] = (), **more) -> subprocess.CompletedProcess[str]:
-        usual = ("--json", "--budget", "20s", "--max-runs", "8", "--only", "malloc")
+        usual = ("--json", "--budget", "10m", "--max-runs", "8", "--only", "malloc")
         return self.run("tune", *usual, *options, "--", *self.line(*told), **more)
 
     def begin(self, *told: str) -> "subprocess.Popen[str]":
@@ -90,7 +90,7 @@ class User:
         ]
 
 
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], object], what: str, seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, f"waited in vain for {what}"

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mpiric.host.processes.execution import Execution, Runner
+from mpiric.host.processes.execution import Runner
+from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Outcome

@@ -5,14 +5,13 @@
 3. Link all of them with a dispatcher, by the user's own command line.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric.build.command import Command, understand, without
+from mpiric.build.command import Command, understand
 from mpiric.build.dispatcher import compile_dispatcher
 from mpiric.build.driver import Driver
 from mpiric.build.elf import STB_WEAK, ElfFile
@@ -22,21 +21,12 @@ from mpiric.build.needs import really_needed
 from mpiric.build.overlay import set_tables_apart
 from mpiric.build.partial import Exports, Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
+from mpiric.build.plain_link import Linked, deliver, for_target, output_of, trial, with_output
 from mpiric.build.tables import DispatchTables
 from mpiric.build.targets import BASELINE, in_order
-from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, all_members, elf_of, read_trace, shared_once
-from mpiric.build.unpack import union_of_needs, variants_in, write_archive, write_list, write_objects
+from mpiric.build.trace import Loaded, Trace, all_members, elf_of, shared_once
+from mpiric.build.unpack import union_of_needs, variants_in, write_list, write_objects
 from mpiric.model.errors import MpiricError
-
-
-@dataclass(frozen=True)
-class Linked:
-    """The result of a link."""
-
-    status: int
-    words: str
-    targets: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
 
 
 @dataclass
@@ -63,28 +53,6 @@ class FatLink:
     def others(self) -> tuple[str, ...]:
         """Every other target, the most demanding first."""
         return tuple(t for t in in_order(self.needs) if t != self.baseline)
-
-
-def output_of(command: Command) -> str:
-    """The name of the program."""
-    return command.output or "a.out"
-
-
-def with_output(command: Command, output: Path | str) -> Command:
-    """The same command, writing elsewhere."""
-    return understand([*without(command, (), ("-o",)), "-o", str(output)])
-
-
-def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int, str, Trace]:
-    """Link plainly to ``made``: status, the linker's words, and what it took."""
-    keep = ["-save-temps"] if driver.identity.family == "gcc" else []
-    words = with_output(command, made).words
-    done = driver.toolchain.run([*driver.command, *words, *TRACE_WORDS, *keep])
-    if done.status != 0:
-        return done.status, done.words, Trace((), ())
-    named = [*(command.words[at] for at in command.inputs), *linker_words(command.words)]
-    given = {(root / word).resolve() for word in named if not word.startswith("-")}
-    return 0, done.words, read_trace(done.stdout.decode(errors="surrogateescape"), root, given)
 
 
 def link(driver: Driver, command: Command) -> Linked:
@@ -227,37 +195,6 @@ def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
     return [item for item in loaded if not item.is_toolchain and not elf_of(item.data).has_lto]
 
 
-def for_target(
-    driver: Driver,
-    command: Command,
-    trace: Trace,
-    root: Path,
-    target: str,
-    needs: Sequence[str],
-    scratch: Path,
-) -> Command:
-    """The same link with every fat object and archive replaced by what it has for one target."""
-    fat: dict[Path, Path] = {}
-    by_path: dict[Path, list[Loaded]] = {}
-    for item in trace.loaded:
-        if item.is_fat:
-            by_path.setdefault(item.path, []).append(item)
-    ar = driver.program("gcc-ar") if driver.identity.family == "gcc" else driver.program("ar")
-    for number, (path, items) in enumerate(by_path.items()):
-        inner = scratch / f"in-{number}"
-        if items[0].member:
-            fat[path.resolve()] = write_archive(path, target, needs, inner, driver.toolchain, ar)
-        else:
-            fat[path.resolve()] = write_objects(items, target, needs, inner)[0]
-    words = FileWords.of(root, fat)
-
-    def replacement(word: str) -> list[str]:
-        file = words.file_of(word)
-        return [str(fat[file])] if file else [word]
-
-    return understand(rewritten(command, replacement))
-
-
 def _localise(job: FatLink, variant: Variant) -> Path:
     """Make every name of a variant its own but those the dispatcher knows."""
     wide = job.scratch / f"wide-{variant.target}.o"
@@ -322,16 +259,3 @@ def _plain_members(job: FatLink, dropped: set[Path]) -> list[Path]:
             path.write_bytes(item.data)
             written.append(path)
     return written
-
-
-def deliver(made: Path, output: Path) -> None:
-    """Put the program where it was asked for as a linker does: a new file, its mode by the umask."""
-    if output.is_char_device():
-        return
-    output.unlink(missing_ok=True)
-    try:
-        shutil.copyfile(made, output)
-    except OSError as error:
-        output.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(output)) from None
-    os.chmod(output, made.stat().st_mode & 0o777)  # noqa: PTH101

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mpiric.build.command import Command
 from mpiric.build.driver import Driver
-from mpiric.build.link import Linked, deliver, for_target, output_of, trial, with_output
+from mpiric.build.plain_link import Linked, deliver, for_target, output_of, trial, with_output
 from mpiric.build.targets import BASELINE, GLIBC_LEVELS, in_order
 from mpiric.build.unpack import union_of_needs, variants_in
 from mpiric.host.facts.elf import read_elf

@@ -16,8 +16,9 @@ import ClusterShell
 import pytest
 
 import mpiric
-from mpiric.host.processes.execution import Execution, Runner
+from mpiric.host.processes.execution import Runner
 from mpiric.host.processes.proc import carrying
+from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 
 TAG = "MPIRIC_TEST_TAG"

@@ -3,61 +3,31 @@
 import itertools
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from mpiric.host.processes.interrupts import Interrupts
+from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
-from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
-from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Outcome
 
 OUTPUT_LIMIT_BYTES = 256 << 20  # no person reads more, and a trial may not fill the disk
 GRACE_S = 5.0  # Open MPI and PRRTE give their own ranks 1 to 2 s between SIGTERM and SIGKILL
-_FULL_BYTES = 64 << 10  # less than this free: whatever was written last did not fit
 
 _LAUNCH_NUMBERS = itertools.count(1)  # of this process, whatever runner starts them
 
 OnSample = Callable[[tuple[RankSeen, ...]], None]
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What all processes of a launch used together, by getrusage; times in seconds."""
-
-    user_s: float = 0.0
-    system_s: float = 0.0
-    minor_faults: int = 0
-    major_faults: int = 0
-    voluntary_switches: int = 0
-    involuntary_switches: int = 0
-
-
-@dataclass(frozen=True)
-class Execution:
-    """One launch that has ended, with nothing of it left running on this node."""
-
-    outcome: Outcome  # OK, FAILED, TIMED_OUT, INTERRUPTED, or REFUSED when it could not be started
-    wall_s: float  # from just before fork to the end of the launcher
-    exit_status: int  # negative: ended by that signal
-    reason: str = ""  # one sentence unless the outcome is OK
-    usage: Usage = Usage()
-    rss_peak_bytes: int = 0  # of the largest single process
-    ranks: tuple[RankSeen, ...] = ()  # when observed: one for each rank, in rank order
-    strays: tuple[str, ...] = ()  # names of processes that outlived the launcher and were ended
-    stuck: tuple[str, ...] = ()  # names of processes that not even SIGKILL could end
 
 
 class Runner:
@@ -132,10 +102,10 @@ class Runner:
             self._forget()
             return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)
         if "refused" in answer and "ended" not in answer:
-            return _refused(answer)
-        execution = self._judge(answer, limit_s)
+            return refused(answer)
+        execution = judge(answer, limit_s, self._output_limit_bytes)
         if execution.outcome is not Outcome.INTERRUPTED:
-            _check_room(
+            check_room(
                 execution, (str(directory), str(Path(stdout_path).parent), str(Path(stderr_path).parent))
             )
         return execution
@@ -148,7 +118,7 @@ class Runner:
                 send(keeper.stdin.fileno(), request)
                 while (message := self._next(inbox, interrupts)) is None or "seen" in message:
                     if message is not None and on_sample is not None:
-                        on_sample(_ranks(message["seen"]))
+                        on_sample(ranks_of(message["seen"]))
                     elif message is None:
                         send(keeper.stdin.fileno(), {"stop": self._grace_s if interrupts.count == 1 else 0.0})
             except (BrokenPipeError, EOFError):
@@ -200,32 +170,6 @@ class Runner:
         self.close()
         self._inbox = None
 
-    def _judge(self, answer: Mapping[str, Any], limit_s: float | None) -> Execution:
-        if "refused" in answer:
-            return Execution(Outcome.INTERRUPTED, 0.0, 127, "interrupted")
-        status = answer["status"] if answer["status"] is not None else -9
-        outcome, reason = Outcome.OK, ""
-        if answer["ended"] == "timed out":
-            outcome, reason = Outcome.TIMED_OUT, f"did not end within {limit_s:g} s"
-        elif answer["ended"] == "interrupted":
-            outcome, reason = Outcome.INTERRUPTED, "interrupted"
-        elif answer["ended"] == "output":
-            limit_mib = self._output_limit_bytes >> 20
-            outcome, reason = Outcome.FAILED, f"printed more than {limit_mib} MiB, and was ended"
-        elif status != 0:
-            outcome, reason = Outcome.FAILED, _status_sentence(status)
-        return Execution(
-            outcome,
-            answer["wall_s"],
-            status,
-            reason,
-            Usage(**{name: answer[name] for name in Usage.__dataclass_fields__}),
-            answer["rss_peak_bytes"],
-            _ranks(answer["ranks"]),
-            tuple(answer["strays"]),
-            tuple(answer["stuck"]),
-        )
-
 
 class _KeeperLostError(Exception):
     def __init__(self, last_words: str) -> None:
@@ -249,43 +193,3 @@ def _environment(launch: Launch, environment: Mapping[str, str], directory: str,
         whole["PWD"] = directory
     whole[MARK] = mark
     return whole
-
-
-def _ranks(rows: list[dict[str, Any]]) -> tuple[RankSeen, ...]:
-    return tuple(RankSeen(**{**row, "cpus_allowed": parse_pu_list(row["cpus_allowed"])}) for row in rows)
-
-
-def _status_sentence(status: int) -> str:
-    if status >= 0:
-        return f"ended with exit status {status}"
-    try:
-        return f"ended by signal {signal.Signals(-status).name}"
-    except ValueError:
-        return f"ended by signal {-status}"
-
-
-def _refused(answer: Mapping[str, Any]) -> Execution:
-    if answer["what"] == "output":
-        raise NoRoomError(
-            f"the output of a run cannot be written: {answer['refused']}",
-            hint="make room there, or name another directory with --store",
-        )
-    if answer["what"] == "directory":
-        raise MpiricError(f"the working directory is gone: {answer['refused']}", exit_code=ExitCode.NOT_FOUND)
-    return Execution(Outcome.REFUSED, 0.0, 127, f"could not be started: {answer['refused']}")
-
-
-def _check_room(execution: Execution, directories: tuple[str, ...]) -> None:
-    """Raise NoRoomError on a full disk, which makes any program fail or shortens its output."""
-    for directory in directories:
-        try:
-            room = os.statvfs(directory)
-        except OSError:
-            continue
-        free = room.f_bfree if os.getuid() == 0 else room.f_bavail
-        if free * room.f_frsize < _FULL_BYTES or (room.f_files and not room.f_ffree):
-            raise NoRoomError(
-                f"the file system of {directory} is full"
-                + (f"; the run {execution.reason}" if execution.reason else ""),
-                hint="make room there, or name another directory with --store",
-            )

@@ -11,9 +11,10 @@ from mpiric import knobs, launchers
 from mpiric.fabric.probe import damaged, read_probe
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.host.processes.execution import Execution, Runner
+from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.execution import Execution
 from mpiric.model.fabric import Way
 from mpiric.model.job import Job, Segment
 from mpiric.model.launch import Launch

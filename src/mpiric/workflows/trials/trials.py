@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from mpiric.host.isolation.working_copies import TrialDirectory
-from mpiric.host.processes.execution import Execution
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial

@@ -1,0 +1,88 @@
+"""One link by the compiler itself: run, repeated with what one target has, and delivered."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.build.command import Command, understand, without
+from mpiric.build.driver import Driver
+from mpiric.build.inputs import FileWords, linker_words, rewritten
+from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, read_trace
+from mpiric.build.unpack import write_archive, write_objects
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The result of a link."""
+
+    status: int
+    words: str
+    targets: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+def output_of(command: Command) -> str:
+    """The name of the program."""
+    return command.output or "a.out"
+
+
+def with_output(command: Command, output: Path | str) -> Command:
+    """The same command, writing elsewhere."""
+    return understand([*without(command, (), ("-o",)), "-o", str(output)])
+
+
+def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int, str, Trace]:
+    """Link plainly to ``made``: status, the linker's words, and what it took."""
+    keep = ["-save-temps"] if driver.identity.family == "gcc" else []
+    words = with_output(command, made).words
+    done = driver.toolchain.run([*driver.command, *words, *TRACE_WORDS, *keep])
+    if done.status != 0:
+        return done.status, done.words, Trace((), ())
+    named = [*(command.words[at] for at in command.inputs), *linker_words(command.words)]
+    given = {(root / word).resolve() for word in named if not word.startswith("-")}
+    return 0, done.words, read_trace(done.stdout.decode(errors="surrogateescape"), root, given)
+
+
+def for_target(
+    driver: Driver,
+    command: Command,
+    trace: Trace,
+    root: Path,
+    target: str,
+    needs: Sequence[str],
+    scratch: Path,
+) -> Command:
+    """The same link with every fat object and archive replaced by what it has for one target."""
+    fat: dict[Path, Path] = {}
+    by_path: dict[Path, list[Loaded]] = {}
+    for item in trace.loaded:
+        if item.is_fat:
+            by_path.setdefault(item.path, []).append(item)
+    ar = driver.program("gcc-ar") if driver.identity.family == "gcc" else driver.program("ar")
+    for number, (path, items) in enumerate(by_path.items()):
+        inner = scratch / f"in-{number}"
+        if items[0].member:
+            fat[path.resolve()] = write_archive(path, target, needs, inner, driver.toolchain, ar)
+        else:
+            fat[path.resolve()] = write_objects(items, target, needs, inner)[0]
+    words = FileWords.of(root, fat)
+
+    def replacement(word: str) -> list[str]:
+        file = words.file_of(word)
+        return [str(fat[file])] if file else [word]
+
+    return understand(rewritten(command, replacement))
+
+
+def deliver(made: Path, output: Path) -> None:
+    """Put the program where it was asked for as a linker does: a new file, its mode by the umask."""
+    if output.is_char_device():
+        return
+    output.unlink(missing_ok=True)
+    try:
+        shutil.copyfile(made, output)
+    except OSError as error:
+        output.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(output)) from None
+    output.chmod(made.stat().st_mode & 0o777)

@@ -1,0 +1,84 @@
+"""What the keeper's answer says of a launch: how it ended, and whether the disk or the launch is to blame."""
+
+import os
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.model.execution import Execution, Usage
+from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.situation import RankSeen
+from mpiric.model.trial import Outcome
+
+_FULL_BYTES = 64 << 10  # less than this free: whatever was written last did not fit
+
+
+def judge(answer: Mapping[str, Any], limit_s: float | None, output_limit_bytes: int) -> Execution:
+    """The execution that the keeper's answer describes."""
+    if "refused" in answer:
+        return Execution(Outcome.INTERRUPTED, 0.0, 127, "interrupted")
+    status = answer["status"] if answer["status"] is not None else -9
+    outcome, reason = Outcome.OK, ""
+    if answer["ended"] == "timed out":
+        outcome, reason = Outcome.TIMED_OUT, f"did not end within {limit_s:g} s"
+    elif answer["ended"] == "interrupted":
+        outcome, reason = Outcome.INTERRUPTED, "interrupted"
+    elif answer["ended"] == "output":
+        limit_mib = output_limit_bytes >> 20
+        outcome, reason = Outcome.FAILED, f"printed more than {limit_mib} MiB, and was ended"
+    elif status != 0:
+        outcome, reason = Outcome.FAILED, _status_sentence(status)
+    return Execution(
+        outcome,
+        answer["wall_s"],
+        status,
+        reason,
+        Usage(**{name: answer[name] for name in Usage.__dataclass_fields__}),
+        answer["rss_peak_bytes"],
+        ranks_of(answer["ranks"]),
+        tuple(answer["strays"]),
+        tuple(answer["stuck"]),
+    )
+
+
+def ranks_of(rows: list[dict[str, Any]]) -> tuple[RankSeen, ...]:
+    """The ranks in the keeper's rows."""
+    return tuple(RankSeen(**{**row, "cpus_allowed": parse_pu_list(row["cpus_allowed"])}) for row in rows)
+
+
+def _status_sentence(status: int) -> str:
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        return f"ended by signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"ended by signal {-status}"
+
+
+def refused(answer: Mapping[str, Any]) -> Execution:
+    """The execution of a launch that could not be started; an error where no launch could."""
+    if answer["what"] == "output":
+        raise NoRoomError(
+            f"the output of a run cannot be written: {answer['refused']}",
+            hint="make room there, or name another directory with --store",
+        )
+    if answer["what"] == "directory":
+        raise MpiricError(f"the working directory is gone: {answer['refused']}", exit_code=ExitCode.NOT_FOUND)
+    return Execution(Outcome.REFUSED, 0.0, 127, f"could not be started: {answer['refused']}")
+
+
+def check_room(execution: Execution, directories: tuple[str, ...]) -> None:
+    """Raise NoRoomError on a full disk, which makes any program fail or shortens its output."""
+    for directory in directories:
+        try:
+            room = os.statvfs(directory)
+        except OSError:
+            continue
+        free = room.f_bfree if os.getuid() == 0 else room.f_bavail
+        if free * room.f_frsize < _FULL_BYTES or (room.f_files and not room.f_ffree):
+            raise NoRoomError(
+                f"the file system of {directory} is full"
+                + (f"; the run {execution.reason}" if execution.reason else ""),
+                hint="make room there, or name another directory with --store",
+            )

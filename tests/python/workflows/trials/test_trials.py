@@ -1,0 +1,179 @@
+"""Trials of a scripted program: judged, repeated and excused, each in the store before anyone hears of it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour, ScriptedRunner
+from tests.support.situations import MPIS, situation
+
+from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase
+from mpiric.tuning.objective import Objective, parse_objective
+from mpiric.tuning.store.store import Store
+from mpiric.workflows.trials.failure_cause import LostAllocationError
+from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.trials import Trials
+
+ORIGINAL, BOUND = Configuration(), Configuration.of({"binding": "core"})
+SITUATION = situation(MPIS[0])
+
+
+@dataclass
+class Directories:
+    """An empty directory for each trial."""
+
+    place: Path
+    made: int = 0
+
+    def fresh(self) -> TrialDirectory:
+        self.made += 1
+        path = self.place / f"trial-{self.made}"
+        path.mkdir()
+        return TrialDirectory(path, {}, None)
+
+
+@dataclass
+class Excuses:
+    """Excuses this many failures; then a host is lost, if one is to be."""
+
+    count: int = 0
+    lost: str = ""
+    left: bool = False
+
+    def excuse(self, stderr: Path) -> str:
+        self.count -= 1
+        if self.count < 0 and self.lost:
+            raise LostAllocationError(self.lost)
+        return "node n1 went down" if self.count >= 0 else ""
+
+    def leave(self) -> None:
+        self.left = True
+
+
+@dataclass
+class Stand:
+    """Trials in a store of their own."""
+
+    place: Path
+    runner: ScriptedRunner = field(default_factory=ScriptedRunner)
+    objective: Objective = field(default_factory=Objective)
+    check_command: str = ""
+    excuses: Excuses = field(default_factory=Excuses)
+
+    def __post_init__(self) -> None:
+        self.log = Store(self.place / "store").create("app", "job", ("./app",))
+        directories = Directories(self.place)
+        judge = Judge(self.objective, self.check_command)
+        self.trials = Trials(self.runner, directories, self.log, judge, self.excuses)
+
+    def run(self, configuration=ORIGINAL, phase=Phase.SEARCH, **options):
+        return self.trials.run(SITUATION, configuration, phase, **options).trial
+
+    def learn(self, runs=2):
+        originals = [self.run(phase=Phase.OBSERVE) for _ in range(runs)]
+        self.trials.judge.learn(originals, compare=True)
+
+    @property
+    def outcomes(self):
+        return [trial.outcome for trial in self.log.read().trials]
+
+
+@pytest.fixture
+def stand(tmp_path):
+    return lambda **options: Stand(tmp_path, **options)
+
+
+def test_a_trial_is_in_the_store_when_it_is_told(stand):
+    made = stand()
+    trial = made.run(BOUND, phase=Phase.PROOF, pair=3)
+    assert made.log.read().trials == (trial,)
+    assert (trial.outcome, trial.pair, trial.objective) == (Outcome.OK, 3, trial.wall_s)
+
+
+def test_what_nobody_can_spell_here_is_refused_without_a_run(stand):
+    made = stand()
+    assert made.run(Configuration.of({"binding": "no-such-place"})).outcome is Outcome.REFUSED
+    assert made.runner.launches == []
+
+
+def test_output_of_the_original_is_kept_and_that_of_others_is_not(stand):
+    made = stand()
+    assert Path(made.run(phase=Phase.OBSERVE).stdout).exists()
+    assert not Path(made.run(BOUND).stdout).exists()
+
+
+def test_the_output_of_a_failure_is_kept(stand):
+    made = stand(runner=ScriptedRunner(settings={"binding": FAILS}))
+    trial = made.run(BOUND)
+    assert trial.reason == "ended by signal 11"
+    assert Path(trial.stderr).exists()
+
+
+def test_different_output_is_in_doubt_only_a_few_times(stand):
+    made = stand(runner=ScriptedRunner(settings={"binding": Behaviour(stdout="energy 3\n")}))
+    made.learn()
+    assert [made.run(BOUND).outcome for _ in range(6)] == [Outcome.DIFFERENT] * 6
+    assert Counter(trial.phase for trial in made.log.read().trials)[Phase.OBSERVE] == 2 + 3
+
+
+def test_a_printed_number_is_the_objective(stand):
+    runner = ScriptedRunner(original=Behaviour(stdout="rate 250.0 steps/s\n"))
+    made = stand(runner=runner, objective=parse_objective("output:rate ([0-9.]+)", maximise=True))
+    assert made.run().objective == pytest.approx(1 / 250)
+
+
+def test_a_run_without_the_number_of_the_objective_has_failed(stand):
+    made = stand(objective=parse_objective("output:rate ([0-9.]+)", maximise=True))
+    trial = made.run()
+    assert (trial.outcome, trial.objective) == (Outcome.FAILED, None)
+    assert "no number that matches" in trial.reason
+
+
+@pytest.mark.parametrize(("check", "outcome"), [("true", Outcome.OK), ("exit 3", Outcome.DIFFERENT)])
+def test_the_users_own_check_decides(stand, check, outcome):
+    assert stand(check_command=check).run(BOUND).outcome is outcome
+
+
+def test_a_failure_of_a_host_is_excused_and_the_run_made_again(stand):
+    made = stand(runner=ScriptedRunner(nth={1: FAILS, 2: FAILS}), excuses=Excuses(2))
+    assert made.run(BOUND).outcome is Outcome.OK
+    assert made.outcomes == [Outcome.INTERRUPTED, Outcome.INTERRUPTED, Outcome.OK]
+    assert made.log.read().trials[0].reason == "node n1 went down"
+
+
+def test_a_fourth_failure_in_a_row_has_no_excuse(stand):
+    made = stand(runner=ScriptedRunner(settings={"binding": FAILS}), excuses=Excuses(100))
+    assert made.run(BOUND).outcome is Outcome.FAILED
+    assert made.outcomes == [Outcome.INTERRUPTED] * 3 + [Outcome.FAILED]
+
+
+def test_excuses_are_good_again_after_a_run_that_worked(stand):
+    made = stand(runner=ScriptedRunner(nth=dict.fromkeys((1, 2, 3, 5, 6, 7), FAILS)), excuses=Excuses(100))
+    assert [made.run(BOUND).outcome for _ in range(2)] == [Outcome.OK, Outcome.OK]
+
+
+def test_a_lost_host_ends_the_trials_after_it_was_noted(stand):
+    made = stand(runner=ScriptedRunner(nth={1: FAILS}), excuses=Excuses(lost="n1 is gone"))
+    with pytest.raises(LostAllocationError, match="n1 is gone"):
+        made.run(BOUND)
+    assert made.excuses.left
+    assert [(trial.outcome, trial.reason) for trial in made.log.read().trials] == [
+        (Outcome.INTERRUPTED, "n1 is gone")
+    ]
+
+
+def test_an_interrupted_run_is_noted_before_the_interruption_passes(stand):
+    made = stand(runner=ScriptedRunner(nth={1: INTERRUPTED}))
+    with pytest.raises(KeyboardInterrupt):
+        made.run(BOUND)
+    assert made.outcomes == [Outcome.INTERRUPTED]
+
+
+def test_trials_are_numbered_on_from_those_of_the_store(stand):
+    made = stand()
+    made.run()
+    again = Trials(made.runner, Directories(made.place / "store"), made.log, Judge(Objective()))
+    assert again.run(SITUATION, BOUND, Phase.SEARCH).trial.number == 2

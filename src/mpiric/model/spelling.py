@@ -18,7 +18,7 @@ class Spelling:
     unset: tuple[str, ...] = ()  # variables taken away from the ranks
     tunables: Mapping[str, str] = field(
         default_factory=dict
-    )  # of glibc; `settle` folds them into one variable
+    )  # of glibc; `merge_spellings` folds them into one variable
     options: tuple[tuple[str, ...], ...] = ()  # launcher options, each with its values
     preload: tuple[str, ...] = ()  # absolute paths in front of the ranks' LD_PRELOAD
     library_path: tuple[str, ...] = ()  # directories in front of the ranks' LD_LIBRARY_PATH

@@ -7,7 +7,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch
-from mpiric.model.settle import settle
+from mpiric.model.merge_spellings import merge_spellings
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
@@ -25,7 +25,7 @@ def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
 
 
 def spellings(configuration: Configuration, situation: Situation) -> dict[str, Spelling]:
-    """Knob → spelling, settled against one another.
+    """Knob → spelling, merged with one another.
 
     Raises MismatchError for a value that nobody can write here, and for knobs that contradict.
     """
@@ -40,7 +40,7 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
                 hint=f"take another value, or leave {name} out",
             )
         written[name] = spelling
-    return settle(written, situation.job.environment)
+    return merge_spellings(written, situation.job.environment)
 
 
 def completed(configuration: Configuration, situation: Situation) -> Configuration:

@@ -1,4 +1,4 @@
-"""Settling: the spellings of one configuration made to agree before a launcher renders them.
+"""Merging of spellings: those of one configuration are made to agree before a launcher renders them.
 
 Two knobs may meet in one variable nowhere else. ``GLIBC_TUNABLES`` is a list
 (``name=value:name=value``) that the user and several knobs write to: each knob says its part in
@@ -27,7 +27,7 @@ def merge_tunables(inherited: str, chosen: Mapping[str, str]) -> str:
     return ":".join(f"{name}={value}" for name, value in merged.items())
 
 
-def settle(spellings: Mapping[str, Spelling], environment: Mapping[str, str]) -> dict[str, Spelling]:
+def merge_spellings(spellings: Mapping[str, Spelling], environment: Mapping[str, str]) -> dict[str, Spelling]:
     """Knob → spelling, with glibc's tunables folded into one variable and contradictions refused.
 
     ``environment`` is what the ranks would see without the configuration. A variable that one knob
@@ -48,11 +48,11 @@ def settle(spellings: Mapping[str, Spelling], environment: Mapping[str, str]) ->
                     )
                 writers.setdefault(name, knob)
     merged = merge_tunables(environment.get(TUNABLES_VARIABLE, ""), tunables)
-    settled = {}
+    result = {}
     for knob, spelling in spellings.items():
         own = dict(spelling.environment)
         if spelling.tunables and merged:
             own[TUNABLES_VARIABLE], merged = merged, ""
         kept = tuple(name for name in spelling.unset if name not in variables)
-        settled[knob] = replace(spelling, environment=own, tunables={}, unset=kept)
-    return settled
+        result[knob] = replace(spelling, environment=own, tunables={}, unset=kept)
+    return result

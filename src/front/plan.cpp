@@ -15,7 +15,6 @@ namespace mpiric::front {
 namespace {
 
 constexpr std::string_view format = "mpiric plan 1";
-constexpr char hole = '\x1f';
 
 // Fields that end with a zero byte; reading past the end makes all that follows wrong, so it is asked once.
 class Fields {

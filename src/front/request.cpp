@@ -8,7 +8,6 @@
 namespace mpiric::front {
 namespace {
 
-constexpr char hole = '\x1f';
 constexpr std::array<std::string_view, 25> endings = {
     ".c",   ".cc",  ".cp",  ".cpp", ".cxx", ".c++", ".CPP", ".C",   ".f",   ".for", ".ftn", ".fpp", ".f77",
     ".f90", ".f95", ".f03", ".f08", ".F",   ".FOR", ".F77", ".F90", ".F95", ".F03", ".F08", ".S"};

@@ -8,6 +8,9 @@
 
 namespace mpiric::front {
 
+// Stands around the name of what is to be filled in, in the words of a key and of a plan.
+inline constexpr char hole = '\x1f';
+
 struct Request {
     std::string verb;                // "cc", "cxx" or "fc"
     std::vector<std::string> words;  // with -o, also where the compiler would have chosen the name

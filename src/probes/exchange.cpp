@@ -7,8 +7,6 @@
 namespace mpiric::probes {
 namespace {
 
-enum Tag { message_tag = 1, plan_tag = 2 };
-
 using Message = std::vector<unsigned char>;
 
 void round_trip(const Pair& pair, Message& message) {

@@ -6,6 +6,8 @@
 
 namespace mpiric::probes {
 
+enum Tag { message_tag = 1, plan_tag, task_tag, result_tag, address_tag, turn_tag };
+
 struct Pair {
     bool first;
     int other;

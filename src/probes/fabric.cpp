@@ -28,7 +28,6 @@ constexpr Effort brief{.warm_up = 2, .most_batches = 15, .batch_s = 1e-3, .budge
 constexpr double plain_budget_s = 0.06;
 constexpr std::size_t plain_sizes[] = {8, 1 << 20};
 
-enum Tag { task_tag = 3, result_tag = 4, address_tag = 5, turn_tag = 6 };
 enum Class { self, same_numa, same_node, other_node, classes };
 constexpr std::array<const char*, classes> class_names{"self", "same NUMA", "same node", "other node"};
 

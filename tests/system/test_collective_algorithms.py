@@ -1,15 +1,13 @@
 """mpiric's own collective algorithms give what each MPI library gives: tests/runtime/coll/grid.cpp."""
 
-from pathlib import Path
-
 import pytest
+from tests.support.native_programs import native_program
 from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 
-GRIDS = Path(__file__).parents[2] / "build/native/tests"
 FAMILIES = {"mpich": "mpich", "openmpi": "openmpi", "intelmpi": "mpich"}
 DEBIAN = "debian-openmpi"  # an older one of the same family
 # Nothing to compare with where ranks describe the same data by different datatypes: their own collectives
@@ -26,7 +24,7 @@ RIGHT = {
 
 def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:
     """Runs the grid and wants every comparison equal."""
-    program = GRIDS / f"collective_grid_{FAMILIES[mpi.implementation]}"
+    program = native_program(f"collective_grid_{FAMILIES[mpi.implementation]}")
     words = (*words, *ALIKE.get(mpi.implementation, []))
     settings = {**OVERSUBSCRIBED[mpi.implementation], **RIGHT.get(mpi.label, {})}
     done = mpi_run(mpi, ranks, program, *words, env=settings, timeout=900)

@@ -4,11 +4,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.native_programs import native_program
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.mpis import find_mpis
 
-PROGRAM = Path(__file__).parents[2] / "build/native/tests/shared_memory_mpich"
 # More ranks than cores must not spin; UCX meets nobody in another process namespace.
 SETTINGS = {
     "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM": "mpir",
@@ -16,6 +16,11 @@ SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
 }
 pytestmark = pytest.mark.requires("mpi:mpich")
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    return native_program("shared_memory_mpich")
 
 
 @pytest.fixture
@@ -33,16 +38,16 @@ def said(mpi_run):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_ranks_of_a_node_share_memory(said, ranks):
-    assert said(ranks, PROGRAM) == "shared\n"
+def test_ranks_of_a_node_share_memory(said, program, ranks):
+    assert said(ranks, program) == "shared\n"
 
 
-def test_ranks_with_process_numbers_of_their_own_do_not(said):
+def test_ranks_with_process_numbers_of_their_own_do_not(said, program):
     isolated = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*isolated, "true"], capture_output=True, timeout=60).returncode != 0:
         pytest.skip("this machine lets nobody make namespaces")
-    assert said(2, PROGRAM, ":", "-n", 1, *isolated, PROGRAM) == "apart\n"
+    assert said(2, program, ":", "-n", 1, *isolated, program) == "apart\n"
 
 
-def test_a_limit_of_file_sizes_is_no_signal(said):
-    assert said(3, PROGRAM, "files") == "apart\n"
+def test_a_limit_of_file_sizes_is_no_signal(said, program):
+    assert said(3, program, "files") == "apart\n"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include MPIRIC_MPI_HEADER
+#include <mpiric_available.h>  // MPIRIC_HAS_<function> for each that the header declares
 
 namespace mpiric::world {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace allgather_bruck {
 
 template <int radix> int run(const Call& call) {
     Gathering gathering{call};
@@ -51,5 +51,5 @@ MPIRIC_ALGORITHM(two)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace allgather_bruck
 }  // namespace mpiric::coll

@@ -11,7 +11,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace allgather_direct {
 
 int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
     std::memcpy(board.fill(sizeof data), static_cast<const void*>(&data), sizeof data);
@@ -44,5 +44,5 @@ constinit const Algorithm varied{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace allgather_direct
 }  // namespace mpiric::coll

@@ -47,7 +47,7 @@ int doubling_of_nodes(const NodeRow& row) {
     return show_others(row);
 }
 
-namespace {
+namespace allgather_hierarchical {
 
 int linear(const NodeRow& row) {
     const Team& team = row.team();
@@ -99,5 +99,5 @@ MPIRIC_ALGORITHM(ring)
 MPIRIC_ALGORITHM(uneven_doubling)
 MPIRIC_ALGORITHM(uneven_linear)
 
-}  // namespace
+}  // namespace allgather_hierarchical
 }  // namespace mpiric::coll

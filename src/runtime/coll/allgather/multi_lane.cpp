@@ -10,7 +10,7 @@
 #include "coll/lanes.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allgather_multi_lane {
 
 template <int leaders> int run(const Call& call) {
     Gathering gathering{call};
@@ -65,5 +65,5 @@ MPIRIC_ALGORITHM(uneven_all)
 MPIRIC_ALGORITHM(uneven_two)
 MPIRIC_ALGORITHM(uneven_four)
 
-}  // namespace
+}  // namespace allgather_multi_lane
 }  // namespace mpiric::coll

@@ -13,7 +13,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allgather_multilevel {
 
 template <int (*between)(const NodeRow&)> int run(const Call& call) {
     Gathering gathering{call};
@@ -50,5 +50,5 @@ MPIRIC_ALGORITHM(equal_doubling)
 MPIRIC_ALGORITHM(ring)
 MPIRIC_ALGORITHM(uneven_doubling)
 
-}  // namespace
+}  // namespace allgather_multilevel
 }  // namespace mpiric::coll

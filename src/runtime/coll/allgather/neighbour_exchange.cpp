@@ -7,7 +7,7 @@
 #include "coll/allgather/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allgather_neighbour_exchange {
 
 int run(const Call& call) {
     Gathering gathering{call};
@@ -55,5 +55,5 @@ constinit const Algorithm varied{Collective::allgatherv,
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace allgather_neighbour_exchange
 }  // namespace mpiric::coll

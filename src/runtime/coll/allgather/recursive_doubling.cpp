@@ -20,7 +20,7 @@ int recursive_doubling_allgather(const Team& team, const Group& group, char* dat
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace allgather_recursive_doubling {
 
 int run(const Call& call) {
     Gathering gathering{call};
@@ -49,5 +49,5 @@ constinit const Algorithm varied{Collective::allgatherv,
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace allgather_recursive_doubling
 }  // namespace mpiric::coll

@@ -9,7 +9,7 @@
 #include "coll/factors.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allgather_recursive_multiplying {
 
 template <int radix> int run(const Call& call) {
     Gathering gathering{call};
@@ -53,5 +53,5 @@ MPIRIC_ALGORITHM(equal_eight)
 MPIRIC_ALGORITHM(uneven_four)
 MPIRIC_ALGORITHM(uneven_eight)
 
-}  // namespace
+}  // namespace allgather_recursive_multiplying
 }  // namespace mpiric::coll

@@ -18,7 +18,7 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace allgather_ring {
 
 int run(const Call& call) {
     Gathering gathering{call};
@@ -34,5 +34,5 @@ constinit const Algorithm varied{Collective::allgatherv, "ring", "Thakur et al. 
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace allgather_ring
 }  // namespace mpiric::coll

@@ -36,7 +36,7 @@ int shared_allgather(const Team& team, char* data, const Blocks& blocks, int fir
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace allgather_shared {
 
 int run(const Call& call) {
     Gathering gathering{call};
@@ -54,5 +54,5 @@ constinit const Algorithm varied{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace allgather_shared
 }  // namespace mpiric::coll

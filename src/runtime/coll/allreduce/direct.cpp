@@ -12,7 +12,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace allreduce_direct {
 
 constexpr uint64_t piece_bytes = 128 << 10;
 
@@ -86,5 +86,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace allreduce_direct
 }  // namespace mpiric::coll

@@ -10,7 +10,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allreduce_hierarchical {
 
 template <BetweenNodes between> constexpr auto run = allreduce_nodes<shared_reduce, between, shared_bcast>;
 
@@ -59,5 +59,5 @@ MPIRIC_ALGORITHM(eight)
 MPIRIC_ALGORITHM(halving)
 MPIRIC_ALGORITHM(around)
 
-}  // namespace
+}  // namespace allreduce_hierarchical
 }  // namespace mpiric::coll

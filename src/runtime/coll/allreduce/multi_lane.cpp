@@ -13,7 +13,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allreduce_multi_lane {
 
 template <int leaders> int run(const Call& call) {
     const Team& team = call.team;
@@ -56,5 +56,5 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(two)
 MPIRIC_ALGORITHM(four)
 
-}  // namespace
+}  // namespace allreduce_multi_lane
 }  // namespace mpiric::coll

@@ -12,7 +12,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allreduce_multilevel {
 
 template <BetweenNodes between>
 constexpr auto run = allreduce_nodes<multilevel_reduce, between, multilevel_bcast>;
@@ -46,5 +46,5 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(halving)
 
-}  // namespace
+}  // namespace allreduce_multilevel
 }  // namespace mpiric::coll

@@ -26,7 +26,7 @@ int recursive_doubling(const Reduction& reduction, const Group& group, char* dat
     });
 }
 
-namespace {
+namespace allreduce_recursive_doubling {
 
 constinit const Algorithm algorithm{Collective::allreduce,
                                     "recursive_doubling",
@@ -37,5 +37,5 @@ constinit const Algorithm algorithm{Collective::allreduce,
                                     in_place_of_all<recursive_doubling>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace allreduce_recursive_doubling
 }  // namespace mpiric::coll

@@ -71,7 +71,7 @@ bool multiplies(int radix, int members, bool commutative) noexcept {
     return power > 1 && (commutative || power == members);
 }
 
-namespace {
+namespace allreduce_recursive_multiplying {
 
 template <int radix> bool suits(const Shape& shape) {
     return multiplies(radix, shape.layout.size, shape.commutative);
@@ -104,5 +104,5 @@ MPIRIC_ALGORITHM(three)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace allreduce_recursive_multiplying
 }  // namespace mpiric::coll

@@ -15,12 +15,12 @@ int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count c
     return ring_allgather(reduction.team(), group, data, blocks.times(reduction.geometry().size));
 }
 
-namespace {
+namespace allreduce_ring {
 
 constinit const Algorithm algorithm{Collective::allreduce, "ring",     "Patarasuk, Yuan 2009",
                                     Order::fixed,          can_divide, whole_span,
                                     in_place_of_all<ring>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace allreduce_ring
 }  // namespace mpiric::coll

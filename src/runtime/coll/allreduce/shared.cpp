@@ -40,7 +40,7 @@ int shared_allreduce(const Reduction& reduction, const void* input, void* result
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace allreduce_shared {
 
 int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -57,5 +57,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace allreduce_shared
 }  // namespace mpiric::coll

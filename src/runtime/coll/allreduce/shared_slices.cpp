@@ -9,7 +9,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace allreduce_shared_slices {
 
 int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -32,5 +32,5 @@ constinit const Algorithm algorithm{Collective::allreduce,
                                     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace allreduce_shared_slices
 }  // namespace mpiric::coll

@@ -13,7 +13,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace allreduce_swing {
 
 /// Gathers the blocks `which` of `data` into `row`, or puts them back.
 uint64_t gather(const std::vector<int>& which, const Blocks& blocks, const char* data, char* row) noexcept {
@@ -66,5 +66,5 @@ constinit const Algorithm algorithm{
     in_place_of_all<swing>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace allreduce_swing
 }  // namespace mpiric::coll

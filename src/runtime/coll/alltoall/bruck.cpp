@@ -10,7 +10,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace alltoall_bruck {
 
 template <int radix> int run(const Call& call) {
     Rows rows{call};
@@ -63,5 +63,5 @@ MPIRIC_ALGORITHM(two)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace alltoall_bruck
 }  // namespace mpiric::coll

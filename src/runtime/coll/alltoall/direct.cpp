@@ -11,7 +11,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace alltoall_direct {
 
 int run(const Call& call) {
     Rows rows{call};
@@ -38,5 +38,5 @@ constinit const Algorithm algorithm{
     Collective::alltoall, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, two_rows, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace alltoall_direct
 }  // namespace mpiric::coll

@@ -14,7 +14,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace alltoall_hierarchical {
 
 /// Whole nodes' cells on their way. `have` holds the rows of this node's ranks; `get` gets, for each rank of
 /// the node, the cells for it in the order of ranks.
@@ -150,5 +150,5 @@ constinit const Algorithm linear{Collective::alltoall, "hierarchical_linear", "T
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(linear)
 
-}  // namespace
+}  // namespace alltoall_hierarchical
 }  // namespace mpiric::coll

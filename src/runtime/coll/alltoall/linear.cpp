@@ -6,7 +6,7 @@
 #include "coll/alltoall/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace alltoall_linear {
 
 int run(const Call& call) {
     const Cells cells{call};
@@ -50,5 +50,5 @@ constinit const Algorithm varied{Collective::alltoallv,
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace alltoall_linear
 }  // namespace mpiric::coll

@@ -7,7 +7,7 @@
 #include "coll/alltoall/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace alltoall_pairwise {
 
 /// Every pair meets once: in round r, ranks whose numbers sum to r (modulo p) exchange.
 int in_place(const Call& call, const Cells& cells) {
@@ -42,5 +42,5 @@ constinit const Algorithm varied{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace alltoall_pairwise
 }  // namespace mpiric::coll

@@ -10,7 +10,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace alltoall_shared {
 
 int run(const Call& call) {
     Rows rows{call};
@@ -41,5 +41,5 @@ constinit const Algorithm algorithm{
     Collective::alltoall, "shared", "Graham, Shipman 2008", Order::none, on_one_node, two_rows, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace alltoall_shared
 }  // namespace mpiric::coll

@@ -25,7 +25,7 @@ int dissemination(const Team& team, const Group& group, int radix) {
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace barrier_dissemination {
 
 template <int radix> int run(const Call& call) {
     return dissemination(call.team, call.team.everyone(), radix);
@@ -51,5 +51,5 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace barrier_dissemination
 }  // namespace mpiric::coll

@@ -37,7 +37,7 @@ int meet(const Team& team) {
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace barrier_hierarchical {
 
 template <int radix> int run(const Call& call) { return hierarchical_barrier(call.team, radix); }
 
@@ -53,5 +53,5 @@ constinit const Algorithm four{Collective::barrier,
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
 
-}  // namespace
+}  // namespace barrier_hierarchical
 }  // namespace mpiric::coll

@@ -11,7 +11,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace barrier_multilevel {
 
 template <int radix> int run(const Call& call) {
     const Team& team = call.team;
@@ -52,5 +52,5 @@ constinit const Algorithm four{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
 
-}  // namespace
+}  // namespace barrier_multilevel
 }  // namespace mpiric::coll

@@ -14,7 +14,7 @@ void shared_barrier(const Team& team) noexcept {
     team.board().await_all();
 }
 
-namespace {
+namespace barrier_shared {
 
 int run(const Call& call) {
     shared_barrier(call.team);
@@ -25,5 +25,5 @@ constinit const Algorithm algorithm{
     Collective::barrier, "shared", "Graham, Shipman 2008", Order::none, on_one_node, nullptr, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace barrier_shared
 }  // namespace mpiric::coll

@@ -6,7 +6,7 @@
 #include "coll/bcast/pipeline.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace bcast_binary_tree {
 
 template <uint64_t segment> int run(const Call& call) {
     const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
@@ -24,5 +24,5 @@ constinit const Algorithm algorithm{
     packed_bytes,      run<16384>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace bcast_binary_tree
 }  // namespace mpiric::coll

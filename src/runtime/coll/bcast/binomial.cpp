@@ -23,7 +23,7 @@ int binomial(const Message& message, const Group& group, int root) noexcept {
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace bcast_binomial {
 
 int run(const Call& call) {
     return binomial({call.team, call.receive, call.receive_count, call.receive_type}, call.team.everyone(),
@@ -34,5 +34,5 @@ constinit const Algorithm algorithm{Collective::bcast, "binomial", "Thakur et al
                                     nullptr,           run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace bcast_binomial
 }  // namespace mpiric::coll

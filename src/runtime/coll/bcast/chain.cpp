@@ -7,7 +7,7 @@
 #include "coll/bcast/pipeline.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace bcast_chain {
 
 template <uint64_t segment> int run(const Call& call) {
     const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
@@ -26,5 +26,5 @@ constinit const Algorithm coarse{Collective::bcast, "chain_128k", "Träff, Ripke
 MPIRIC_ALGORITHM(fine)
 MPIRIC_ALGORITHM(coarse)
 
-}  // namespace
+}  // namespace bcast_chain
 }  // namespace mpiric::coll

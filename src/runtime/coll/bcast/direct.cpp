@@ -11,7 +11,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace bcast_direct {
 
 int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
     if (board.rank() == root) {
@@ -38,5 +38,5 @@ constinit const Algorithm algorithm{
     Collective::bcast, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, packed_bytes, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace bcast_direct
 }  // namespace mpiric::coll

@@ -9,7 +9,7 @@
 #include <bit>
 
 namespace mpiric::coll {
-namespace {
+namespace bcast_double_tree {
 
 /// In-order binary tree on 1 … count: a number with k trailing zero bits is on level k, so odd ones are
 /// leaves.
@@ -71,5 +71,5 @@ constinit const Algorithm algorithm{
     packed_bytes,      run<16384>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace bcast_double_tree
 }  // namespace mpiric::coll

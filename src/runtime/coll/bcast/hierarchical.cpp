@@ -11,7 +11,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace bcast_hierarchical {
 
 template <int (*tree)(const Message&, const Group&, int) noexcept>
 constexpr auto run = bcast_nodes_by<shared_bcast, tree>;
@@ -69,5 +69,5 @@ MPIRIC_ALGORITHM(longer)
 MPIRIC_ALGORITHM(doubling)
 MPIRIC_ALGORITHM(chain)
 
-}  // namespace
+}  // namespace bcast_hierarchical
 }  // namespace mpiric::coll

@@ -27,7 +27,7 @@ template <int radix> int knomial(const Message& message, const Group& group, int
 template int knomial<4>(const Message&, const Group&, int) noexcept;
 template int knomial<8>(const Message&, const Group&, int) noexcept;
 
-namespace {
+namespace bcast_knomial {
 
 template <int radix> int run(const Call& call) {
     return knomial<radix>({call.team, call.receive, call.receive_count, call.receive_type},
@@ -41,5 +41,5 @@ constinit const Algorithm eight{
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace bcast_knomial
 }  // namespace mpiric::coll

@@ -11,7 +11,7 @@
 #include "coll/lanes.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace bcast_multi_lane {
 
 constexpr uint64_t long_slice_bytes = 16 << 10;
 
@@ -52,5 +52,5 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(two)
 MPIRIC_ALGORITHM(four)
 
-}  // namespace
+}  // namespace bcast_multi_lane
 }  // namespace mpiric::coll

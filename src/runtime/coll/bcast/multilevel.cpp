@@ -38,7 +38,7 @@ int multilevel_bcast(const Team& team, int root, char* data, uint64_t bytes) noe
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace bcast_multilevel {
 
 template <int (*tree)(const Message&, const Group&, int) noexcept>
 constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
@@ -68,5 +68,5 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(chain)
 
-}  // namespace
+}  // namespace bcast_multilevel
 }  // namespace mpiric::coll

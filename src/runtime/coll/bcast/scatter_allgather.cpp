@@ -47,7 +47,7 @@ int scatter_recursive_doubling(const Team& team, const Group& group, int root, c
     return scatter_and<recursive_doubling_allgather>(team, group, root, data, bytes);
 }
 
-namespace {
+namespace bcast_scatter_allgather {
 
 template <auto stage> int run(const Call& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
@@ -68,5 +68,5 @@ constinit const Algorithm doubling{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(doubling)
 
-}  // namespace
+}  // namespace bcast_scatter_allgather
 }  // namespace mpiric::coll

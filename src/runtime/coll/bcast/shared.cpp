@@ -27,7 +27,7 @@ int shared_bcast(const Team& team, int root, char* data, uint64_t bytes) noexcep
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace bcast_shared {
 
 int run(const Call& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
@@ -39,5 +39,5 @@ constinit const Algorithm algorithm{
     Collective::bcast, "shared", "Graham, Shipman 2008", Order::none, on_one_node, packed_bytes, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace bcast_shared
 }  // namespace mpiric::coll

@@ -8,7 +8,7 @@
 #include "coll/knomial.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace gather_binomial {
 
 /// `row` has room for the blocks of this rank's subtree, in the order counted from the root; the own one is
 /// there.
@@ -32,5 +32,5 @@ constinit const Algorithm algorithm{
     Collective::gather, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace gather_binomial
 }  // namespace mpiric::coll

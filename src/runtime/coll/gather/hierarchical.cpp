@@ -8,7 +8,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace gather_hierarchical {
 
 int run(const Call& call) {
     const Team& team = call.team;
@@ -60,5 +60,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace gather_hierarchical
 }  // namespace mpiric::coll

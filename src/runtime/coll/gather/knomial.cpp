@@ -8,7 +8,7 @@
 #include "coll/gather/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace gather_knomial {
 
 template <int radix> int run(const Call& call) {
     const Knomial tree{call, radix};
@@ -34,5 +34,5 @@ constinit const Algorithm eight{
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace gather_knomial
 }  // namespace mpiric::coll

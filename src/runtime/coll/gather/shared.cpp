@@ -43,7 +43,7 @@ int shared_gather(const Team& team, int root, char* data, const Blocks& blocks, 
     return gather_pieces(team.board(), root, own, data, blocks, first);
 }
 
-namespace {
+namespace gather_shared {
 
 int run(const Call& call) {
     Board& board = call.team.board();
@@ -76,5 +76,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace gather_shared
 }  // namespace mpiric::coll

@@ -7,7 +7,7 @@
 #include "coll/reduce/pipeline.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_binary_tree {
 
 template <uint64_t segment> int run(const Call& call) {
     const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
@@ -26,5 +26,5 @@ constinit const Algorithm algorithm{
     copy_and_segments<16384>, run<16384>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_binary_tree
 }  // namespace mpiric::coll

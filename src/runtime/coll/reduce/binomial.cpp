@@ -33,7 +33,7 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
     return group.rank == root ? reduction.copy(operands.partial, data, count) : MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_binomial {
 
 constinit const Algorithm algorithm{Collective::reduce,
                                     "binomial",
@@ -44,5 +44,5 @@ constinit const Algorithm algorithm{Collective::reduce,
                                     on_a_copy_of_all<binomial_reduce>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_binomial
 }  // namespace mpiric::coll

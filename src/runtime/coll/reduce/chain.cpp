@@ -7,7 +7,7 @@
 #include "coll/reduce/pipeline.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_chain {
 
 template <uint64_t segment> int run(const Call& call) {
     const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
@@ -27,5 +27,5 @@ constinit const Algorithm coarse{Collective::reduce, "chain_128k",         "Pje≈
 MPIRIC_ALGORITHM(fine)
 MPIRIC_ALGORITHM(coarse)
 
-}  // namespace
+}  // namespace reduce_chain
 }  // namespace mpiric::coll

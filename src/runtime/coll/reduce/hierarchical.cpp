@@ -9,7 +9,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_hierarchical {
 
 constinit const Algorithm algorithm{
     Collective::reduce,
@@ -21,5 +21,5 @@ constinit const Algorithm algorithm{
     reduce_nodes<shared_reduce>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_hierarchical
 }  // namespace mpiric::coll

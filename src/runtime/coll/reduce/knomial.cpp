@@ -11,7 +11,7 @@
 #include <algorithm>
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_knomial {
 
 /// data = data ∘ other 1 ∘ … ∘ other `others`, which are overwritten where order counts.
 template <class Other>
@@ -72,5 +72,5 @@ constinit const Algorithm eight{Collective::reduce,
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace reduce_knomial
 }  // namespace mpiric::coll

@@ -13,7 +13,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_multi_lane {
 
 template <int leaders> int run(const Call& call) {
     const Team& team = call.team;
@@ -52,5 +52,5 @@ MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(two)
 MPIRIC_ALGORITHM(four)
 
-}  // namespace
+}  // namespace reduce_multi_lane
 }  // namespace mpiric::coll

@@ -98,7 +98,7 @@ int multilevel_reduce(const Reduction& reduction, int root, const void* input, v
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_multilevel {
 
 constinit const Algorithm algorithm{
     Collective::reduce,
@@ -110,5 +110,5 @@ constinit const Algorithm algorithm{
     reduce_nodes<multilevel_reduce>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_multilevel
 }  // namespace mpiric::coll

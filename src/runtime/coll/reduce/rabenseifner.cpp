@@ -40,7 +40,7 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
     return folded(reduction, group, data, count, work, root);
 }
 
-namespace {
+namespace reduce_rabenseifner {
 
 constinit const Algorithm algorithm{Collective::reduce,
                                     "rabenseifner",
@@ -51,5 +51,5 @@ constinit const Algorithm algorithm{Collective::reduce,
                                     on_a_copy_of_all<rabenseifner_reduce>};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_rabenseifner
 }  // namespace mpiric::coll

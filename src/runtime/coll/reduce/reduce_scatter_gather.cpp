@@ -8,7 +8,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_reduce_scatter_gather {
 
 int run(const Call& call) {
     return on_a_copy(call, [&](const Reduction& reduction, char* data) {
@@ -36,5 +36,5 @@ constinit const Algorithm algorithm{Collective::reduce,
                                     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_reduce_scatter_gather
 }  // namespace mpiric::coll

@@ -35,7 +35,7 @@ int shared_reduce(const Reduction& reduction, int root, const void* input, void*
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_shared {
 
 int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -53,5 +53,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_shared
 }  // namespace mpiric::coll

@@ -9,7 +9,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_shared_slices {
 
 int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -34,5 +34,5 @@ constinit const Algorithm algorithm{Collective::reduce,
                                     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_shared_slices
 }  // namespace mpiric::coll

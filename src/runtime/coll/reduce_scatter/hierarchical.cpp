@@ -10,7 +10,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_scatter_hierarchical {
 
 template <Between between> int run(const Call& call) {
     const Team& team = call.team;
@@ -72,5 +72,5 @@ MPIRIC_ALGORITHM(halving)
 MPIRIC_ALGORITHM(around)
 MPIRIC_ALGORITHM(linear)
 
-}  // namespace
+}  // namespace reduce_scatter_hierarchical
 }  // namespace mpiric::coll

@@ -34,7 +34,7 @@ int linear_reduce_scatter(const Reduction& reduction, const Group& group, char* 
     return reduction.copy(sum.data(), block(me), own);
 }
 
-namespace {
+namespace reduce_scatter_linear {
 
 int run(const Call& call) {
     return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
@@ -54,5 +54,5 @@ constinit const Algorithm algorithm{
 MPIRIC_ALGORITHM(block)
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_scatter_linear
 }  // namespace mpiric::coll

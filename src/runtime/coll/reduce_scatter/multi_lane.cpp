@@ -12,7 +12,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_scatter_multi_lane {
 
 /// The input by lanes, and within a lane by nodes.
 struct Turned {
@@ -147,5 +147,5 @@ MPIRIC_ALGORITHM(linear)
 MPIRIC_ALGORITHM(two)
 MPIRIC_ALGORITHM(four)
 
-}  // namespace
+}  // namespace reduce_scatter_multi_lane
 }  // namespace mpiric::coll

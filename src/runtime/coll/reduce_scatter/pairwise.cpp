@@ -7,7 +7,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_scatter_pairwise {
 
 int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
@@ -45,5 +45,5 @@ constinit const Algorithm algorithm{Collective::reduce_scatter,
 MPIRIC_ALGORITHM(block)
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_scatter_pairwise
 }  // namespace mpiric::coll

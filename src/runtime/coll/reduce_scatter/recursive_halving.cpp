@@ -30,7 +30,7 @@ int recursive_halving(const Reduction& reduction, const Group& group, char* data
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_scatter_recursive_halving {
 
 int run(const Call& call) {
     return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
@@ -57,5 +57,5 @@ constinit const Algorithm algorithm{Collective::reduce_scatter,
 MPIRIC_ALGORITHM(block)
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_scatter_recursive_halving
 }  // namespace mpiric::coll

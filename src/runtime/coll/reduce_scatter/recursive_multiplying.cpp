@@ -9,7 +9,7 @@
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace reduce_scatter_recursive_multiplying {
 
 /// What this rank still reduces, the blocks of `low` … `low` + `members` − 1, becomes one of `factor` equal
 /// parts of them.
@@ -69,5 +69,5 @@ MPIRIC_ALGORITHM(block_eight)
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace reduce_scatter_recursive_multiplying
 }  // namespace mpiric::coll

@@ -23,7 +23,7 @@ int ring_reduce_scatter(const Reduction& reduction, const Group& group, char* da
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_scatter_ring {
 
 int run(const Call& call) {
     return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
@@ -48,5 +48,5 @@ constinit const Algorithm algorithm{Collective::reduce_scatter,
 MPIRIC_ALGORITHM(block)
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_scatter_ring
 }  // namespace mpiric::coll

@@ -52,7 +52,7 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_scatter_shared {
 
 bool suits(const Shape& shape) { return on_one_node(shape) && elements_fit(shape) && shape.dense; }
 
@@ -73,5 +73,5 @@ constinit const Algorithm algorithm{
 MPIRIC_ALGORITHM(block)
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_scatter_shared
 }  // namespace mpiric::coll

@@ -62,7 +62,7 @@ int swing_reduce_scatter(const Reduction& reduction, const Group& group, char* d
     return MPI_SUCCESS;
 }
 
-namespace {
+namespace reduce_scatter_swing {
 
 int run(const Call& call) {
     return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
@@ -81,5 +81,5 @@ constinit const Algorithm algorithm{
 MPIRIC_ALGORITHM(block)
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace reduce_scatter_swing
 }  // namespace mpiric::coll

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 namespace mpiric::coll {
-namespace {
+namespace scan_linear {
 
 constexpr uint64_t segment_bytes = 64 << 10;
 
@@ -49,5 +49,5 @@ constinit const Algorithm exclusive{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(exclusive)
 
-}  // namespace
+}  // namespace scan_linear
 }  // namespace mpiric::coll

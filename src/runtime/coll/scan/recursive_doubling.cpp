@@ -6,7 +6,7 @@
 #include "coll/reduction.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace scan_recursive_doubling {
 
 /// `result` of an exscan takes only what comes from others.
 template <bool inclusive> int run(const Call& call) {
@@ -43,5 +43,5 @@ constinit const Algorithm exclusive{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(exclusive)
 
-}  // namespace
+}  // namespace scan_recursive_doubling
 }  // namespace mpiric::coll

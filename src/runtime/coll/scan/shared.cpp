@@ -12,7 +12,7 @@
 #include <cstring>
 
 namespace mpiric::coll {
-namespace {
+namespace scan_shared {
 
 /// The ranks below this one count, and in an inclusive scan itself.
 template <bool inclusive> int run(const Call& call) {
@@ -45,5 +45,5 @@ constinit const Algorithm exclusive{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(exclusive)
 
-}  // namespace
+}  // namespace scan_shared
 }  // namespace mpiric::coll

@@ -8,7 +8,7 @@
 #include "coll/scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace scatter_binomial {
 
 /// `row` has room for the blocks of this rank's subtree, in the order counted from the root.
 int descend(const Call& call, const Knomial& tree, char* row, uint64_t block) {
@@ -32,5 +32,5 @@ constinit const Algorithm algorithm{
     Collective::scatter, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace scatter_binomial
 }  // namespace mpiric::coll

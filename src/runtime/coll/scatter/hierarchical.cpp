@@ -8,7 +8,7 @@
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace scatter_hierarchical {
 
 /// Sends every other node its blocks out of `row`, where they lie in the order of nodes from the own one on.
 int send_out(const Call& call, const char* row, uint64_t block, Requests& sent) {
@@ -66,5 +66,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace scatter_hierarchical
 }  // namespace mpiric::coll

@@ -8,7 +8,7 @@
 #include "coll/scatter/stages.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace scatter_knomial {
 
 template <int radix> int run(const Call& call) {
     const Knomial tree{call, radix};
@@ -34,5 +34,5 @@ constinit const Algorithm eight{
 MPIRIC_ALGORITHM(four)
 MPIRIC_ALGORITHM(eight)
 
-}  // namespace
+}  // namespace scatter_knomial
 }  // namespace mpiric::coll

@@ -6,7 +6,7 @@
 #include "coll/places.hpp"
 
 namespace mpiric::coll {
-namespace {
+namespace scatter_linear {
 
 int run(const Call& call) {
     const Team& team = call.team;
@@ -31,5 +31,5 @@ constinit const Algorithm varied{
 MPIRIC_ALGORITHM(algorithm)
 MPIRIC_ALGORITHM(varied)
 
-}  // namespace
+}  // namespace scatter_linear
 }  // namespace mpiric::coll

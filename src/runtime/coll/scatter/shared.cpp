@@ -54,7 +54,7 @@ int shared_scatter(const Team& team, int root, const char* row, char* own, const
     return board.rank() == root ? give(board, row, own, blocks) : take(board, root, own, blocks);
 }
 
-namespace {
+namespace scatter_shared {
 
 int run(const Call& call) {
     const Team& team = call.team;
@@ -87,5 +87,5 @@ constinit const Algorithm algorithm{
     run};
 MPIRIC_ALGORITHM(algorithm)
 
-}  // namespace
+}  // namespace scatter_shared
 }  // namespace mpiric::coll

@@ -37,7 +37,7 @@ Examples:
   mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       what it would cost, in core-hours
   mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
   mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only what that program calls
-  mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a Slurm job, followed to its end
+  mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a job, followed to its end
   mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
   mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
 """

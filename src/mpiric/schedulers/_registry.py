@@ -41,7 +41,9 @@ def batch_scheduler(name: str) -> BatchScheduler:
 
 
 def batch_scheduler_here(host: Host) -> BatchScheduler | None:
-    """Find the one whose job this process is in, or else one whose commands are installed."""
+    """Find the one that ``$MPIRIC_SCHEDULER`` names, whose job this is, or whose commands are installed."""
+    if name := host.environ.get("MPIRIC_SCHEDULER", ""):
+        return batch_scheduler(name)
     try:
         around = batch_schedulers().get(find_allocation(host).scheduler)
     except MpiricError:

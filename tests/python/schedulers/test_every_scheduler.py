@@ -5,10 +5,12 @@ A scheduler added to the registry needs a stand-in in ``tests/support/stand_ins`
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.support.stand_in import COMMANDS, StandIn
 
+import mpiric
 from mpiric.launchers import parse_command
 from mpiric.model.allocation import AllocatedHost, Allocation, End, Stage
 from mpiric.model.batch import NodeShape
@@ -24,6 +26,7 @@ from mpiric.schedulers import (
     installed_batch_scheduler,
     plan_layout,
     request_of,
+    schedulers,
     script_lines,
     text_of,
 )
@@ -270,3 +273,17 @@ def test_without_its_commands_there_is_an_error(cluster):
     host = cluster.stand_in.host(PATH="/nonexistent")
     with pytest.raises(Exception, match="is not there"):
         cluster.scheduler.look(host, ["1"], PATIENCE)
+
+
+def test_other_rooms_know_schedulers_by_their_public_names():
+    package = Path(mpiric.__file__).parent
+    files = [path for path in package.rglob("*.py") if path.parent.name not in ("schedulers", "slurm")]
+    private = re.compile(r"mpiric\.schedulers\.|mpiric\.schedulers import _")
+    assert [path.name for path in files if private.search(path.read_text())] == []
+
+
+def test_workflows_and_verbs_never_compare_the_name_of_a_scheduler():
+    package = Path(mpiric.__file__).parent
+    compared = re.compile(rf"[!=]= \"({'|'.join(schedulers())})\"")
+    files = [*(package / "workflows").rglob("*.py"), *(package / "cli").rglob("*.py")]
+    assert [path.name for path in files if compared.search(path.read_text())] == []

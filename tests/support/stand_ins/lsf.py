@@ -53,8 +53,8 @@ def bsub(words):
     if len(indices) > queue.setting("array_limit"):
         sys.exit("Bad job name. Job array index exceeds the limit. Job not submitted.")
     spans = re.findall(r"span\[ptile=(\d+)\]", " ".join([*directives.R, *given.R]))
-    ptile = int(spans[-1]) if spans else 1
     ranks = int(given.n or directives.n or 1)
+    ptile = int(spans[-1]) if spans else ranks  # a host has slots for the few ranks of a test
     job = queue.submit(
         text,
         name=found[1],

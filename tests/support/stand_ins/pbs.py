@@ -54,6 +54,12 @@ def qsub(words):
         sys.exit("qsub: Illegal attribute or resource value Resource_List.walltime")
     chunks = [chunk.split(":") for chunk in resources.get("select", "1:ncpus=1").split("+")]
     settings = [dict(part.split("=") for part in chunk[1:]) for chunk in chunks]
+    ranks = [
+        (int(chunk[0]), int(own.get("mpiprocs", "1"))) for chunk, own in zip(chunks, settings, strict=True)
+    ]
+    spread = resources.get("place", "free").startswith(
+        "scatter"
+    )  # free: the few ranks of a test fit one host
     indices, at_once = array(given.J) if given.J else ((), 0)
     dependencies = [each.removeprefix("depend=afterany:") for each in given.W if each.startswith("depend=")]
     job = queue.submit(
@@ -65,8 +71,8 @@ def qsub(words):
         after=[each.partition("[")[0].partition(".")[0] for each in dependencies],
         rerun=directives.r != "n",
         log=(given.o or "").replace("^array_index^", "0"),
-        nodes=sum(int(chunk[0]) for chunk in chunks),
-        mpiprocs=int(settings[0].get("mpiprocs", "1")),
+        nodes=sum(count for count, _ in ranks) if spread else 1,
+        mpiprocs=ranks[0][1] if spread else sum(count * each for count, each in ranks),
     )
     print(f"{job}{'[]' if indices else ''}.{SERVER}")
 

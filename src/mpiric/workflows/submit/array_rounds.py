@@ -79,6 +79,11 @@ class ArrayRound:
         return (self.place / "submitted").is_file()
 
     @property
+    def array(self) -> str:
+        """Id of its array, "" before that is submitted."""
+        return (self.place / "submitted").read_text() if self.is_submitted else ""
+
+    @property
     def size(self) -> int:
         """How many blocks it has; round 0 has none."""
         return len(self._plan())
@@ -223,8 +228,7 @@ def is_double(array_round: ArrayRound, host: Host) -> bool:
     if element_of(host.environ) is None or not array_round.is_submitted:
         return False
     scheduler = installed_batch_scheduler(host)
-    array = (array_round.place / "submitted").read_text()
-    return scheduler.own_job(host.environ) not in scheduler.elements(array, array_round.size)
+    return scheduler.own_job(host.environ) not in scheduler.elements(array_round.array, array_round.size)
 
 
 def drop_after(array_round: ArrayRound, host: Host) -> None:
@@ -243,7 +247,7 @@ def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
     scheduler = installed_batch_scheduler(host)
     if not path.is_file() or scheduler.own_job(host.environ) != path.read_text():
         return False
-    elements = scheduler.elements((array_round.place / "submitted").read_text(), array_round.size)
+    elements = scheduler.elements(array_round.array, array_round.size)
     left = [job for element, job in enumerate(elements) if not array_round.is_finished(element)]
     states = scheduler.look(host, left).values() if left else ()
     return any(each.end is End.CANCELLED for each in states)

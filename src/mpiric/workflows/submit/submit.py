@@ -203,7 +203,7 @@ class _Follower:
 
         The one whose end says most, None when there was none to follow.
         """
-        told = ""
+        reported = ""
         self.ended = {}
         patience = replace(self.telling.patience, sleep=self._relaying)
         while left := [job for job in self.jobs() if job not in self.over]:
@@ -211,14 +211,30 @@ class _Follower:
             for each in self.scheduler.follow(self.host, left, patience):
                 self._relay()
                 seen[each.job] = each
-                words = _told(each) if len(left) == 1 else _told_together(left, seen)
-                if words != told and not (len(left) == 1 and each.is_over):
-                    self.telling.say(words)
-                    told = words
+                progress = _state_of(each) if len(left) == 1 else self._states_of(left, seen)
+                if progress != reported and not (len(left) == 1 and each.is_over):
+                    self.telling.say(progress)
+                    reported = progress
             self.over |= set(left)
             self.ended = seen
         self._relay()
-        return max(self.ended.values(), key=_weight, default=None)
+        return max(self.ended.values(), key=self._weight, default=None)
+
+    def _states_of(self, job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
+        """Progress of the elements of an array; the job after it only waits."""
+        array_round = latest(self.place)
+        array = array_round.array
+        elements = self.scheduler.elements(array, array_round.size) if array else ()
+        states = [seen[job] for job in elements if job in seen]
+        if not states or not set(elements) & set(job_ids):
+            return f"jobs {', '.join(job_ids)} are waited for"
+        over = sum(each.is_over for each in states)
+        running = sum(each.stage is Stage.RUNNING for each in states)
+        return f"array {array}: {over} of {len(elements)} jobs have ended, {running} run"
+
+    def _weight(self, job: BatchJob) -> tuple[bool, bool, int]:
+        """Of several, that somebody cancelled one says most, then that one ended badly, then the last one."""
+        return job.end is End.CANCELLED, not job.succeeded, self.jobs().index(job.job)
 
     def _relaying(self, seconds: float) -> None:
         clock, sleep = self.telling.patience.clock, self.telling.patience.sleep
@@ -277,7 +293,7 @@ def _moments(seconds: float, patience: Patience) -> Iterator[None]:
         yield
 
 
-def _told(job: BatchJob) -> str:
+def _state_of(job: BatchJob) -> str:
     if job.stage is Stage.RUNNING:
         again = f", for the {job.restarts + 1}. time" if job.restarts else ""
         return f"job {job.job} runs on {_names(job.hosts)}{again}"
@@ -285,27 +301,13 @@ def _told(job: BatchJob) -> str:
     return f"job {job.job} is {job.stage.value}{why}"
 
 
-def _told_together(job_ids: Sequence[str], seen: Mapping[str, BatchJob]) -> str:
-    """The state of an array's elements and of the job after it."""
-    elements = [seen[job] for job in job_ids if "_" in job and job in seen]
-    if not elements:
-        return f"jobs {', '.join(job_ids)} are waited for"
-    over = sum(each.is_over for each in elements)
-    running = sum(each.stage is Stage.RUNNING for each in elements)
-    array = elements[0].job.partition("_")[0]
-    count = sum("_" in job for job in job_ids)
-    return f"array {array}: {over} of {count} jobs have ended, {running} run"
-
-
-def _weight(job: BatchJob) -> tuple[bool, bool, int]:
-    """Of several, that somebody cancelled one says most, then that one ended badly."""
-    number = int(job.job.partition("_")[0]) if job.job.partition("_")[0].isdigit() else 0
-    return job.end is End.CANCELLED, not job.succeeded, number
-
-
 def _names(hosts: Sequence[str]) -> str:
     return ", ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} … {hosts[-1]} ({len(hosts)} hosts)"
 
 
 def _ending(job: BatchJob) -> str:
-    return "no trace of it in Slurm" if job.stage is Stage.FORGOTTEN else f"{job.word} {job.reason}".strip()
+    return (
+        "not known to the scheduler any more"
+        if job.stage is Stage.FORGOTTEN
+        else f"{job.word} {job.reason}".strip()
+    )

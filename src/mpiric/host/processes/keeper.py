@@ -92,7 +92,7 @@ class Watch:
         ended_ns = self._wait()
         strays: list[str] = []
         if not self.ended:
-            strays = self.tree.settle(self.keeper.bell, _PATIENCE_S)
+            strays = self.tree.wait_for_helpers(self.keeper.bell, _PATIENCE_S)
         stuck = tree.end(self.keeper.bell, self._grace, self.mark) if self.ended or strays else []
         if self.ended or self.tree.status != 0:
             self.leftovers.remove(self.tree.pids)

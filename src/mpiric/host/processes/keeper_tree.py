@@ -83,7 +83,7 @@ class Tree:
             self.involuntary_switches += usage.ru_nivcsw
             self.rss_peak_bytes = max(self.rss_peak_bytes, usage.ru_maxrss * 1024)
 
-    def settle(self, bell: Bell, patience_s: float) -> list[str]:
+    def wait_for_helpers(self, bell: Bell, patience_s: float) -> list[str]:
         """Give helpers a moment after the launch has ended; names of the processes that stay."""
         until = time.monotonic() + patience_s
         self.reap()

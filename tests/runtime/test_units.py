@@ -20,6 +20,10 @@ RECORDER = ("recorder", "rank_file", "merged_file", "timeline")
 SOURCES = {
     "test_arithmetic": [],
     "test_communicators": ["world/communicators.cpp", "world/datatypes.cpp"],
+    "test_decision": [
+        *(f"select/decision/{path.name}" for path in sorted(RUNTIME.glob("select/decision/*.cpp"))),
+        *("base/say.cpp", "tune/candidate.cpp", "tune/learner.cpp", "tune/policy.cpp", "tune/race.cpp"),
+    ],
     "test_handle_bag": [],
     "test_handle_map": [],
     "test_merge": [

@@ -103,7 +103,7 @@ def test_every_candidate_gives_right_results(mpi, is_right: Run, ranks: int, tmp
         is_right("started.c", ranks, 2, **settings)
 
 
-@pytest.mark.parametrize("mode", ["restless", "online"])
+@pytest.mark.parametrize("mode", ["rotate", "online"])
 @pytest.mark.parametrize("ranks", RANKS)
 def test_random_schedules_give_right_results(mpi, is_right: Run, ranks: int, mode: str) -> None:
     for seed in range(1, 4):

@@ -84,12 +84,12 @@ def run(command, environment):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_results_are_right_when_every_call_has_another_algorithm(run, family):
-    done = run(family, 3, "3", "errors", MPIRIC_COLLECTIVES="restless")
+    done = run(family, 3, "3", "errors", MPIRIC_COLLECTIVES="rotate")
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("mode", ["restless", "online"])
+@pytest.mark.parametrize("mode", ["rotate", "online"])
 def test_random_schedules_on_communicators_that_come_and_go_give_right_results(run, family, mode):
     done = run(family, 4, "1", "300", source="schedule.c", MPIRIC_COLLECTIVES=mode)
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stdout + done.stderr
@@ -163,7 +163,7 @@ def test_what_a_policy_chose_gives_way_where_it_is_not_faster(run, family, tmp_p
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_calls_that_do_not_block_are_right_whatever_carries_them_out(run, family):
-    done = run(family, 3, "6", source="started.c", MPIRIC_COLLECTIVES="restless")
+    done = run(family, 3, "6", source="started.c", MPIRIC_COLLECTIVES="rotate")
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
 
 
@@ -189,7 +189,7 @@ def test_calls_that_do_not_block_are_learnt(run, family, tmp_path):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_threads_call_collectives_at_once(run, family):
-    done = run(family, 3, "6", source="thread_collectives.c", MPIRIC_COLLECTIVES="restless")
+    done = run(family, 3, "6", source="thread_collectives.c", MPIRIC_COLLECTIVES="rotate")
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
     done = run(family, 2, "20", source="thread_collectives.c", MPIRIC_COLLECTIVES="online")
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
@@ -197,7 +197,7 @@ def test_threads_call_collectives_at_once(run, family):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("mode", ["restless", "online"])
+@pytest.mark.parametrize("mode", ["rotate", "online"])
 def test_thousands_of_communicators_come_and_go(run, family, mode):
     done = run(family, 2, "1", "errors", "3000", MPIRIC_COLLECTIVES=mode)
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr

@@ -45,7 +45,7 @@ def recording(tmp_path: Path, **more: str) -> dict[str, str]:
     return {"LD_PRELOAD": str(RUNTIME), "MPIRIC_RECORD_DIR": directory, "MPIRIC_MERGE": "tree", **more}
 
 
-@pytest.mark.parametrize("collectives", ["off", "online", "restless"])
+@pytest.mark.parametrize("collectives", ["off", "online", "rotate"])
 def test_a_communicator_that_follows_the_handler_of_the_world_still_does(collectives, launch, tmp_path):
     alone = launch("errors.c", {})
     assert alone.stdout.splitlines() == ["the error came back"] * 3

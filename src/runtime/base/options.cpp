@@ -32,7 +32,7 @@ const char* text(const char* name) noexcept {
     return value ? value : "";
 }
 
-/// A part of a whole; empty: 0, which stands for no bound.
+/// A part of a whole; empty: 0, which means no bound.
 double part(const char* name, double otherwise) noexcept {
     const char* value = std::getenv(name);
     if (!value)
@@ -47,7 +47,8 @@ Collectives collectives() noexcept {
         return Collectives::online;
     if (is("MPIRIC_COLLECTIVES", "policy"))
         return Collectives::policy;
-    return is("MPIRIC_COLLECTIVES", "restless") ? Collectives::restless : Collectives::off;
+    const bool rotates = is("MPIRIC_COLLECTIVES", "rotate") || is("MPIRIC_COLLECTIVES", "restless");
+    return rotates ? Collectives::rotate : Collectives::off;  // `restless`: its name before
 }
 
 }  // namespace

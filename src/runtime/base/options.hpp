@@ -12,7 +12,7 @@ enum class Merge : uint8_t { never, tree };
 enum class Regions : uint8_t { levels, names };
 
 /// Who chooses the algorithms of collectives.
-enum class Collectives : uint8_t { off, online, policy, restless };
+enum class Collectives : uint8_t { off, online, policy, rotate };
 
 struct Options {
     const char* record_dir = "";  ///< empty: nothing is recorded

@@ -14,7 +14,7 @@ struct Thread {
     uint32_t receive_turn = 0;       ///< counts receives, for those that are looked at
     uint64_t waited = 0;             ///< ticks in the barrier before the collective that comes next
     void* caller = nullptr;          ///< of the PMPI_ name
-    bool answering = false;          ///< in a collective that the tuner answers
+    bool dispatching = false;        ///< in a collective that the tuner dispatches
     bool by_profiling_name = false;  ///< entered through the PMPI_ name: go on to the library itself
 };
 

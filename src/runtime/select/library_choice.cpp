@@ -14,10 +14,10 @@ namespace {
 
 /// Before this version MPI_T_init_thread of Open MPI opens every component there is: 0.2 s, and code that the
 /// program has no use for.
-constexpr uint32_t cheap_to_ask_from = 5;
+constexpr uint32_t first_cheap_openmpi = 5;
 
-/// Components of a framework that are open. Open MPI closes what it does not choose, and a component's
-/// variables go with it: that of its version is left only of those that serve.
+/// Names the open components of a framework. Open MPI closes those that it does not choose, and their
+/// variables go with them: the variable of a version is left only of those in use.
 std::string components(std::string_view framework) {
     constexpr std::string_view mark = "_release_version";
     std::set<std::string> open;
@@ -27,14 +27,14 @@ std::string components(std::string_view framework) {
             open.emplace(whole.substr(framework.size(), whole.size() - framework.size() - mark.size()));
     }
     if (open.contains("sm"))
-        open.erase("vader");  // the same by its old name
+        open.erase("vader");  // the old name of sm
     std::string names;
-    for (const std::string& one : open)
-        names += (names.empty() ? "" : " ") + one;
+    for (const std::string& name : open)
+        names += (names.empty() ? "" : " ") + name;
     return names;
 }
 
-/// What carries messages; empty where the library does not say.
+/// The transport of messages; empty where the library does not report it.
 std::string transport() {
     const std::string layer = components("pml_");
     const std::string below = layer == "ob1"  ? components("btl_")
@@ -43,7 +43,7 @@ std::string transport() {
     return below.empty() ? layer : layer + " over " + below;
 }
 
-/// Whether the variables of an algorithm are as it needs them, but for which component comes first: that
+/// Whether the variables of an algorithm have the values it needs, but for the order of components, which
 /// depends on the communicator.
 bool is_selected(const tune::Candidate& candidate) {
     return std::all_of(candidate.writes.begin(), candidate.writes.end(), [](const tune::Write& write) {
@@ -53,21 +53,21 @@ bool is_selected(const tune::Candidate& candidate) {
 
 }  // namespace
 
-void tell_selected(system::Tell tell) noexcept try {
-    const tune::Library asked = tune::library_of(world::version_text());
-    if (asked.implementation == "openmpi" && asked.major() < cheap_to_ask_from)
+void report_library_choice(system::Tell tell) noexcept try {
+    const tune::Library identity = tune::library_of(world::version_text());
+    if (identity.implementation == "openmpi" && identity.major() < first_cheap_openmpi)
         return;
     if (const std::string text = transport(); !text.empty())
         tell("library.transport", text.c_str());
-    const tune::Catalogue catalogue(asked);
-    constexpr std::string_view own_of_library = "library:";
+    const tune::Catalogue catalogue(identity);
+    constexpr std::string_view prefix = "library:";
     for (uint32_t at = 0; at < catalogue.size(); ++at) {
-        const tune::Candidate& one = catalogue[at];
+        const tune::Candidate& candidate = catalogue[at];
         // Persistent forms obey the variables of the nonblocking ones.
-        if (one.kind == tune::Kind::switched && one.parent < 0 &&
-            form_of(one.collective) != Form::persistent && is_selected(one))
-            tell(("library." + std::string(name_of(one.collective))).c_str(),
-                 one.name.c_str() + own_of_library.size());
+        if (candidate.kind == tune::Kind::switched && candidate.parent < 0 &&
+            form_of(candidate.collective) != Form::persistent && is_selected(candidate))
+            tell(("library." + std::string(name_of(candidate.collective))).c_str(),
+                 candidate.name.c_str() + prefix.size());
     }
 } catch (...) {
     say_once("what the library says that it uses is not recorded", "memory is short");

@@ -1,13 +1,13 @@
-// What the library says, through MPI_T, of the transports and collective algorithms that it uses.
+// The transports and collective algorithms that the library reports through MPI_T.
 #pragma once
 
 #include "system/process.hpp"
 
 namespace mpiric::select {
 
-/// Facts `library.transport` and `library.<collective>`. What a library decides by itself, call by call, it
-/// does not say: of algorithms only those that settings name are seen. Of MPICH's network modules it says
-/// nothing, and Intel MPI says nothing at all.
-void tell_selected(system::Tell tell) noexcept;
+/// Records the facts `library.transport` and `library.<collective>`. A library does not report what it
+/// decides call by call: only algorithms that settings name are seen. MPICH does not report its network
+/// modules, and Intel MPI reports nothing at all.
+void report_library_choice(system::Tell tell) noexcept;
 
 }  // namespace mpiric::select

@@ -162,10 +162,16 @@ void Catalogue::add_own(Collective collective, std::string_view name) {
     candidates_.push_back({collective, Kind::own, std::string(ours) + std::string(name), {}});
 }
 
-int32_t Catalogue::find(Collective collective, std::string_view name) {
+int32_t Catalogue::index_of(Collective collective, std::string_view name) const {
     for (uint32_t at = 0; at < size(); ++at)
         if (candidates_[at].collective == collective && candidates_[at].name == name)
             return int32_t(at);
+    return -1;
+}
+
+int32_t Catalogue::find(Collective collective, std::string_view name) {
+    if (const int32_t known = index_of(collective, name); known >= 0)
+        return known;
     std::string_view rest = name;
     const std::string_view base = take(rest, ' ');
     const int32_t parent = rest.empty() ? -1 : find(collective, base);

@@ -60,6 +60,8 @@ class Catalogue {
     /// Adds an algorithm of ours.
     void add_own(Collective collective, std::string_view name);
 
+    /// Index of the candidate of that name; -1 when it is not there.
+    int32_t index_of(Collective collective, std::string_view name) const;
     /// Index of the candidate of that name, added with its parameters when it is new; -1 when there is no
     /// such algorithm.
     int32_t find(Collective collective, std::string_view name);

@@ -1,6 +1,6 @@
 #include "wrap/collectives.hpp"
 
-#include "select/tuner.hpp"
+#include "select/fast_path.hpp"
 #include "world/substitute.hpp"
 #include "wrap/call.hpp"
 
@@ -12,147 +12,90 @@ constinit symbols::NextFunction untuned[symbols::function_count];
 
 namespace {
 
+using select::Amount;
+using select::amount;
+using select::CommState;
+using select::sum_of;
+using select::unsized;
 using symbols::Function;
 using world::handles;
 
 /// By which of its names a function was called.
 enum class Name : uint8_t { plain, profiling };
 
-/// Root of a rooted call when it can be one.
-bool is_root(const select::Space& space, int root) noexcept { return root >= 0 && root < space.size; }
-
-template <class Count> uint64_t sum_of(const Count counts[], const select::Space& space) noexcept {
-    uint64_t sum = 0;
-    for (int at = 0; counts && at < space.size; ++at)
-        sum += counts[at] > 0 ? uint64_t(counts[at]) : 0;
-    return sum;
-}
-
-/// What a call moves: so many elements of a type, told as the share of one rank where policies do. A call of
-/// which nothing is known has no `elements` either, and is `unsized`.
-struct Amount {
-    uint64_t elements = 0;
-    MPI_Datatype type{};
-    uint32_t shares = 1;
-    MPI_Op op{};
-    bool unsized = false;
-};
-
-template <class Count> constexpr Amount amount(MPI_Datatype type, Count count, MPI_Op op = {}) noexcept {
-    return {count > 0 ? uint64_t(count) : 0, type, 1, op};
-}
-constexpr Amount unsized{0, {}, 1, {}, true};
-
 /// Where a form that does not block puts its request.
 MPI_Request* request_of() noexcept { return nullptr; }
 MPI_Request* request_of(MPI_Request* request) noexcept { return request; }
 MPI_Request* request_of(MPI_Info, MPI_Request* request) noexcept { return request; }
 
-/// The entry of a call; null when it is the library's and nothing else is to be done.
-template <Collective collective>
-select::Entry* entry_of(select::Space& space, MPI_Comm comm, uint64_t bytes) {
-    const uint32_t size_class = tune::class_of(bytes);
-    if constexpr (form_of(collective) == Form::blocking) {
-        if (space.agrees_next)
-            select::agree_on_started(space, comm);
-        return &space.knowledge->entries[uint32_t(collective)][size_class];
-    } else {
-        return select::entry_of_started(space, collective, size_class);
-    }
-}
-
-/// Whether a look at what this thread remembers says that the call is the library's. It calls nothing, so
-/// that the arguments stay where they are.
-template <Collective collective, class Measure>
-[[gnu::always_inline]] inline bool is_the_librarys(MPI_Comm comm, const Measure& measure) noexcept {
-    if (thread.answering)
-        return true;
-    if constexpr (form_of(collective) == Form::blocking) {
-        const select::RememberedSpace& known = select::remembered_space(comm);
-        if (known.comm != comm || known.generation != world::generation.load(std::memory_order_acquire))
-            return false;
-        if (!known.space)
-            return true;
-        const Amount moved = measure(*known.space);
-        const uint64_t all = moved.unsized ? 0 : moved.elements * world::cached_size(moved.type);
-        if ((!moved.unsized && all == 0) || known.space->agrees_next)
-            return false;
-        select::Entry& entry =
-            known.space->knowledge->entries[uint32_t(collective)][tune::class_of(all / moved.shares)];
-        if (entry.choice != select::Entry::library)
-            return false;
-        ++entry.calls;
-        return true;
-    } else {
-        return false;
-    }
-}
-
-/// Calls the next function on a communicator.
-template <Function function, Name name, class Pointer, class Onward>
-[[gnu::always_inline]] inline int go_on(const Onward& onward, bool to_library, MPI_Comm on) {
+/// Calls the next definition of a function, on a communicator.
+template <Function function, Name name, class Pointer, class CallNext>
+[[gnu::always_inline]] inline int pass_on(const CallNext& call_next, bool to_library, MPI_Comm comm) {
     const symbols::NextFunction& following = untuned[uint32_t(function)];
-    return onward(
+    return call_next(
         reinterpret_cast<Pointer>(to_library || name == Name::profiling ? following.library : following.next),
-        on);
+        comm);
 }
 
-/// A call that is not the library's at a glance.
-template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward,
+/// Dispatches a call that does not take the fast path.
+template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
           class Fill>
-[[gnu::noinline]] int decide(MPI_Comm comm, int root, MPI_Request* request, Measure measure, Onward onward,
-                             Fill fill) {
-    struct Both {
-        Onward onward;
+[[gnu::noinline]] int dispatch_call(MPI_Comm comm, int root, MPI_Request* request, Measure measure,
+                                    CallNext call_next, Fill fill) {
+    struct Arguments {
+        CallNext call_next;
         Fill fill;
-    } const both{onward, fill};
-    const auto next = [](const void* arguments, bool to_library, MPI_Comm on) {
-        return go_on<function, name, Pointer>(static_cast<const Both*>(arguments)->onward, to_library, on);
+    } const arguments{call_next, fill};
+    const auto next = [](const void* given, bool to_library, MPI_Comm on) {
+        return pass_on<function, name, Pointer>(static_cast<const Arguments*>(given)->call_next, to_library,
+                                                on);
     };
-    select::Space* space = select::space_of(comm);
-    if (!space)
-        return next(&both, false, comm);
-    const Amount moved = measure(*space);
+    select::CommState* state = select::comm_state(comm);
+    if (!state)
+        return next(&arguments, false, comm);
+    const Amount moved = measure(*state);
     const uint64_t all = payload(moved.type, moved.elements), bytes = all / moved.shares;
-    const bool left = !moved.unsized && (all == 0 || (reduces(collective) && moved.op == handles.op_null));
-    if (left || !is_root(*space, root))
-        return next(&both, false, comm);
-    select::Entry* entry = entry_of<collective>(*space, comm, bytes);
+    const bool moves_nothing = !moved.unsized && all == 0;
+    const bool is_error = (!moved.unsized && reduces(collective) && moved.op == handles.op_null) ||
+                          root < 0 || root >= state->size;
+    if (moves_nothing || is_error)
+        return next(&arguments, false, comm);
+    select::Entry* entry = select::entry_of<collective>(*state, comm, bytes);
     if (!entry)
-        return next(&both, false, comm);
+        return next(&arguments, false, comm);
     ++entry->calls;
-    if (entry->choice == select::Entry::library)
-        return next(&both, false, comm);
-    const auto fills = [](const void* arguments, coll::Call& call) {
-        static_cast<const Both*>(arguments)->fill(call);
+    if (entry->choice == select::Choice::library)
+        return next(&arguments, false, comm);
+    const auto fill_call = [](const void* given, coll::Call& call) {
+        static_cast<const Arguments*>(given)->fill(call);
     };
-    select::Ask ask{collective, comm,    bytes, all,   moved.elements, moved.type, moved.op,
-                    root,       request, true,  &both, next,           fills};
-    return form_of(collective) == Form::blocking ? select::answer(*space, *entry, ask)
-                                                 : select::start(*space, *entry, ask);
+    select::CollectiveCall call{collective, comm,    bytes, all,        moved.elements, moved.type, moved.op,
+                                root,       request, true,  &arguments, next,           fill_call};
+    return form_of(collective) == Form::blocking ? select::dispatch(*state, *entry, call)
+                                                 : select::dispatch_start(*state, *entry, call);
 }
 
-/// The body of all: a look at the table, and on to the library or to the tuner. `rest` are the arguments
-/// after the communicator, which the forms that do not block have.
-template <Function function, Name name, Collective collective, class Pointer, class Measure, class Onward,
+/// The body of all: the fast path, or dispatch. `rest` are the arguments after the communicator, which the
+/// forms that do not block have.
+template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
           class Fill, class... Rest>
-[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure measure, Onward onward,
+[[gnu::always_inline]] inline int tune_call(MPI_Comm comm, int root, Measure measure, CallNext call_next,
                                             Fill fill, Rest... rest) {
-    if (is_the_librarys<collective>(comm, measure)) [[likely]]
-        return go_on<function, name, Pointer>(onward, false, comm);
-    return decide<function, name, collective, Pointer>(comm, root, request_of(rest...), measure, onward,
-                                                       fill);
+    if (select::takes_fast_path<collective>(comm, measure)) [[likely]]
+        return pass_on<function, name, Pointer>(call_next, false, comm);
+    return dispatch_call<function, name, collective, Pointer>(comm, root, request_of(rest...), measure,
+                                                              call_next, fill);
 }
 
-// One body for each list of arguments. `Count` and `Place` are those of the small or of the large-count
-// functions, `Rest` what follows the communicator.
+// One body for each list of arguments. `Count` and `Displacement` are the types of the small or of the
+// large-count functions, `Rest` what follows the communicator.
 
 /// Allreduce, reduce_scatter_block, scan, exscan.
 template <Function function, Name name, Collective collective, class Count, class... Rest> struct Reduction {
     static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [=](const select::Space&) { return amount(type, count, op); },
+            comm, 0, [=](const CommState&) { return amount(type, count, op); },
             [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
             [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
@@ -167,7 +110,7 @@ struct RootedReduction {
     static int run(const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
                    MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [=](const select::Space&) { return amount(type, count, op); },
+            comm, root, [=](const CommState&) { return amount(type, count, op); },
             [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
             [=](coll::Call& call) {
                 call.send = send, call.receive = receive;
@@ -183,8 +126,8 @@ struct ScatteredReduction {
                    MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0,
-            [=](const select::Space& space) {
-                return Amount{sum_of(counts, space), type, uint32_t(space.size), op};
+            [=](const CommState& state) {
+                return Amount{sum_of(counts, state), type, uint32_t(state.size), op};
             },
             [=](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
             [=](coll::Call& call) {
@@ -198,7 +141,7 @@ struct ScatteredReduction {
 template <Function function, Name name, Collective collective, class Count, class... Rest> struct Broadcast {
     static int run(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [=](const select::Space&) { return amount(type, count); },
+            comm, root, [=](const CommState&) { return amount(type, count); },
             [=](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
             [=](coll::Call& call) {
                 call.receive = buffer, call.receive_count = count, call.receive_type = type;
@@ -210,17 +153,17 @@ template <Function function, Name name, Collective collective, class Count, clas
 template <Function function, Name name, Collective collective, class... Rest> struct Synchronisation {
     static int run(MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [](const select::Space&) { return unsized; },
+            comm, 0, [](const CommState&) { return unsized; },
             [=](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Call&) {}, rest...);
     }
 };
 
-/// Allgather and alltoall: every rank gives all of it.
+/// Allgather, alltoall.
 template <Function function, Name name, Collective collective, class Count, class... Rest> struct Exchange {
     static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                    Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [=](const select::Space&) { return amount(receive_type, receive_count); },
+            comm, 0, [=](const CommState&) { return amount(receive_type, receive_count); },
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, receive_count, receive_type, on, rest...);
             },
@@ -232,16 +175,16 @@ template <Function function, Name name, Collective collective, class Count, clas
     }
 };
 
-/// Gather and scatter. Of the two sides only one counts on a rank that is not the root: all ranks know the
-/// size of a block of the side that the root has whole.
+/// Gather, scatter. Only one side counts on a rank that is not the root: all ranks know the size of a block
+/// of the side that the root has whole.
 template <Function function, Name name, Collective collective, class Count, class... Rest> struct Rooted {
     static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                    Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Rest... rest) {
         constexpr bool gathers = in_form(collective, Form::blocking) == Collective::gather;
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root,
-            [=](const select::Space& space) {
-                const bool receives = (space.rank == root) == gathers;
+            [=](const CommState& state) {
+                const bool receives = (state.rank == root) == gathers;
                 return receives ? amount(receive_type, receive_count) : amount(send_type, send_count);
             },
             [=](auto* next, MPI_Comm on) {
@@ -256,81 +199,80 @@ template <Function function, Name name, Collective collective, class Count, clas
     }
 };
 
-template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
 struct UnevenGathering {
     static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                   const Count counts[], const Place places[], MPI_Datatype type, MPI_Comm comm,
+                   const Count counts[], const Displacement displacements[], MPI_Datatype type, MPI_Comm comm,
                    Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0,
-            [=](const select::Space& space) {
-                return Amount{sum_of(counts, space), type, uint32_t(space.size)};
-            },
+            [=](const CommState& state) { return Amount{sum_of(counts, state), type, uint32_t(state.size)}; },
             [=](auto* next, MPI_Comm on) {
-                return next(send, send_count, send_type, receive, counts, places, type, on, rest...);
+                return next(send, send_count, send_type, receive, counts, displacements, type, on, rest...);
             },
             [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts, call.receive_places = places;
+                call.receive = receive, call.receive_counts = counts, call.receive_places = displacements;
                 call.receive_type = type;
             },
             rest...);
     }
 };
 
-template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
 struct UnevenExchange {
-    static int run(const void* send, const Count send_counts[], const Place send_places[],
-                   MPI_Datatype send_type, void* receive, const Count counts[], const Place places[],
-                   MPI_Datatype type, MPI_Comm comm, Rest... rest) {
+    static int run(const void* send, const Count send_counts[], const Displacement send_displacements[],
+                   MPI_Datatype send_type, void* receive, const Count counts[],
+                   const Displacement displacements[], MPI_Datatype type, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, 0, [](const select::Space&) { return unsized; },
+            comm, 0, [](const CommState&) { return unsized; },
             [=](auto* next, MPI_Comm on) {
-                return next(send, send_counts, send_places, send_type, receive, counts, places, type, on,
-                            rest...);
+                return next(send, send_counts, send_displacements, send_type, receive, counts, displacements,
+                            type, on, rest...);
             },
             [=](coll::Call& call) {
-                call.send = send, call.send_counts = send_counts, call.send_places = send_places;
+                call.send = send, call.send_counts = send_counts, call.send_places = send_displacements;
                 call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts, call.receive_places = places;
+                call.receive = receive, call.receive_counts = counts, call.receive_places = displacements;
                 call.receive_type = type;
             },
             rest...);
     }
 };
 
-template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
 struct UnevenRootedGathering {
     static int run(const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                   const Count counts[], const Place places[], MPI_Datatype type, int root, MPI_Comm comm,
-                   Rest... rest) {
+                   const Count counts[], const Displacement displacements[], MPI_Datatype type, int root,
+                   MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [](const select::Space&) { return unsized; },
+            comm, root, [](const CommState&) { return unsized; },
             [=](auto* next, MPI_Comm on) {
-                return next(send, send_count, send_type, receive, counts, places, type, root, on, rest...);
+                return next(send, send_count, send_type, receive, counts, displacements, type, root, on,
+                            rest...);
             },
             [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts, call.receive_places = places;
+                call.receive = receive, call.receive_counts = counts, call.receive_places = displacements;
                 call.receive_type = type;
             },
             rest...);
     }
 };
 
-template <Function function, Name name, Collective collective, class Count, class Place, class... Rest>
+template <Function function, Name name, Collective collective, class Count, class Displacement, class... Rest>
 struct UnevenScattering {
-    static int run(const void* send, const Count counts[], const Place places[], MPI_Datatype send_type,
-                   void* receive, Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
-                   Rest... rest) {
+    static int run(const void* send, const Count counts[], const Displacement displacements[],
+                   MPI_Datatype send_type, void* receive, Count receive_count, MPI_Datatype receive_type,
+                   int root, MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
-            comm, root, [](const select::Space&) { return unsized; },
+            comm, root, [](const CommState&) { return unsized; },
             [=](auto* next, MPI_Comm on) {
-                return next(send, counts, places, send_type, receive, receive_count, receive_type, root, on,
-                            rest...);
+                return next(send, counts, displacements, send_type, receive, receive_count, receive_type,
+                            root, on, rest...);
             },
             [=](coll::Call& call) {
-                call.send = send, call.send_counts = counts, call.send_places = places;
+                call.send = send, call.send_counts = counts, call.send_places = displacements;
                 call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
             },
@@ -347,15 +289,15 @@ template <class Code> void* address(Code* code) noexcept { return reinterpret_ca
                 address(&Body<Function::MPI_NAME, Name::profiling, __VA_ARGS__>::run)};
 
 // The three forms of a collective.
-#define MPIRIC_TUNED_FORMS(Blocking, Nonblocking, one, Body, ...)                                            \
-    MPIRIC_TUNED(MPI_##Blocking, Body, Collective::one __VA_OPT__(, ) __VA_ARGS__)                           \
-    MPIRIC_TUNED(MPI_##Nonblocking, Body, Collective::i##one __VA_OPT__(, ) __VA_ARGS__, MPI_Request*)       \
-    MPIRIC_TUNED(MPI_##Blocking##_init, Body, Collective::one##_init __VA_OPT__(, ) __VA_ARGS__, MPI_Info,   \
+#define MPIRIC_TUNED_FORMS(Blocking, Nonblocking, name, Body, ...)                                           \
+    MPIRIC_TUNED(MPI_##Blocking, Body, Collective::name __VA_OPT__(, ) __VA_ARGS__)                          \
+    MPIRIC_TUNED(MPI_##Nonblocking, Body, Collective::i##name __VA_OPT__(, ) __VA_ARGS__, MPI_Request*)      \
+    MPIRIC_TUNED(MPI_##Blocking##_init, Body, Collective::name##_init __VA_OPT__(, ) __VA_ARGS__, MPI_Info,  \
                  MPI_Request*)
-#define MPIRIC_TUNED_LARGE_FORMS(Blocking, Nonblocking, one, Body, ...)                                      \
-    MPIRIC_TUNED(MPI_##Blocking##_c, Body, Collective::one, __VA_ARGS__)                                     \
-    MPIRIC_TUNED(MPI_##Nonblocking##_c, Body, Collective::i##one, __VA_ARGS__, MPI_Request*)                 \
-    MPIRIC_TUNED(MPI_##Blocking##_init_c, Body, Collective::one##_init, __VA_ARGS__, MPI_Info, MPI_Request*)
+#define MPIRIC_TUNED_LARGE_FORMS(Blocking, Nonblocking, name, Body, ...)                                     \
+    MPIRIC_TUNED(MPI_##Blocking##_c, Body, Collective::name, __VA_ARGS__)                                    \
+    MPIRIC_TUNED(MPI_##Nonblocking##_c, Body, Collective::i##name, __VA_ARGS__, MPI_Request*)                \
+    MPIRIC_TUNED(MPI_##Blocking##_init_c, Body, Collective::name##_init, __VA_ARGS__, MPI_Info, MPI_Request*)
 
 }  // namespace
 

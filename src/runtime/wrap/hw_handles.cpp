@@ -1,7 +1,7 @@
 // Functions that give a handle back. The library may hand the same value out again at once, to another thread
 // even, so what is known of it is forgotten before the call, at any depth, recorded or not.
 #include "files/open_files.hpp"
-#include "select/tuner.hpp"
+#include "select/comm_state.hpp"
 #include "wrap/intercept.hpp"
 #include "wrap/receives.hpp"
 #include "wrap/requests.hpp"
@@ -12,7 +12,7 @@ namespace {
 void forget_handle(MPI_Comm* comm) noexcept {
     if (!comm)
         return;
-    select::forget_space(*comm);
+    select::forget_comm_state(*comm);
     if (runtime.begun)
         world::forget(*comm);
 }

@@ -1,5 +1,6 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
 #include "select/tuner.hpp"
+#include "symbols/interception.hpp"
 #include "symbols/readable.hpp"
 #include "wrap/intercept.hpp"
 
@@ -40,7 +41,7 @@ void begin_with_world() noexcept {
     world::library.Query_thread(&level);
     if (world::library.Comm_group(world::handles.comm_world, &group) == MPI_SUCCESS)
         begin(group, level, false);
-    select::begin_tuning(runtime.options, level, was_spawned());
+    select::begin_tuning(runtime.options, level, was_spawned(), symbols::watch_completions);
 }
 
 /// Closes the record and lets the call through; afterwards no name leads here any more.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/thread.hpp"
-#include "select/timed.hpp"
+#include "select/timed_requests.hpp"
 #include "symbols/next.hpp"
 #include "world/substitute.hpp"
 #include "wrap/call.hpp"

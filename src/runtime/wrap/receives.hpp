@@ -4,7 +4,7 @@
 
 #include "base/handle_bag.hpp"
 #include "profile/generated/format.hpp"
-#include "select/timed.hpp"
+#include "select/timed_requests.hpp"
 #include "world/datatypes.hpp"
 #include "wrap/runtime.hpp"
 

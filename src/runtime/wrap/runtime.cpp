@@ -115,7 +115,7 @@ void end() noexcept {
         runtime.recorder.finish(profile::State::finalized);
         system::tell_end(tell);
         if (world_rank == 0 && !runtime.of_sessions)
-            select::tell_selected(tell);
+            select::report_library_choice(tell);
     }
     symbols::step_aside();
     if (merges()) {

@@ -30,4 +30,10 @@ TEST_CASE("options are read from the environment") {
         CHECK(read_options().merge == Merge::never);
         CHECK(read_options().unexpected == 64);
     }
+    SUBCASE("rotate mode has an older name") {
+        for (const char* name : {"rotate", "restless"}) {
+            setenv("MPIRIC_COLLECTIVES", name, 1);
+            CHECK(read_options().collectives == Collectives::rotate);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 """Runs a test suite of somebody else's with the runtime preloaded and, where it does not pass, without.
 
     python -m tests.support.suites.compare_suite unittest --runtime libmpiric.so -- mpiexec -n 2 python test/main.py -v
-    python -m tests.support.suites.compare_suite testlists --mpi mpich-5.0.2 --way restless BUILT --source SUITE coll io
+    python -m tests.support.suites.compare_suite testlists --mpi mpich-5.0.2 --way rotate BUILT --source SUITE coll io
 
 The suites are brought and built by whoever runs this; nothing of them is kept here. `unittest` compares the status of each
 test in the verbose output of Python's unittest. `testlists` runs what the lists of MPICH's tests name below the given

@@ -27,7 +27,7 @@ WAYS: dict[str, dict[str, str]] = {
     "profile": {},
     "everything": {"MPIRIC_CALL_SITES": "1", "MPIRIC_UNEXPECTED": "1", "MPIRIC_IMBALANCE": "1"},
     # Open MPI 4.1 lets its algorithms be chosen only when that is said before it begins.
-    "restless": {"MPIRIC_COLLECTIVES": "restless", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
+    "rotate": {"MPIRIC_COLLECTIVES": "rotate", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
 }
 
 

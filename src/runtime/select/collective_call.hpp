@@ -1,0 +1,38 @@
+// A collective call of the program, with its arguments behind it.
+#pragma once
+
+#include "base/collective.hpp"
+#include "coll/algorithm.hpp"
+#include "world/library.hpp"
+
+#include <cstdint>
+
+namespace mpiric::select {
+
+struct CollectiveCall {
+    Collective collective;
+    MPI_Comm comm;
+    uint64_t bytes;        ///< the size that policies speak of
+    uint64_t all_bytes;    ///< the size that our algorithms speak of
+    uint64_t count;        ///< reductions: elements
+    MPI_Datatype type;     ///< reductions
+    MPI_Op op;             ///< reductions
+    int root;              ///< 0 where there is none
+    MPI_Request* request;  ///< forms that do not block
+    bool commutes;         ///< set by dispatch(); true where nothing is reduced
+    const void* arguments;
+    int (*next)(const void* arguments, bool to_library,
+                MPI_Comm comm);  ///< the next definition of the function
+    void (*fill)(const void* arguments, coll::Call& call);
+
+    /// Leaves the call to the library, or to a tool between.
+    int pass_on() const { return next(arguments, false, comm); }
+};
+
+bool commutes(const CollectiveCall& call) noexcept;
+
+/// Whether other ranks may describe the same data by another datatype and count: algorithms that cut messages
+/// into pieces of a number of elements do not support that.
+bool is_composed(const CollectiveCall& call) noexcept;
+
+}  // namespace mpiric::select

@@ -1,0 +1,120 @@
+#include "select/decision/decision.hpp"
+
+#include "select/decision/reproof.hpp"
+
+#include <string>
+
+namespace mpiric::select {
+namespace {
+
+/// In `rotate` mode each call gets another candidate, the same on every rank.
+int32_t rotated(const Basis& basis, uint64_t calls, Collective collective) {
+    const std::vector<uint32_t> candidates = basis.catalogue.of(collective);
+    uint64_t mixed = calls * 0x9E3779B97F4A7C15ull;
+    mixed ^= mixed >> 29;
+    return int32_t(candidates[mixed % candidates.size()]);
+}
+
+bool may_learn(const Rules& rules, const tune::Shape& shape, Collective collective) noexcept {
+    return rules.mode == Collectives::online && shape.ranks >= rules.learn_ranks &&
+           (rules.learn_only >> uint32_t(collective) & 1) != 0 && may_vary(rules, collective);
+}
+
+/// The candidate that a policy names; the library where this job may not use it.
+int32_t chosen(const Basis& basis, Collective collective, const std::string& name) {
+    const int32_t candidate = basis.catalogue.index_of(collective, name);
+    if (candidate < 0)
+        return Choice::library;
+    const auto index = uint32_t(candidate);
+    const bool allowed = may_vary(basis.rules, collective) || basis.fixed_order[index];
+    return basis.catalogue[index].kind != tune::Kind::library && basis.usable[index] && allowed
+               ? candidate
+               : Choice::library;
+}
+
+/// The ranges of a size class: the policy's choice, and for the rest whether it is learned.
+std::vector<SizeRange> ranges_of(const Basis& basis, const tune::Shape& shape, Collective collective,
+                                 uint32_t size_class) {
+    const uint64_t from = tune::class_begin(size_class), to = tune::class_end(size_class);
+    const int32_t otherwise = may_learn(basis.rules, shape, collective) ? Choice::explore : Choice::library;
+    if (!basis.policy)
+        return {{from, to, otherwise}};
+    std::vector<SizeRange> ranges;
+    for (const tune::Covered& part : tune::look_up(*basis.policy, collective, shape, from, to))
+        if (part.rule)
+            ranges.push_back({part.from, part.to, chosen(basis, collective, part.rule->candidate), false,
+                              calls_before_reproof(basis.rules, collective)});
+        else
+            ranges.push_back({part.from, part.to, otherwise});
+    return ranges;
+}
+
+Exploration& exploration_of(const Basis& basis, const tune::Shape& shape, Explorations& explorations,
+                            Entry& entry, const CallTraits& call) {
+    const uint32_t size_class = tune::class_of(call.bytes);
+    const auto [found, fresh] = explorations.try_emplace(exploration_key(call.collective, size_class));
+    Exploration& exploration = found->second;
+    if (fresh) {
+        exploration.ranges = ranges_of(basis, shape, call.collective, size_class);
+        publish(entry, exploration);
+    }
+    return exploration;
+}
+
+/// Lets a range take the fast path for so many calls, this one among them.
+void hold(Entry& entry, Exploration& exploration, const SizeRange& range, uint64_t calls) noexcept {
+    exploration.held = range;
+    exploration.held.holds_until = entry.calls + calls;
+    entry.held = &exploration.held;
+    entry.choice = range.choice >= 0 ? range.choice : Choice::library_for_now;
+}
+
+/// Decides where the entry does not say.
+Decision look_up(const Basis& basis, const tune::Shape& shape, Explorations& explorations, Entry& entry,
+                 const CallTraits& call) {
+    Exploration& exploration = exploration_of(basis, shape, explorations, entry, call);
+    take_reproof(entry, exploration);
+    auto range = exploration.ranges.begin();
+    while (call.bytes >= range->to && range + 1 != exploration.ranges.end())
+        ++range;
+    const bool learns = range->choice == Choice::explore;
+    if (!learns && (range->choice < 0 || entry.calls < range->holds_until))
+        return {range->choice};
+    Exploration* next =
+        learns ? &exploration : reproof_of(basis, exploration, *range, call.collective, entry.calls);
+    if (!next)
+        return {range->choice};
+    const bool single = next->ranges.size() == 1;  // else calls of other ranges would go on with its learner
+    if (const uint64_t pause = single && next->learner ? next->learner->take_pause() : 0) {
+        hold(entry, exploration, *range, pause);
+        return {learns ? Choice::library : range->choice};
+    }
+    return {Choice::explore, next};
+}
+
+/// Whether a choice needs no shadow communicator, so that it serves from the first call on. So does an order
+/// of reduction that must not depend on how many calls were needed to learn others.
+bool serves_at_once(const Basis& basis, int32_t choice, Collective collective) noexcept {
+    if (choice < 0)
+        return false;
+    const tune::Candidate& candidate = basis.catalogue[uint32_t(choice)];
+    return form_of(collective) != Form::blocking || !may_vary(basis.rules, collective) ||
+           (candidate.kind == tune::Kind::switched && candidate.scope == tune::Scope::process);
+}
+
+}  // namespace
+
+Decision decide(const Basis& basis, const tune::Shape& shape, Learned& learned, Entry& entry,
+                const CallTraits& call) {
+    if (basis.rules.mode == Collectives::rotate)
+        return {rotated(basis, learned.calls, call.collective)};
+    Decision decision{entry.choice_at(call.bytes)};
+    if (decision.choice == Choice::look_up)
+        decision = look_up(basis, shape, learned.explorations, entry, call);
+    // A call that no candidate may serve teaches nothing about the others.
+    const bool early =
+        learned.calls <= warmup_calls && !serves_at_once(basis, decision.choice, call.collective);
+    return decision.choice == Choice::library || early || !call.commutes ? Decision{} : decision;
+}
+
+}  // namespace mpiric::select

@@ -1,0 +1,56 @@
+// The decision which candidate serves a collective call: a pure function of what MPI makes equal on all ranks
+// of the communicator, so that every rank decides alike (docs/concepts/collectives.md).
+#pragma once
+
+#include "select/decision/basis.hpp"
+#include "select/decision/entry.hpp"
+#include "select/decision/exploration.hpp"
+#include "tune/shape.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace mpiric::select {
+
+/// Calls on a communicator that are left to the library before a shadow communicator is made or anything is
+/// learned: short-lived communicators pay nothing.
+inline constexpr uint64_t warmup_calls = 12;
+
+/// What was learned about calls that come in one order on all ranks.
+struct Learned {
+    uint64_t calls = 0;  ///< that did not take the fast path
+    Explorations explorations;
+};
+
+/// The same with an entry for each size class of `count` collectives.
+template <uint32_t first, uint32_t count> struct DecisionTable : Learned {
+    std::array<std::array<Entry, tune::class_count>, count> entries;
+
+    Entry& entry(Collective collective, uint32_t size_class) noexcept {
+        return entries[uint32_t(collective) - first][size_class];
+    }
+    const Entry& entry(Collective collective, uint32_t size_class) const noexcept {
+        return entries[uint32_t(collective) - first][size_class];
+    }
+};
+using BlockingTable = DecisionTable<0, blocking_count>;
+/// Of the nonblocking and persistent forms.
+using StartedTable = DecisionTable<blocking_count, collective_count - blocking_count>;
+
+/// What the decision knows of a call.
+struct CallTraits {
+    Collective collective;
+    uint64_t bytes;
+    bool commutes;  ///< its operation; true where nothing is reduced
+};
+
+struct Decision {
+    int32_t choice = Choice::library;    ///< a candidate, `library` or `explore`
+    Exploration* exploration = nullptr;  ///< where the choice is `explore`
+};
+
+/// Decides what serves a call, on a communicator of that shape.
+Decision decide(const Basis& basis, const tune::Shape& shape, Learned& learned, Entry& entry,
+                const CallTraits& call);
+
+}  // namespace mpiric::select

@@ -1,0 +1,18 @@
+// What was learned about the communicators of a group, as keys of the learned policy
+// (spec/formats/policy.md).
+#pragma once
+
+#include "select/decision/decision.hpp"
+#include "tune/candidate.hpp"
+#include "tune/shape.hpp"
+
+#include <string>
+
+namespace mpiric::select {
+
+/// JSON objects with a comma between two; empty where nothing was learned. `learned`: with the explorations
+/// of the other forms moved into it.
+std::string learned_keys(const tune::Shape& shape, const BlockingTable& learned,
+                         const tune::Catalogue& catalogue);
+
+}  // namespace mpiric::select

@@ -1,0 +1,44 @@
+// Dispatch of a collective call that does not take the fast path: to the library, one of its other
+// algorithms, or one of ours.
+#pragma once
+
+#include "base/thread.hpp"
+#include "select/collective_call.hpp"
+#include "select/comm_state.hpp"
+
+#include <ctime>
+
+namespace mpiric::select {
+
+/// Dispatches a blocking call.
+int dispatch(CommState& state, Entry& entry, CollectiveCall& call) noexcept;
+
+/// Starts a call that does not block.
+int dispatch_start(CommState& state, Entry& entry, CollectiveCall& call) noexcept;
+
+/// The entry of a form that does not block; null when memory is short.
+Entry* started_entry(CommState& state, Collective collective, uint32_t size_class) noexcept;
+
+/// Agrees on the times of started calls whose blocks are full, in a blocking collective of the program on the
+/// same communicator.
+void agree_on_started(CommState& state, MPI_Comm comm) noexcept;
+
+/// While it lives, calls of this thread go straight to the library.
+class DispatchScope {
+  public:
+    explicit DispatchScope(Thread& self) noexcept : self_(self) { self_.dispatching = true; }
+    ~DispatchScope() { self_.dispatching = false; }
+    DispatchScope(const DispatchScope&) = delete;
+    DispatchScope& operator=(const DispatchScope&) = delete;
+
+  private:
+    Thread& self_;
+};
+
+inline uint64_t now_ns() noexcept {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
+}  // namespace mpiric::select

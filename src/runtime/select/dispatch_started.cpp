@@ -1,0 +1,91 @@
+// Dispatch of nonblocking and persistent collectives to an algorithm of the library.
+//
+// Starting one may wait for no other rank, so no communicator is made and nothing agreed on there: calls are
+// counted, and their times from start to completion added up. The ranks agree in the next blocking collective
+// of the program on the same communicator; until then further calls are the library's.
+#include "select/dispatch.hpp"
+#include "select/run.hpp"
+#include "select/timed_requests.hpp"
+#include "select/tuner.hpp"
+
+#include <new>
+
+namespace mpiric::select {
+namespace {
+
+int explore_started(CommState& state, Entry& entry, Exploration& exploration, const CollectiveCall& call) {
+    if (exploration.block.full)
+        return call.pass_on();
+    const tune::Step step = exploration.learner->next();
+    const uint32_t candidate = exploration.candidates[step.candidate];
+    if (!step.measured)
+        return run(state, call, candidate);
+    note_measured(exploration, call.bytes, is_composed(call));
+    const uint64_t begin = now_ns();
+    const int code = run(state, call, candidate);
+    if (code == MPI_SUCCESS)
+        time_request(*call.request, exploration, begin, form_of(call.collective) == Form::persistent);
+    if (step.ends_block) {
+        exploration.block.full = true;
+        state.started->full.emplace_back(&entry, &exploration);
+        state.agrees_next = true;
+    }
+    return code;
+}
+
+/// Agrees on one full block; false where the ranks have to agree once more.
+bool agree(const world::ShadowComm* shadow, Entry& entry, Exploration& exploration) {
+    const uint64_t begin = now_ns();
+    BlockSums sums = sums_of(exploration);
+    if (!shadow || !world::allreduce_max(*shadow, sums)) {
+        conclude(entry, exploration, Choice::library);
+        return true;
+    }
+    const uint64_t agreeing = now_ns() - begin;
+    if (end_started_block(entry, exploration, sums))
+        return true;
+    exploration.block.agreeing_ns += agreeing;
+    return false;
+}
+
+}  // namespace
+
+Entry* started_entry(CommState& state, Collective collective, uint32_t size_class) noexcept {
+    if (!state.started)
+        state.started.reset(new (std::nothrow) StartedState);
+    return state.started ? &state.started->table.entry(collective, size_class) : nullptr;
+}
+
+int dispatch_start(CommState& state, Entry& entry, CollectiveCall& call) noexcept {
+    const Basis& basis = tuner().basis;
+    const DispatchScope scope(thread);
+    StartedTable& table = state.started->table;
+    ++table.calls;
+    call.commutes = commutes(call);
+    const auto [choice, exploration] =
+        decide(basis, state.group->shape, table, entry, {call.collective, call.bytes, call.commutes});
+    if (choice >= 0)
+        return run(state, call, uint32_t(choice));
+    if (choice == Choice::library)
+        return call.pass_on();
+    if (!exploration->learner)
+        begin_learning(basis, table.explorations, entry, *exploration, call.collective, call.bytes,
+                       serving(state, call));
+    return explore_started(state, entry, *exploration, call);
+}
+
+void agree_on_started(CommState& state, MPI_Comm comm) noexcept {
+    const DispatchScope scope(thread);
+    std::vector<std::pair<Entry*, Exploration*>> full;
+    full.swap(state.started->full);
+    state.agrees_next = false;
+    const world::ShadowComm* shadow = shadow_comm(state, comm);
+    for (const auto& [entry, exploration] : full) {
+        if (agree(shadow, *entry, *exploration))
+            continue;
+        state.started->full.emplace_back(entry, exploration);
+        state.agrees_next = true;
+    }
+}
+
+}  // namespace mpiric::select

@@ -1,0 +1,105 @@
+#include "select/run.hpp"
+
+#include "coll/datatype.hpp"
+#include "coll/reduction.hpp"
+#include "select/comm_state.hpp"
+#include "select/tuner.hpp"
+
+#include <algorithm>
+
+namespace mpiric::select {
+namespace {
+
+using tune::Kind;
+
+/// Raises an error of a shadow communicator on the program's, to its handler.
+int raised(MPI_Comm comm, int code) noexcept {
+    if (code == MPI_SUCCESS)
+        return code;
+    world::library.Comm_call_errhandler(comm, code);
+    return code;
+}
+
+coll::Call filled(coll::Team& team, const CollectiveCall& call) {
+    coll::Call arguments{team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, call.root};
+    call.fill(call.arguments, arguments);
+    return arguments;
+}
+
+coll::Shape shape_of(const CollectiveCall& call, coll::Team& team,
+                     const coll::Algorithm& algorithm) noexcept {
+    coll::Shape shape;
+    shape.collective = algorithm.collective;
+    shape.layout = team.layout();
+    shape.bytes = call.all_bytes;
+    if (shape.collective == Collective::alltoall || shape.collective == Collective::alltoallv)
+        shape.in_place = filled(team, call).send == MPI_IN_PLACE;
+    if (!reduces(call.collective))
+        return shape;
+    const coll::Geometry geometry = coll::geometry_of(call.type);
+    shape.count = call.count;
+    shape.span = coll::span_of(geometry, MPI_Count(call.count));
+    shape.dense = geometry.dense();
+    shape.commutative = call.commutes;
+    return shape;
+}
+
+/// Whether a candidate gives the right result for a call: the same on every rank.
+bool serves(CommState& state, const CollectiveCall& call, uint32_t candidate) noexcept {
+    const Tuner& all = tuner();
+    if (!all.basis.usable[candidate])
+        return false;
+    switch (all.basis.catalogue[candidate].kind) {
+    case Kind::library:
+        return true;
+    case Kind::switched:
+        return call.commutes;
+    case Kind::own:
+        break;
+    }
+    const coll::Algorithm* algorithm = all.algorithms[candidate];
+    if (!algorithm || (reduces(call.collective) && !coll::can_reduce(call.op, call.type)))
+        return false;
+    coll::Team* team = team_of(state, call.comm);
+    return team && coll::serves(*algorithm, shape_of(call, *team, *algorithm), all.basis.rules.scratch_bytes);
+}
+
+int run_own(CommState& state, const CollectiveCall& call, uint32_t candidate) {
+    return raised(call.comm, tuner().algorithms[candidate]->run(filled(*state.group->shadows.team, call)));
+}
+
+int run_switched(CommState& state, const CollectiveCall& call, uint32_t candidate) {
+    Tuner& all = tuner();
+    if (all.basis.catalogue[candidate].scope == tune::Scope::communicator) {
+        const world::ShadowComm* shadow = switched_shadow(state, call.comm, candidate);
+        return shadow ? raised(call.comm, call.next(call.arguments, true, shadow->comm)) : call.pass_on();
+    }
+    world::Settings& settings = all.settings[candidate];
+    const bool applied = settings.apply();
+    const int code = call.pass_on();
+    if (applied)
+        settings.restore();
+    return code;
+}
+
+}  // namespace
+
+std::vector<uint32_t> serving(CommState& state, const CollectiveCall& call) {
+    std::vector<uint32_t> candidates = tuner().basis.catalogue.of(call.collective);
+    std::erase_if(candidates, [&](uint32_t candidate) { return !serves(state, call, candidate); });
+    return candidates;
+}
+
+int run(CommState& state, const CollectiveCall& call, uint32_t candidate) {
+    switch (serves(state, call, candidate) ? tuner().basis.catalogue[candidate].kind : Kind::library) {
+    case Kind::switched:
+        return run_switched(state, call, candidate);
+    case Kind::own:
+        return run_own(state, call, candidate);
+    case Kind::library:
+        break;
+    }
+    return call.pass_on();
+}
+
+}  // namespace mpiric::select

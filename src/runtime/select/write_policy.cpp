@@ -1,0 +1,109 @@
+// The end of tuning: rank 0 writes the learned policy (spec/formats/policy.md).
+#include "base/formatted.hpp"
+#include "base/say.hpp"
+#include "select/decision/learned_keys.hpp"
+#include "select/tuner.hpp"
+#include "system/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+namespace mpiric::select {
+namespace {
+
+using world::handles;
+using world::library;
+
+/// The date and the kind of CPU, as lines of the learned policy.
+std::string date_and_machine() {
+    char facts[4096], cpu[128], date[32] = "";
+    system::read_file("/proc/cpuinfo", facts, sizeof facts);
+    system::text_after(facts, "model name", cpu, sizeof cpu);
+    const auto is_plain = [](char sign) { return sign >= ' ' && sign <= '~' && sign != '"' && sign != '\\'; };
+    std::replace_if(cpu, cpu + std::strlen(cpu), [&](char sign) { return !is_plain(sign); }, '?');
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    if (gmtime_r(&now, &utc))
+        std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    std::string text = formatted(" \"written\": \"%s\",\n", date);
+    if (*cpu)
+        text += formatted(" \"machine\": {\"cpu\": \"%s\"},\n", cpu);
+    return text;
+}
+
+/// Writes the file under a temporary name, then renames it.
+bool write_policy(const Tuner& all, const std::string& keys) {
+    const std::string path = all.policy_out, temporary = path + ".part";
+    uint32_t most = 0;
+    std::vector<uint32_t> ranks(all.nodes.count);
+    for (const uint32_t node : all.node_of_rank)
+        most = std::max(most, ++ranks[node]);
+    {
+        std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+        file << "{\n \"mpiric_policy\": 1,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
+             << "\", \"version\": \"" << all.library.version_text() << "\"},\n"
+             << date_and_machine() << " \"world\": {\"ranks\": " << all.world.size
+             << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": ["
+             << keys << "\n ]\n}\n";
+        file.close();
+        if (file && std::rename(temporary.c_str(), path.c_str()) == 0)
+            return true;
+    }
+    std::remove(temporary.c_str());
+    return false;
+}
+
+void append(std::string& list, const std::string& items) {
+    list += (list.empty() || items.empty() ? "" : ",") + items;
+}
+
+/// Gathers the texts of all ranks on rank 0, with commas between those that are not empty.
+bool gather(const world::ShadowComm& shadow, std::string& text) {
+    constexpr int tag = 3;
+    uint64_t bytes = text.size();
+    if (shadow.rank != 0)
+        return library.Send(&bytes, sizeof bytes, handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS &&
+               (bytes == 0 ||
+                library.Send(text.data(), int(bytes), handles.byte, 0, tag, shadow.comm) == MPI_SUCCESS);
+    for (int from = 1; from < shadow.size; ++from) {
+        std::string received;
+        if (library.Recv(&bytes, sizeof bytes, handles.byte, from, tag, shadow.comm, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS)
+            return false;
+        received.resize(bytes);
+        if (bytes && library.Recv(received.data(), int(bytes), handles.byte, from, tag, shadow.comm,
+                                  MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        append(text, received);
+    }
+    return true;
+}
+
+}  // namespace
+
+void end_tuning() noexcept try {
+    Tuner& all = tuner();
+    if (!all.active)
+        return;
+    all.active = false;
+    world::invalidate_caches();
+    for (const auto& [handle, state] : all.states.comms)
+        if (state)
+            keep_explorations(*state, all.states.orphans);
+    if (!all.basis.rules.writes_policy)
+        return;
+    std::string keys;
+    for (const auto& [identity, group] : all.states.groups)
+        if (group->rank == 0)
+            append(keys, learned_keys(group->shape, group->blocking, all.basis.catalogue));
+    if (gather(all.world, keys) && all.world.rank == 0 && !write_policy(all, keys))
+        say_once("the learned policy cannot be written", all.policy_out);
+} catch (...) {
+    say_once("the learned policy is not written", "memory is short");
+}
+
+}  // namespace mpiric::select

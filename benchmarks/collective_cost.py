@@ -1,4 +1,4 @@
-"""What tuned collectives cost: the look-up once a key is settled, and learning it.
+"""What tuned collectives cost: the look-up once a key is decided, and learning it.
 
 Two ranks in shared memory, runs in turns and in random order. Look-up, in nanoseconds of the best tenth of a
 run and in instructions of the runtime alone as callgrind counts them: a policy leaves the call to the
@@ -80,7 +80,7 @@ def measure(given: argparse.Namespace) -> Result:
         raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
     added = [row["added_ns"] for row in rows if row.get("added_ns") is not None]
     counted = [row["instructions"] for row in rows if row.get("instructions") is not None]
-    said = f"A settled call costs at most {max(added):.1f} ns more"
+    said = f"A decided call costs at most {max(added):.1f} ns more"
     return Result(COLUMNS, rows, said + (f", {max(counted):.0f} instructions." if counted else "."))
 
 
@@ -118,17 +118,17 @@ class Cost:
     def _looked_up(
         self, what: str, plain: Mapping[str, str], tuned: Mapping[str, str], copies: int = 1
     ) -> dict[str, Any]:
-        ways = {"plain": plain, "settled": tuned}
+        ways = {"plain": plain, "decided": tuned}
         times: dict[str, list[float]] = defaultdict(list)
         for _ in range(self._rounds):
             for way in self._random.sample(list(ways), len(ways)):
                 times[way].append(self._run(ways[way], "allreduce", _SIZE, _CALLS, copies=copies)[1])
-        added = [one - other for one, other in zip(times["settled"], times["plain"], strict=True)]
+        added = [one - other for one, other in zip(times["decided"], times["plain"], strict=True)]
         quartiles = statistics.quantiles(added, n=4)
         return {
             "key": f"allreduce {_SIZE} B",
             "what": what,
-            "ns": statistics.median(times["settled"]),
+            "ns": statistics.median(times["decided"]),
             "added_ns": statistics.median(added),
             "quartiles_ns": [quartiles[0], quartiles[2]],
             "instructions": self._instructions(tuned, copies),
@@ -156,7 +156,7 @@ class Cost:
             best.append(self._run(oracle, collective, size, _LEARNING_CALLS)[0])
             lost.append(seconds - best[-1])
             calls.append(key.learning_calls)
-            choices.append(key.candidate if key.settled else "not settled")
+            choices.append(key.candidate if key.decided else "not decided")
         middle = statistics.median(best)
         return {
             "key": f"{collective} {size} B",

@@ -281,7 +281,7 @@ def _paired(bench: Bench, row: Mapping[str, Any]) -> float | None:
     if row["way"] != "replayed" or not learned.is_file():
         return None
     keys = [key for key in read_learned(learned).keys if key.collective == row["collective"].lower()]
-    found = [(key.gain if key.settled else None) or 1.0 for key in keys]
+    found = [(key.gain if key.decided else None) or 1.0 for key in keys]
     return geometric_mean(found) if found else None
 
 

@@ -153,7 +153,7 @@ def test_what_a_policy_chose_gives_way_where_it_is_not_faster(run, family, tmp_p
     done = run(family, 2, "4000", "65536", source="repeats.c", **obeyed)
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
     (key,) = json.loads(learned.read_text(encoding="utf-8"))["keys"]
-    assert (key["collective"], key["candidate"], key["settled"]) == ("alltoall", "library", True)
+    assert (key["collective"], key["candidate"], key["decided"]) == ("alltoall", "library", True)
     assert [each["name"] for each in key["candidates"]] == ["library", slow]
 
     done = run(family, 2, "4000", "65536", source="repeats.c", MPIRIC_REPROVE="0", **obeyed)

@@ -49,8 +49,8 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
     own, found = (
         json.loads((store / f"{name}.policy.json").read_text())["keys"] for name in ("learned", "benchmark")
     )
-    assert not [key for key in own if key["settled"]], "the run settled it by itself"
-    assert [(key["collective"], key["from"], key["settled"]) for key in found] == [("bcast", 1 << 16, True)]
+    assert not [key for key in own if key["decided"]], "the run decided it by itself"
+    assert [(key["collective"], key["from"], key["decided"]) for key in found] == [("bcast", 1 << 16, True)]
     assert found[0]["candidate"] != "library"
     assert "by a benchmark of 1 of its calls" in done.stderr
     events = [json.loads(line) for line in (store / "events.jsonl").read_text().splitlines()]
@@ -76,7 +76,7 @@ def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(
     tried = {json.dumps(event) for event in events if "collectives" in json.dumps(event)}
     assert any('"online"' in event for event in tried), "nothing was learned"
     keys = json.loads((store / "learned.policy.json").read_text())["keys"]
-    chosen = {key["candidate"] for key in keys if key["settled"]}
+    chosen = {key["candidate"] for key in keys if key["decided"]}
     if chosen - {"library"}:
         assert any('"policy"' in event for event in tried)
     if said["changes"]:

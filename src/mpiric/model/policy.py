@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-FORMAT = 1
+FLAT_FORMAT = 1
+LEARNED_FORMAT = 2
 LIBRARY = "library"  # the candidate that is always there: what the library does by itself
 ANY = "*"
 ORDERS = ("block", "cyclic", "mixed")
@@ -70,13 +71,13 @@ class Named:
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """Who is in a communicator and where; of equal shapes `place` tells which part of the job it is."""
+    """Who is in a communicator and where; of equal shapes `placement` tells which part of the job it is."""
 
     ranks: int
     nodes: int
     ranks_per_node: int
     order: str = "block"
-    place: str = ANY  # 16 hexadecimal digits, or any
+    placement: str = ANY  # 16 hexadecimal digits, or any
 
     def anywhere(self) -> "Shape":
         """The shape without the part of the job it is on."""
@@ -84,7 +85,7 @@ class Shape:
 
     def __str__(self) -> str:
         where = f", {self.order}" if self.order != "block" else ""
-        part = f", at {self.place}" if self.place != ANY else ""
+        part = f", at {self.placement}" if self.placement != ANY else ""
         return f"{self.ranks} ranks on {self.nodes} node{'s' * (self.nodes != 1)}{where}{part}"
 
 
@@ -109,7 +110,7 @@ class LearnedKey:
     start: int
     end: int | None  # None: without end
     candidate: str
-    settled: bool
+    decided: bool
     confidence: float
     calls: int
     learning_calls: int = 0
@@ -165,7 +166,7 @@ class Line:
     nodes: Span = EVERY
     ranks_per_node: Span = EVERY
     order: str = ANY
-    place: str = ANY
+    placement: str = ANY
     start: int = 0
     end: int | None = None
 
@@ -177,7 +178,7 @@ class Line:
             and shape.nodes in self.nodes
             and shape.ranks_per_node in self.ranks_per_node
             and self.order in (ANY, shape.order)
-            and self.place in (ANY, shape.place)
+            and self.placement in (ANY, shape.placement)
             and self.start <= size
             and (self.end is None or size < self.end)
         )

@@ -33,9 +33,9 @@ def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box,
     """One box for each stretch of ranks that the policy treats alike, and what could not be said.
 
     A library tells communicators apart by their ranks, and with ``by_node`` by the ranks on a node. Where the
-    policy knows more (order, place, nodes), its first line for such a communicator speaks for all.
+    policy knows more (order, placement, nodes), its first line for such a communicator speaks for all.
     """
-    lines = [line for line in policy.lines if line.collective == collective and line.place == ANY]
+    lines = [line for line in policy.lines if line.collective == collective and line.placement == ANY]
     left: list[str] = []
     if len(lines) < sum(line.collective == collective for line in policy.lines):
         left.append(f"{collective}: choices for particular parts of a job")

@@ -61,7 +61,7 @@ def pictures(learned: LearnedPolicy) -> tuple[Picture, ...]:
         at = next((k for k in keys if k.start <= step and (k.end is None or step < k.end)), None)
         if at is None:
             return " "
-        return marks.get(at.candidate, "+") if at.settled else "?"
+        return marks.get(at.candidate, "+") if at.decided else "?"
 
     return tuple(
         Picture(collective, shape, "".join(mark(keys, step) for step in _STEPS))
@@ -109,7 +109,7 @@ def cells(key: LearnedKey) -> tuple[str, ...]:
         seconds(own.median_s) if own else "–",
         seconds(best.median_s) if best else "–",
         f"{key.gain:.2f}×" if key.gain else "–",
-        f"{key.confidence:.0%}" if key.settled else "undecided",
+        f"{key.confidence:.0%}" if key.decided else "undecided",
         count(key.calls),
         f"{count(key.learning_calls)} calls, {seconds(key.learning_s)}",
     )
@@ -131,7 +131,7 @@ def policy_json(learned: LearnedPolicy) -> dict[str, Any]:
                 "from": key.start,
                 "to": key.end,
                 "candidate": key.candidate,
-                "settled": key.settled,
+                "settled": key.decided,
                 "confidence": key.confidence,
                 "gain": key.gain,
                 "candidates": {each.name: each.median_s for each in key.candidates},

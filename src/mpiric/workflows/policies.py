@@ -18,7 +18,7 @@ from mpiric.model.policy import REDUCING, LearnedPolicy, Named, Policy, Span
 from mpiric.model.situation import Situation, Tuner
 from mpiric.tuning.policy import (
     condense,
-    first_settled,
+    first_decided,
     parse_flat,
     parse_learned,
     read_learned,
@@ -198,7 +198,7 @@ def learned_file(directory: Path) -> Path:
 
 
 def benchmark_file(directory: Path) -> Path:
-    """Where a tune leaves what a benchmark found of calls about which the ranks had settled nothing."""
+    """Where a tune leaves what a benchmark found of calls about which the ranks had decided nothing."""
     return directory / "benchmark.policy.json"
 
 
@@ -206,17 +206,17 @@ def all_learned(directory: Path) -> LearnedPolicy | None:
     """What a tune knows of the program's collectives, the program's own word first; None for nothing."""
     found = (learned_file(directory), benchmark_file(directory))
     policies = [read_learned(path) for path in found if path.is_file()]
-    return first_settled(policies) if policies else None
+    return first_decided(policies) if policies else None
 
 
 def origins(directory: Path) -> list[str]:
-    """A sentence on who settled what, where it was not the program alone."""
+    """A sentence on who decided what, where it was not the program alone."""
     files = (learned_file(directory), benchmark_file(directory))
     if not all(path.is_file() for path in files):
         return []
-    own, more = (sum(key.settled for key in read_learned(path).keys) for path in files)
+    own, more = (sum(key.decided for key in read_learned(path).keys) for path in files)
     return [
-        f"of its kinds of collective calls {own} were settled in the program, {more} by a benchmark of them"
+        f"of its kinds of collective calls {own} were decided in the program, {more} by a benchmark of them"
     ]
 
 

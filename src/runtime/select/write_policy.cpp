@@ -44,7 +44,7 @@ bool write_policy(const Tuner& all, const std::string& keys) {
         most = std::max(most, ++ranks[node]);
     {
         std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-        file << "{\n \"mpiric_policy\": 1,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
+        file << "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
              << "\", \"version\": \"" << all.library.version_text() << "\"},\n"
              << date_and_machine() << " \"world\": {\"ranks\": " << all.world.size
              << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": ["

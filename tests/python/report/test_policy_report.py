@@ -26,7 +26,7 @@ POLICY = LearnedPolicy(
     (
         KEY,
         replace(KEY, start=4096, end=None, candidate="library"),
-        replace(KEY, start=64, end=128, settled=False, candidate="library"),
+        replace(KEY, start=64, end=128, decided=False, candidate="library"),
     ),
     collective_s=2.0,
     learning_s=0.01,

@@ -183,7 +183,7 @@ def test_a_recipes_policy_can_only_choose_algorithms(line: str) -> None:
 
 
 def test_the_example_of_the_learned_form_is_json() -> None:
-    assert json.loads((SPEC / "policy.example.json").read_text())["mpiric_policy"] == 1
+    assert json.loads((SPEC / "policy.example.json").read_text())["mpiric_policy"] == 2
 
 
 @pytest.mark.parametrize("name", ["none/learned.json", "file/learned.json", "directory"])

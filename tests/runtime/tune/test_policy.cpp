@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view example =
     "mpiric-policy 1\n"
     "mpi openmpi 5.0.11\n"
-    "# collective ranks nodes per-node order place from to candidate\n"
+    "# collective ranks nodes per-node order placement from to candidate\n"
     "choose allreduce 8 4 2 block * 0 2048 library\n"
     "choose allreduce 8 4 2 block 9f3ab2c4d5e6f708 2048 * own:hierarchical leaders=2\n"
     "choose allreduce 8 4 2 * * 2048 * library:ring\n"

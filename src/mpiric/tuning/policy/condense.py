@@ -8,14 +8,14 @@ from mpiric.tuning.policy.merge import least_everywhere, merged_keys, pooled_tim
 
 
 def condense(learned: LearnedPolicy) -> Policy:
-    """Narrow lines before wide ones; what is not settled gets none, so that it is learned on.
+    """Narrow lines before wide ones; what is not decided gets none, so that it is learned on.
 
     Communicators of one shape on different parts of the job share a line unless it would cost one of them
     measurably: the common choice is then slower there than the upper quartile of its own.
     """
-    settled = merged_keys(key for key in learned.keys if key.settled)
+    decided = merged_keys(key for key in learned.keys if key.decided)
     groups: dict[tuple[str, Shape], list[LearnedKey]] = defaultdict(list)
-    for key in settled:
+    for key in decided:
         groups[key.collective, key.shape.anywhere()].append(key)
     narrow: list[Line] = []
     wide: list[Line] = []
@@ -39,7 +39,7 @@ def _of_library(key: LearnedKey) -> LearnedKey:
 
 
 def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey]]:
-    """Keys that need a line for their place, and the common ones, piece by piece of the size axis."""
+    """Keys that need a line for their placement, and the common ones, piece by piece of the size axis."""
     ends = sorted({key.start for key in keys} | {key.end for key in keys if key.end is not None})
     own: list[LearnedKey] = []
     common: list[LearnedKey] = []
@@ -54,7 +54,7 @@ def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey
         chosen = {key.candidate for key in here}
         shared = chosen.pop() if len(chosen) == 1 else least_everywhere(here, pooled_times(here))
         common.append(replace(here[0], candidate=shared))
-        own += [key for key in here if key.shape.place != ANY and not _does_as_well(key, shared)]
+        own += [key for key in here if key.shape.placement != ANY and not _does_as_well(key, shared)]
     own.sort(key=lambda key: (key.shape, key.start))
     return own, common
 
@@ -74,7 +74,7 @@ def _line(collective: str, shape: Shape, key: LearnedKey) -> Line:
         Span(shape.nodes, shape.nodes),
         Span(shape.ranks_per_node, shape.ranks_per_node),
         shape.order,
-        shape.place,
+        shape.placement,
         key.start,
         key.end,
     )

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.policy import ANY, COLLECTIVES, FORMAT, ORDERS, Line, Named, Policy, Span
+from mpiric.model.policy import ANY, COLLECTIVES, FLAT_FORMAT, ORDERS, Line, Named, Policy, Span
 from mpiric.tuning.checked_table import show
 from mpiric.tuning.policy.files import read_bounded
 
@@ -13,7 +13,7 @@ _LONGEST_LINE = 512
 _MOST_BYTES = 16 << 20
 _HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or make it anew"
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_PLACE = re.compile(r"[0-9a-f]{16}")
+_PLACEMENT = re.compile(r"[0-9a-f]{16}")
 _MPI = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}")
 
@@ -35,9 +35,9 @@ def parse_flat(data: bytes, where: str) -> Policy:
     head = re.fullmatch(r"mpiric-policy ([0-9]{1,9})", rows[0].rstrip())
     if head is None:
         raise MpiricError(f"{where} is no policy: it does not begin with `mpiric-policy 1`", hint=_HINT)
-    if int(head[1]) != FORMAT:
+    if int(head[1]) != FLAT_FORMAT:
         raise MpiricError(
-            f"{where} has policy format {int(head[1])}, this mpiric reads {FORMAT}", hint="update mpiric"
+            f"{where} has policy format {int(head[1])}, this mpiric reads {FLAT_FORMAT}", hint="update mpiric"
         )
     words = rows[1].split() if len(rows) > 1 else []
     if (
@@ -68,15 +68,15 @@ def _line(row: str) -> Line:
         raise ValueError("must be `choose COLLECTIVE RANKS NODES PER-NODE ORDER PLACE FROM TO CANDIDATE`")
     fields = words[:9]
     rest = words[9] if len(words) > 9 else ""
-    _, collective, ranks, nodes, per_node, order, place, start, end = fields
+    _, collective, ranks, nodes, per_node, order, placement, start, end = fields
     if not rest:
         raise ValueError("names no candidate")
     if collective not in COLLECTIVES:
         raise ValueError(f"{collective[:40]!r} is no collective")
     if order not in (ANY, *ORDERS):
         raise ValueError(f"{order[:40]!r} is no order: {', '.join(ORDERS)} or *")
-    if place != ANY and not _PLACE.fullmatch(place):
-        raise ValueError(f"{place[:40]!r} is no place: 16 hexadecimal digits or *")
+    if placement != ANY and not _PLACEMENT.fullmatch(placement):
+        raise ValueError(f"{placement[:40]!r} is no placement: 16 hexadecimal digits or *")
     first, last = _number(start), None if end == ANY else _number(end)
     if last is not None and last <= first:
         raise ValueError(f"no size is from {first} and below {last}")
@@ -87,7 +87,7 @@ def _line(row: str) -> Line:
         _span(nodes),
         _span(per_node),
         order,
-        place,
+        placement,
         first,
         last,
     )
@@ -114,8 +114,8 @@ def render_flat(policy: Policy) -> str:
     """The text of the file; raises ValueError when it would have more lines than a reader takes."""
     if len(policy.lines) + 4 > _MOST_LINES:
         raise ValueError(f"a policy of more than {_MOST_LINES} lines")
-    head = f"mpiric-policy {FORMAT}\nmpi {policy.implementation} {policy.version}\n"
-    columns = "# collective ranks nodes per-node order place from to candidate\n"
+    head = f"mpiric-policy {FLAT_FORMAT}\nmpi {policy.implementation} {policy.version}\n"
+    columns = "# collective ranks nodes per-node order placement from to candidate\n"
     return head + columns + "".join(f"{render_line(line)}\n" for line in policy.lines)
 
 
@@ -123,7 +123,9 @@ def render_line(line: Line) -> str:
     """One ``choose`` line."""
     spans = " ".join(_span_text(span) for span in (line.ranks, line.nodes, line.ranks_per_node))
     end = ANY if line.end is None else line.end
-    return f"choose {line.collective} {spans} {line.order} {line.place} {line.start} {end} {line.candidate}"
+    return (
+        f"choose {line.collective} {spans} {line.order} {line.placement} {line.start} {end} {line.candidate}"
+    )
 
 
 def _span_text(span: Span) -> str:

@@ -10,7 +10,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.policy import (
     ANY,
     COLLECTIVES,
-    FORMAT,
+    LEARNED_FORMAT,
     ORDERS,
     LearnedKey,
     LearnedPolicy,
@@ -42,9 +42,10 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
         raise MpiricError(f"{where} is no learned policy: {reason}", hint=_HINT) from error
     top = CheckedTable(document, where, "", _HINT)
     version = top.integer("mpiric_policy", 1, 1_000_000)
-    if version > FORMAT:
+    if version > LEARNED_FORMAT:
         raise MpiricError(
-            f"{where} has policy format {version}, this mpiric reads up to {FORMAT}", hint="update mpiric"
+            f"{where} has policy format {version}, this mpiric reads up to {LEARNED_FORMAT}",
+            hint="update mpiric",
         )
     mpi, world = top.table("mpi"), top.table("world")
     keys = tuple(_key(entry) for entry in top.tables("keys", _MOST_KEYS))
@@ -74,15 +75,16 @@ def _matching(table: CheckedTable, key: str, pattern: str) -> str:
 
 def _shape(table: CheckedTable) -> Shape:
     order = table.word("order", ORDERS) if table.has("order") else "block"
-    place = table.text("place", default=ANY)
-    if place != ANY and not re.fullmatch(r"[0-9a-f]{16}", place):
-        raise table.error("place", "must be 16 hexadecimal digits or *")
+    name = "placement" if table.has("placement") else "place"  # its name in version 1
+    placement = table.text(name, default=ANY)
+    if placement != ANY and not re.fullmatch(r"[0-9a-f]{16}", placement):
+        raise table.error(name, "must be 16 hexadecimal digits or *")
     shape = Shape(
         table.integer("ranks", 1, 2**31),
         table.integer("nodes", 1, 2**31),
         table.integer("ranks_per_node", 1, 2**31),
         order,
-        place,
+        placement,
     )
     if not shape.nodes <= shape.ranks <= shape.nodes * shape.ranks_per_node:
         raise table.error("ranks", "does not fit on these nodes")
@@ -98,7 +100,7 @@ def _key(table: CheckedTable) -> LearnedKey:
         start=start,
         end=end,
         candidate=_candidate(table, "candidate"),
-        settled=table.truth("settled"),
+        decided=table.truth("settled" if table.has("settled") else "decided"),
         confidence=_between(table, "confidence", 0, 1),
         calls=table.integer("calls", 0, _LARGEST),
         learning_calls=table.integer("learning_calls", 0, _LARGEST),
@@ -151,7 +153,7 @@ def write_learned(path: Path, learned: LearnedPolicy) -> None:
 def render_learned(learned: LearnedPolicy) -> str:
     """The text of the file."""
     document: dict[str, Any] = {
-        "mpiric_policy": FORMAT,
+        "mpiric_policy": LEARNED_FORMAT,
         "mpi": {"implementation": learned.implementation, "version": learned.version},
         "written": learned.written,
         "machine": dict(learned.machine),
@@ -169,7 +171,7 @@ def _shape_json(shape: Shape) -> dict[str, Any]:
         "nodes": shape.nodes,
         "ranks_per_node": shape.ranks_per_node,
         "order": shape.order,
-        "place": shape.place,
+        "placement": shape.placement,
     }
 
 
@@ -180,7 +182,7 @@ def _key_json(key: LearnedKey) -> dict[str, Any]:
         "from": key.start,
         "to": key.end,
         "candidate": key.candidate,
-        "settled": key.settled,
+        "decided": key.decided,
         "confidence": key.confidence,
         "calls": key.calls,
         "learning_calls": key.learning_calls,

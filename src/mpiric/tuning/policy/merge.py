@@ -38,11 +38,11 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
     )
 
 
-def first_settled(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
-    """The first policy, and of the others in their order what those before have not settled."""
+def first_decided(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
+    """The first policy, and of the others in their order what those before have not decided."""
 
     def first(keys: list[LearnedKey]) -> LearnedKey:
-        return next((key for key in keys if key.settled), keys[0])
+        return next((key for key in keys if key.decided), keys[0])
 
     return replace(policies[0], keys=merged_keys((key for each in policies for key in each.keys), first))
 
@@ -74,7 +74,7 @@ def _pooled(keys: list[LearnedKey]) -> LearnedKey:
     return replace(
         keys[0],
         candidate=candidate,
-        settled=all(key.settled for key in keys),
+        decided=all(key.decided for key in keys),
         confidence=min(key.confidence for key in keys),
         calls=sum(key.calls for key in keys),
         learning_calls=sum(key.learning_calls for key in keys),

@@ -170,7 +170,7 @@ def learned_keys(
     """A key for every size of the grid, from what was measured there or between its neighbours.
 
     A size stands for all from itself to the next; the smallest also for less, the largest for more. A gain at
-    an ``unconfirmed`` point is none yet: nothing is settled there, nor between it and its neighbours.
+    an ``unconfirmed`` point is none yet: nothing is decided there, nor between it and its neighbours.
     """
     doubtful: dict[Subject, set[int]] = defaultdict(set)
     for point in unconfirmed:
@@ -207,7 +207,7 @@ def _for_all_sizes(
 
 
 def _open(key: LearnedKey) -> LearnedKey:
-    return replace(key, candidate=LIBRARY, settled=False, confidence=0.0)
+    return replace(key, candidate=LIBRARY, decided=False, confidence=0.0)
 
 
 def _rests_on(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> set[int]:
@@ -278,7 +278,7 @@ def _key(
         start=start,
         end=end,
         candidate=chosen.name,
-        settled=True,
+        decided=True,
         confidence=0.95 if chosen is not own and chosen.high_s < own.low_s else 0.75,
         calls=sum(each.calls for each in times.values()),
         learning_calls=sum(each.calls for each in times.values()),

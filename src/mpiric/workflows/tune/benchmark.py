@@ -1,7 +1,7 @@
 """What a program calls too seldom to learn from in one run, measured by the sweep's benchmark.
 
 The benchmark takes the place of the program in the launch line and makes those of its calls about which
-nothing was settled: first by the library alone, which tells together with their number which of them matter,
+nothing was decided: first by the library alone, which tells together with their number which of them matter,
 then these by every candidate. What seems to win is measured afresh; whether it helps the program, a proof
 says. There is seldom time for all: those that did best in the program's own few calls come first.
 """
@@ -43,7 +43,7 @@ _PATIENCE, _START_S = 4.0, 5.0  # a launch may take so many times as long as the
 class Benchmarked:
     """What came of it."""
 
-    learned: LearnedPolicy  # keys of the program that were not settled, and now are
+    learned: LearnedPolicy  # keys of the program that were not decided, and now are
     calls: int  # kinds of calls that matter
     launches: int
     elapsed_s: float
@@ -104,11 +104,11 @@ def line_without_program(job: Job) -> tuple[str, ...]:
 
 
 def undecided(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ...]:
-    """Keys that nothing was settled about, and that the benchmark can make calls of."""
+    """Keys that are not decided, and that the benchmark can make calls of."""
     return tuple(
         key
         for key in learned.keys
-        if not key.settled
+        if not key.decided
         and key.collective in COLLECTIVES
         and (rounding or key.collective not in REDUCING)
         and size_of(key) * key.shape.ranks <= _MOST_BYTES

@@ -25,7 +25,7 @@ std::string candidate_text(const std::string& name, const tune::Timings& timings
 
 std::string shape_text(const tune::Shape& shape) {
     return formatted(
-        "{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"place\": \"%016llx\"}",
+        "{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"placement\": \"%016llx\"}",
         shape.ranks, shape.nodes, shape.ranks_per_node, std::string(tune::name_of(shape.order)).c_str(),
         static_cast<unsigned long long>(shape.placement));
 }
@@ -51,7 +51,7 @@ std::string key_text(const std::string& head, uint64_t calls, const SizeRange& r
     std::string text = head;
     text += formatted(",\n   \"from\": %llu, \"to\": ", static_cast<unsigned long long>(range.from));
     text += size_text(range.to) + ", \"candidate\": \"" + catalogue[chosen].name + "\"";
-    text += formatted(", \"settled\": %s, \"confidence\": %.6f", race.decided() ? "true" : "false",
+    text += formatted(", \"decided\": %s, \"confidence\": %.6f", race.decided() ? "true" : "false",
                       race.confidence());
     text +=
         formatted(",\n   \"calls\": %llu, \"learning_calls\": %llu, \"learning_s\": %.9g, \"candidates\": [",

@@ -21,7 +21,7 @@ from mpiric.model.policy import (
 )
 from mpiric.tuning.policy import (
     condense,
-    first_settled,
+    first_decided,
     merge,
     parse_flat,
     parse_learned,
@@ -52,7 +52,7 @@ def test_the_examples_of_the_format_are_read() -> None:
     policy = read_flat(SPEC / "policy.example.txt")
     assert policy.choose("allreduce", EIGHT, 100) == "library"
     assert policy.choose("allreduce", EIGHT, 2048) == "library:ring"
-    there = replace(EIGHT, place="9f3ab2c4d5e6f708")
+    there = replace(EIGHT, placement="9f3ab2c4d5e6f708")
     assert policy.choose("allreduce", there, 1 << 30) == "own:hierarchical leaders=2"
     assert policy.choose("bcast", Shape(12, 2, 6, "cyclic"), 1 << 20) == "library:pipeline segment=65536"
     assert policy.choose("bcast", Shape(13, 2, 7), 1 << 20) is None
@@ -72,7 +72,7 @@ def test_the_examples_of_the_format_are_read() -> None:
         ("choose allreduce 8 4 2 block * 0 2048", "names no candidate"),
         ("choose gossip 8 4 2 block * 0 * library", "no collective"),
         ("choose allreduce 8 4 2 heap * 0 * library", "no order"),
-        ("choose allreduce 8 4 2 block 12 0 * library", "no place"),
+        ("choose allreduce 8 4 2 block 12 0 * library", "no placement"),
         ("choose allreduce 9-8 4 2 block * 0 * library", "nothing is in"),
         ("choose allreduce -8 4 2 block * 0 * library", "no number"),
         ("choose allreduce 8 4 2 block * 8 8 library", "no size"),
@@ -145,7 +145,7 @@ def test_hostile_json_is_refused_in_a_sentence(document: bytes) -> None:
         ("from", -1),
         ("to", 0),
         ("candidate", "own:../../x"),
-        ("settled", "yes"),
+        ("decided", "yes"),
         ("confidence", 2),
         ("collective", "gossip"),
         ("calls", 1.5),
@@ -156,6 +156,14 @@ def test_a_field_of_the_wrong_kind_is_named(field: str, value: object) -> None:
     document["keys"][0][field] = value
     with pytest.raises(MpiricError, match=re.escape(f"keys[0].{field}")):
         parse_learned(json.dumps(document).encode(), "p.json")
+
+
+def test_a_learned_policy_of_version_1_is_read() -> None:
+    text = (SPEC / "policy.example.json").read_text()
+    old = text.replace('"mpiric_policy": 2', '"mpiric_policy": 1')
+    old = old.replace('"placement"', '"place"').replace('"decided"', '"settled"')
+    assert old.count('"place"') == old.count('"settled"') == 1
+    assert parse_learned(old.encode(), "old.json") == parse_learned(text.encode(), "new.json")
 
 
 def test_ranks_that_do_not_fit_on_the_nodes_are_refused() -> None:
@@ -205,13 +213,13 @@ def test_policies_are_pooled_where_they_overlap() -> None:
 
 
 def test_the_programs_own_word_counts_before_that_of_a_benchmark() -> None:
-    settled = key(64, 128, "library:ring", library=2.0, ring=1.0)
-    still_open = replace(key(128, 256, "library"), settled=False)
-    elsewhere = replace(key(256, 512, "library"), settled=False)
-    program = learned(settled, still_open, elsewhere)
+    decided = key(64, 128, "library:ring", library=2.0, ring=1.0)
+    still_open = replace(key(128, 256, "library"), decided=False)
+    elsewhere = replace(key(256, 512, "library"), decided=False)
+    program = learned(decided, still_open, elsewhere)
     benchmark = learned(key(64, 256, "library:tree", library=4.0, tree=1.0))
-    both = first_settled([program, benchmark]).keys
-    assert [(k.start, k.end, k.candidate, k.settled) for k in both] == [
+    both = first_decided([program, benchmark]).keys
+    assert [(k.start, k.end, k.candidate, k.decided) for k in both] == [
         (64, 128, "library:ring", True),
         (128, 256, "library:tree", True),
         (256, 512, "library", False),
@@ -221,7 +229,7 @@ def test_the_programs_own_word_counts_before_that_of_a_benchmark() -> None:
 
 
 def test_neighbours_are_joined_and_the_unsettled_left_out() -> None:
-    open_end = replace(key(4096, None, "library:ring", library=2.0), settled=False)
+    open_end = replace(key(4096, None, "library:ring", library=2.0), decided=False)
     policy = condense(
         learned(
             key(0, 100, "library:ring", library=2.0, ring=1.0),
@@ -235,14 +243,14 @@ def test_neighbours_are_joined_and_the_unsettled_left_out() -> None:
 
 
 def test_communicators_elsewhere_get_lines_of_their_own_only_when_it_matters() -> None:
-    here, there = replace(EIGHT, place="0" * 16), replace(EIGHT, place="1" * 16)
+    here, there = replace(EIGHT, placement="0" * 16), replace(EIGHT, placement="1" * 16)
     alike = condense(
         learned(
             key(0, None, "library:ring", here, library=2.0, ring=1.0, tree=1.01),
             key(0, None, "library:tree", there, library=2.0, ring=1.01, tree=1.0),
         )
     )
-    assert [line.place for line in alike.lines] == ["*"]
+    assert [line.placement for line in alike.lines] == ["*"]
     unlike = condense(
         learned(
             key(0, None, "library:ring", here, library=2.0, ring=1.0, tree=9.0),
@@ -251,7 +259,7 @@ def test_communicators_elsewhere_get_lines_of_their_own_only_when_it_matters() -
     )
     assert unlike.choose("allreduce", here, 8) == "library:ring"
     assert unlike.choose("allreduce", there, 8) == "library:tree"
-    assert unlike.choose("allreduce", replace(EIGHT, place="2" * 16), 8) == "library:ring"
+    assert unlike.choose("allreduce", replace(EIGHT, placement="2" * 16), 8) == "library:ring"
 
 
 def test_it_is_written_whole(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_gain_that_was_not_confirmed_is_left_open() -> None:
     }
     doubtful = winners({point: each for point, each in times.items() if point.size == 4})
     keys = learned_keys(times, {SUBJECT: (4, 16, 64, 1024)}, doubtful)
-    assert [(key.candidate, key.settled) for key in keys] == [
+    assert [(key.candidate, key.decided) for key in keys] == [
         (LIBRARY, False),
         (LIBRARY, False),
         ("library:ring", True),
@@ -194,7 +194,7 @@ def test_one_choice_for_all_sizes_is_confirmed_at_all_of_them() -> None:
         (size, name) for size in BLOCKS for name in (LIBRARY, "library:scattered")
     }
     (key,) = learned_keys(times, {ALLTOALLV: BLOCKS}, wanted[:1])
-    assert (key.candidate, key.settled) == (LIBRARY, False)
+    assert (key.candidate, key.decided) == (LIBRARY, False)
     fresh = uneven(library=(10, 20, 900), scattered=(10, 10, 950))
     (key,) = learned_keys(confirmed(times, fresh), {ALLTOALLV: BLOCKS})
-    assert (key.candidate, key.settled) == (LIBRARY, True)
+    assert (key.candidate, key.decided) == (LIBRARY, True)

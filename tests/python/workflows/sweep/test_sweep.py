@@ -56,11 +56,11 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
     with monkeypatch.context() as once:
         once.setattr(sweep_explore, "confirm", interrupted)
         found = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
-    assert {(key.candidate, key.settled) for key in found.learned.keys} == {("library", False)}
+    assert {(key.candidate, key.decided) for key in found.learned.keys} == {("library", False)}
     again = prepared(tmp_path)
     again = replace(again, request=replace(again.request, resume=True))
     found = sweep.sweep(again, LocalHost(), silent)
-    assert {(key.candidate, key.settled) for key in found.learned.keys} == {
+    assert {(key.candidate, key.decided) for key in found.learned.keys} == {
         ("own:good", True),
         ("own:bad", True),
     }

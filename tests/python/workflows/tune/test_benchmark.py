@@ -1,4 +1,4 @@
-"""What the run that learned left open is settled by a benchmark: of calls that matter, and of no others."""
+"""What the run that learned left open is decided by a benchmark: of calls that matter, and of no others."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ GOOD = "library:pipelined_tree"
 
 def key(collective: str, start: int, calls: int = 100, shape: Shape = WORLD) -> LearnedKey:
     end = 2 * start if start else 1
-    return LearnedKey(collective, shape, start, end, LIBRARY, settled=False, confidence=0.0, calls=calls)
+    return LearnedKey(collective, shape, start, end, LIBRARY, decided=False, confidence=0.0, calls=calls)
 
 
 def seen(own_s: float, one: LearnedKey) -> LearnedKey:
@@ -77,16 +77,16 @@ def test_a_line_whose_program_nothing_can_stand_in_for_is_refused(dialect: str, 
 
 
 def test_keys_are_taken_that_are_open_and_that_the_benchmark_can_call() -> None:
-    settled = replace(key("bcast", 1024), settled=True)
+    decided = replace(key("bcast", 1024), decided=True)
     wanted = (key("bcast", 64), key("barrier", 0), key("alltoallv", 0), key("ibcast", 64))
     reducing = (key("allreduce", 8), key("iallreduce", 8), key("scan", 8))
-    others = (settled, key("alltoallw", 0), key("bcast_init", 64), key("alltoall", 1 << 25))
+    others = (decided, key("alltoallw", 0), key("bcast_init", 64), key("alltoall", 1 << 25))
     assert undecided(learned(*wanted, *reducing, *others), rounding=False) == wanted
     assert undecided(learned(*wanted, *reducing, *others), rounding=True) == (*wanted, *reducing)
 
 
 def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> None:
-    elsewhere = replace(WORLD, place="f" * 16)
+    elsewhere = replace(WORLD, placement="f" * 16)
     halves = (key("bcast", 64, 600), key("bcast", 64, 600, elsewhere))
     rare, slow, unknown = key("bcast", 8, 10), key("barrier", 0, 20), key("gather", 8, 10**6)
     waited = seen(1.0, key("bcast", 32, 10))
@@ -177,7 +177,7 @@ def event(record: TuneLog) -> dict[str, Any]:
 def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     probe: Probe, record: TuneLog
 ) -> None:
-    mine = replace(key("bcast", 64), settled=True, candidate="library:binomial")
+    mine = replace(key("bcast", 64), decided=True, candidate="library:binomial")
     write_learned(
         learned_file(record.path),
         learned(mine, key("bcast", 4096), key("bcast", 8, calls=2), key("allreduce", 8), key("barrier", 0)),
@@ -200,7 +200,7 @@ def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     assert said["by_program"] == ["choose bcast 4 2 2 block * 64 128 library:binomial"]
     assert f"choose bcast 4 2 2 block * 4096 8192 {GOOD}" in said["by_benchmark"]
     assert origins(record.path) == [
-        "of its kinds of collective calls 1 were settled in the program, 2 by a benchmark of them"
+        "of its kinds of collective calls 1 were decided in the program, 2 by a benchmark of them"
     ]
 
 
@@ -289,7 +289,7 @@ def test_communicators_that_the_benchmark_cannot_make_are_left_out(probe: Probe,
 
 
 def test_a_tune_that_settled_all_by_itself_makes_none(probe: Probe, record: TuneLog) -> None:
-    write_learned(learned_file(record.path), learned(replace(key("bcast", 64), settled=True)))
+    write_learned(learned_file(record.path), learned(replace(key("bcast", 64), decided=True)))
     assert settle(record) == ""
     assert (probe.calls, origins(record.path)) == (0, [])
     assert policies.all_learned(record.path) is not None

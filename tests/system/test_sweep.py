@@ -70,7 +70,7 @@ def test_the_probe_sees_results_that_are_wrong(mpi, probed, preloaded):
 
 
 @pytest.mark.requires("gcc")
-def test_an_algorithm_that_ends_the_program_is_given_up_for_good(mpi, run_mpiric, preloaded, tmp_path):
+def test_an_algorithm_that_ends_the_program_is_excluded_for_good(mpi, run_mpiric, preloaded, tmp_path):
     if mpi.implementation != "mpich" or not mpi.launcher:
         pytest.skip("the algorithm is one of MPICH")
     options = ("--collectives", "alltoallv,bcast", "--sizes", "8,1K", "--seconds", "0.001", "--no-own")

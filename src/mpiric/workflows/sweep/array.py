@@ -78,10 +78,10 @@ def _take_in(prepared: Prepared, array_round: ArrayRound) -> int:
         if not path.is_file():
             continue
         part = Log(path, prepared, resume=True)
-        for name, why in part.given_up.items():
-            if name not in main.given_up:
+        for name, why in part.excluded.items():
+            if name not in main.excluded:
                 collective, _, candidate = name.partition(" ")
-                main.give_up(collective, candidate, why)
+                main.exclude(collective, candidate, why)
         for point, times in part.measured.items():
             if point not in main.measured:
                 main.add(point, times)

@@ -104,7 +104,7 @@ def confirm(prepared: Prepared, host: Host, log: Log, say: Say, effort: Effort, 
 
 def _left(prepared: Prepared, log: Log) -> dict[Subject, list[str]]:
     return {
-        subject: [name for name in names if f"{subject.collective} {name}" not in log.given_up]
+        subject: [name for name in names if f"{subject.collective} {name}" not in log.excluded]
         for subject, names in prepared.candidates.items()
     }
 
@@ -119,7 +119,7 @@ def _launch(
     keep: Callable[[SweepPoint, Measured], None],
 ) -> None:
     """Keep what comes of these points; who fails is given up. Raises MpiricError where the library does."""
-    asked = [point for point in points if not log.is_given_up(point)]
+    asked = [point for point in points if not log.is_excluded(point)]
     if not asked:
         return
     effort.launches += 1
@@ -130,7 +130,7 @@ def _launch(
     cut_short = isinstance(answer.failure, LaunchFailedError) and answer.failure.timed_out
     if not (cut_short and left_s + _GRACE_S < patience_s):
         for point, why in _failures(answer, asked):
-            _give_up(prepared, host, log, point, why, answer)
+            _exclude(prepared, host, log, point, why, answer)
 
 
 def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[SweepPoint, str]]:
@@ -147,12 +147,12 @@ def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[Sw
     yield from ((point, f"failed at the end: {said}") for point in points)
 
 
-def _give_up(prepared: Prepared, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
+def _exclude(prepared: Prepared, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
     """A candidate that cannot run; the library's own must."""
-    if log.is_given_up(point):
+    if log.is_excluded(point):
         return
     if point.candidate == LIBRARY:
         raise answer.failure or ProgramFailedError(f"{point.subject.collective} of the library itself {why}")
     if answer.failure is not None:
         check_launching(prepared, host)
-    log.give_up(point.subject.collective, point.candidate, why)
+    log.exclude(point.subject.collective, point.candidate, why)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.policy import Measured, Shape
@@ -17,7 +18,7 @@ class Log:
         self._path = path
         self.measured: dict[SweepPoint, Measured] = {}
         self.fresh: dict[SweepPoint, Measured] = {}  # of what seemed to win, measured once more
-        self.given_up: dict[str, str] = {}  # "bcast library:ring" → why; nothing is known of it any more
+        self.excluded: dict[str, str] = {}  # "bcast library:ring" → why; no measurement of it is kept
         head = {"mpi": prepared.mpi.label, "ranks": len(prepared.nodes), "nodes": len(set(prepared.nodes))}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,44 +41,44 @@ class Log:
                     f"{self._path} is of another sweep ({first[:200]})", hint="name another --out"
                 )
             for row in rows:
-                known = json.loads(row)
-                if "given_up" in known:
-                    self._forget(str(known["given_up"]), str(known["why"]))
+                known = _renamed(json.loads(row))
+                if "excluded" in known:
+                    self._forget(str(known["excluded"]), str(known["why"]))
                     continue
                 subject = Subject(known["collective"], Shape(**known["shape"]))
                 if subject in subjects:
                     point = SweepPoint(subject, known["size"], known["times"]["name"])
                     into = self.fresh if known.get("fresh") else self.measured
-                    if not self.is_given_up(point):
+                    if not self.is_excluded(point):
                         into[point] = Measured(**known["times"])
         except (ValueError, KeyError, TypeError) as error:
             raise MpiricError(f"{self._path} is damaged: {error}", hint="leave --resume out") from error
 
     def add(self, point: SweepPoint, times: Measured) -> None:
-        """Remember it, here and on disk; not of a candidate that was given up."""
-        if self.is_given_up(point):
+        """Remember it, here and on disk; not of a candidate that is excluded."""
+        if self.is_excluded(point):
             return
         self.measured[point] = times
         self._write(point, times, fresh=False)
 
     def add_fresh(self, point: SweepPoint, times: Measured) -> None:
         """The same for a confirmation."""
-        if self.is_given_up(point):
+        if self.is_excluded(point):
             return
         self.fresh[point] = times
         self._write(point, times, fresh=True)
 
-    def is_given_up(self, point: SweepPoint) -> bool:
+    def is_excluded(self, point: SweepPoint) -> bool:
         """Whether the candidate failed somewhere."""
-        return f"{point.subject.collective} {point.candidate}" in self.given_up
+        return f"{point.subject.collective} {point.candidate}" in self.excluded
 
-    def give_up(self, collective: str, candidate: str, why: str) -> None:
-        """A candidate that fails once is chosen nowhere, and not tried again when the sweep goes on."""
+    def exclude(self, collective: str, candidate: str, why: str) -> None:
+        """Exclude a candidate that failed once: it is not chosen, and not tried when the sweep goes on."""
         self._forget(f"{collective} {candidate}", why)
-        self._append({"given_up": f"{collective} {candidate}", "why": why})
+        self._append({"excluded": f"{collective} {candidate}", "why": why})
 
     def _forget(self, name: str, why: str) -> None:
-        self.given_up[name] = why
+        self.excluded[name] = why
         for times in (self.measured, self.fresh):
             for point in [each for each in times if f"{each.subject.collective} {each.candidate}" == name]:
                 del times[point]
@@ -101,3 +102,12 @@ class Log:
             raise NoRoomError(
                 f"cannot write {self._path}: {error.strerror}", hint="make room, then go on with --resume"
             ) from error
+
+
+def _renamed(row: dict[str, Any]) -> dict[str, Any]:
+    """Give a row of an older log the names of today."""
+    if "given_up" in row:
+        row["excluded"] = row.pop("given_up")
+    if "place" in row.get("shape", {}):
+        row["shape"]["placement"] = row["shape"].pop("place")
+    return row

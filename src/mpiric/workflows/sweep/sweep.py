@@ -66,11 +66,11 @@ def _sweep(prepared: Prepared, host: Host, say: Say, tell: Say) -> Swept:
     words = export_policy(learned, request.directory, host)
     if left_open:
         words.append("gains that are not confirmed yet are left open: go on with --resume")
-    if log.given_up:
+    if log.excluded:
         words.append(
             "what was given up is chosen nowhere, and left out by --resume; a new sweep tries it again"
         )
-    return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, log.given_up)
+    return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, log.excluded)
 
 
 def make_place(directory: Path, hint: str = "name another --out") -> None:

@@ -197,7 +197,7 @@ def benchmark(
         collective_s=0.0,
         learning_s=0.0,
     )
-    return Benchmarked(found, calls, effort.launches, time.monotonic() - begun, log.given_up)
+    return Benchmarked(found, calls, effort.launches, time.monotonic() - begun, log.excluded)
 
 
 def _silently(_: str) -> None:

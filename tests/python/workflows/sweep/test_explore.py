@@ -82,13 +82,13 @@ def log_of(directory: Path, *, resume: bool = False) -> Log:
     return Log(directory / "sweep.jsonl", prepared(directory), resume=resume)
 
 
-def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_is_given_up(
+def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_is_excluded(
     stands: Launches, tmp_path: Path
 ) -> None:
     stands.bad = ("bcast library:ring",)
     log = log_of(tmp_path)
     explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
-    assert log.given_up == {
+    assert log.excluded == {
         "bcast library:ring": "failed at 64 bytes on 4 ranks on 2 nodes: no answer within 9 s"
     }
     assert {(p.subject, p.size) for p in log.measured if p.candidate == "library:tree"} == {
@@ -98,7 +98,7 @@ def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_
     assert not [p for p in log.measured if p.candidate == "library:ring"], "it hangs at other sizes"
 
 
-def test_a_sweep_that_goes_on_does_not_try_again_what_was_given_up(stands: Launches, tmp_path: Path) -> None:
+def test_a_sweep_that_goes_on_does_not_try_again_what_was_excluded(stands: Launches, tmp_path: Path) -> None:
     stands.bad = ("bcast library:ring",)
     first = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert list(first.failed) == ["bcast library:ring"]
@@ -127,24 +127,24 @@ def test_one_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Launches, tm
     explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
     stands.bad = ("reduce library:tree",)
     sweep_explore.confirm(prepared(tmp_path), LocalHost(), log, silent, Effort())
-    assert list(log.given_up) == ["reduce library:tree"]
+    assert list(log.excluded) == ["reduce library:tree"]
     assert {point.candidate for point in log.fresh if point.subject == REDUCE} == {"library"}
     assert {point.candidate for point in log.fresh if point.subject == BCAST} == {"library", "library:ring"}
 
 
-def test_wrong_results_are_given_up(stands: Launches, tmp_path: Path) -> None:
+def test_wrong_results_are_excluded(stands: Launches, tmp_path: Path) -> None:
     stands.wrong = ("reduce library:tree",)
     log = log_of(tmp_path)
     explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
-    assert log.given_up == {"reduce library:tree": "the result was wrong on 2 ranks"}
+    assert log.excluded == {"reduce library:tree": "the result was wrong on 2 ranks"}
 
 
-def test_nobody_is_given_up_when_nothing_runs_any_more(stands: Launches, tmp_path: Path) -> None:
+def test_nobody_is_excluded_when_nothing_runs_any_more(stands: Launches, tmp_path: Path) -> None:
     stands.bad, stands.works = ("bcast library:ring",), False
     log = log_of(tmp_path)
     with pytest.raises(MpiricError, match="does not work any more"):
         explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
-    assert log_of(tmp_path, resume=True).given_up == {}
+    assert log_of(tmp_path, resume=True).excluded == {}
 
 
 def test_the_library_that_fails_by_itself_ends_the_sweep(stands: Launches, tmp_path: Path) -> None:
@@ -164,17 +164,17 @@ def test_a_full_disk_is_no_fault_of_a_candidate(
     monkeypatch.setattr(sweep_explore, "ask", full)
     with pytest.raises(NoRoomError):
         explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
-    assert log_of(tmp_path, resume=True).given_up == {}
+    assert log_of(tmp_path, resume=True).excluded == {}
 
 
-def test_what_the_budget_cuts_short_is_not_given_up(stands: Launches, tmp_path: Path) -> None:
+def test_what_the_budget_cuts_short_is_not_excluded(stands: Launches, tmp_path: Path) -> None:
     log = log_of(tmp_path)
     stands.bad = ("bcast library",)
     within = prepared(tmp_path)
     within = replace(within, request=replace(within.request, budget_s=0.2))
     effort = measure(within, LocalHost(), log, silent, silent)
     assert max(stands.limits) < 11
-    assert (log.given_up, effort.points > 0) == ({}, True)
+    assert (log.excluded, effort.points > 0) == ({}, True)
 
 
 def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() -> None:

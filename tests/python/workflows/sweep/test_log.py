@@ -62,13 +62,26 @@ def test_a_full_disk_is_named_with_what_helps(tmp_path: Path) -> None:
     assert "--resume" in raised.value.hint
 
 
-def test_what_was_given_up_stays_so_and_nothing_of_it_counts(tmp_path: Path) -> None:
+def test_what_is_excluded_stays_so_and_nothing_of_it_counts(tmp_path: Path) -> None:
     path = tmp_path / "sweep.jsonl"
     log = Log(path, prepared(tmp_path), resume=False)
     log.add(FIRST, TIMES)
     log.add_fresh(FIRST, TIMES)
-    log.give_up("bcast", "library", "it hung")
+    log.exclude("bcast", "library", "it hung")
     log.add(SECOND, TIMES)
     for each in (log, Log(path, prepared(tmp_path), resume=True)):
-        assert (each.measured, each.fresh, each.given_up) == ({}, {}, {"bcast library": "it hung"})
-    assert Log(path, prepared(tmp_path), resume=False).given_up == {}
+        assert (each.measured, each.fresh, each.excluded) == ({}, {}, {"bcast library": "it hung"})
+    assert Log(path, prepared(tmp_path), resume=False).excluded == {}
+
+
+def test_a_log_with_the_names_of_earlier_versions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.jsonl"
+    log = Log(path, prepared(tmp_path), resume=False)
+    log.add(FIRST, TIMES)
+    log.exclude("bcast", "own:a", "it hung")
+    new = path.read_text()
+    old = new.replace('"placement"', '"place"').replace('"excluded"', '"given_up"')
+    assert old != new
+    path.write_text(old)
+    again = Log(path, prepared(tmp_path), resume=True)
+    assert (again.measured, again.excluded) == (log.measured, log.excluded)

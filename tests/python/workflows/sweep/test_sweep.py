@@ -113,11 +113,11 @@ def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> N
         Log(one.directory(at) / "sweep.jsonl", prepared(tmp_path), resume=False) for at in (0, 1)
     )
     first.add(point, times(point))
-    second.give_up("bcast", "own:good", "it hung")
+    second.exclude("bcast", "own:good", "it hung")
     for _ in range(2):
         sweep_rounds._take_in(prepared(tmp_path), one)
         main = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=True)
-        assert (main.measured, main.given_up) == ({}, {"bcast own:good": "it hung"})
+        assert (main.measured, main.excluded) == ({}, {"bcast own:good": "it hung"})
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_one_that_was_interrupted_goes_on_and_one_that_is_done_stays(probe: Prob
     assert probe.calls == calls
 
 
-def test_a_candidate_that_hangs_is_given_up_and_said(probe: Probe, record: TuneLog) -> None:
+def test_a_candidate_that_hangs_is_excluded_and_said(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(key("bcast", 4096)))
     probe.fails = lambda algorithm: algorithm == "binomial"
     assert settle(record) == ""

@@ -299,44 +299,32 @@ template <class Code> void* address(Code* code) noexcept { return reinterpret_ca
     MPIRIC_TUNED(MPI_##Nonblocking##_c, Body, Collective::i##name, __VA_ARGS__, MPI_Request*)                \
     MPIRIC_TUNED(MPI_##Blocking##_init_c, Body, Collective::name##_init, __VA_ARGS__, MPI_Info, MPI_Request*)
 
+// All collectives but the barrier, with the types of their counts and displacements.
+#define MPIRIC_TUNED_COLLECTIVES(FORMS, Count, Displacement)                                                 \
+    FORMS(Allreduce, Iallreduce, allreduce, Reduction, Count)                                                \
+    FORMS(Reduce, Ireduce, reduce, RootedReduction, Count)                                                   \
+    FORMS(Bcast, Ibcast, bcast, Broadcast, Count)                                                            \
+    FORMS(Allgather, Iallgather, allgather, Exchange, Count)                                                 \
+    FORMS(Alltoall, Ialltoall, alltoall, Exchange, Count)                                                    \
+    FORMS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering, Count, Displacement)                         \
+    FORMS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange, Count, Displacement)                             \
+    FORMS(Gather, Igather, gather, Rooted, Count)                                                            \
+    FORMS(Scatter, Iscatter, scatter, Rooted, Count)                                                         \
+    FORMS(Gatherv, Igatherv, gatherv, UnevenRootedGathering, Count, Displacement)                            \
+    FORMS(Scatterv, Iscatterv, scatterv, UnevenScattering, Count, Displacement)                              \
+    FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction, Count)                        \
+    FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction, Count)               \
+    FORMS(Scan, Iscan, scan, Reduction, Count)                                                               \
+    FORMS(Exscan, Iexscan, exscan, Reduction, Count)
+
 }  // namespace
 
 symbols::NextFunction tuned(Function function) noexcept {
     switch (function) {
         MPIRIC_TUNED_FORMS(Barrier, Ibarrier, barrier, Synchronisation)
-        MPIRIC_TUNED_FORMS(Allreduce, Iallreduce, allreduce, Reduction, int)
-        MPIRIC_TUNED_FORMS(Reduce, Ireduce, reduce, RootedReduction, int)
-        MPIRIC_TUNED_FORMS(Bcast, Ibcast, bcast, Broadcast, int)
-        MPIRIC_TUNED_FORMS(Allgather, Iallgather, allgather, Exchange, int)
-        MPIRIC_TUNED_FORMS(Alltoall, Ialltoall, alltoall, Exchange, int)
-        MPIRIC_TUNED_FORMS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering, int, int)
-        MPIRIC_TUNED_FORMS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange, int, int)
-        MPIRIC_TUNED_FORMS(Gather, Igather, gather, Rooted, int)
-        MPIRIC_TUNED_FORMS(Scatter, Iscatter, scatter, Rooted, int)
-        MPIRIC_TUNED_FORMS(Gatherv, Igatherv, gatherv, UnevenRootedGathering, int, int)
-        MPIRIC_TUNED_FORMS(Scatterv, Iscatterv, scatterv, UnevenScattering, int, int)
-        MPIRIC_TUNED_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction, int)
-        MPIRIC_TUNED_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction, int)
-        MPIRIC_TUNED_FORMS(Scan, Iscan, scan, Reduction, int)
-        MPIRIC_TUNED_FORMS(Exscan, Iexscan, exscan, Reduction, int)
+        MPIRIC_TUNED_COLLECTIVES(MPIRIC_TUNED_FORMS, int, int)
 #if MPIRIC_HAS_MPI_Allreduce_c
-        MPIRIC_TUNED_LARGE_FORMS(Allreduce, Iallreduce, allreduce, Reduction, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Reduce, Ireduce, reduce, RootedReduction, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Bcast, Ibcast, bcast, Broadcast, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Allgather, Iallgather, allgather, Exchange, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Alltoall, Ialltoall, alltoall, Exchange, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Allgatherv, Iallgatherv, allgatherv, UnevenGathering, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED_LARGE_FORMS(Alltoallv, Ialltoallv, alltoallv, UnevenExchange, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED_LARGE_FORMS(Gather, Igather, gather, Rooted, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Scatter, Iscatter, scatter, Rooted, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Gatherv, Igatherv, gatherv, UnevenRootedGathering, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED_LARGE_FORMS(Scatterv, Iscatterv, scatterv, UnevenScattering, MPI_Count, MPI_Aint)
-        MPIRIC_TUNED_LARGE_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, ScatteredReduction,
-                                 MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, Reduction,
-                                 MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Scan, Iscan, scan, Reduction, MPI_Count)
-        MPIRIC_TUNED_LARGE_FORMS(Exscan, Iexscan, exscan, Reduction, MPI_Count)
+        MPIRIC_TUNED_COLLECTIVES(MPIRIC_TUNED_LARGE_FORMS, MPI_Count, MPI_Aint)
 #endif
     default:
         return {};

@@ -58,6 +58,6 @@ def with_learned(situation: Situation, directory: Path, host: Host) -> Situation
     tuner, found = situation.tuner, all_learned(directory)
     if found is not None and chooses_something(condense(found)):
         tuner = obeying(tuner, found, directory, host)
-    elif not situation.allowed.rounding or (found is not None and any(key.settled for key in found.keys)):
+    elif not situation.allowed.rounding or (found is not None and any(key.decided for key in found.keys)):
         tuner = Tuner()
     return replace(situation, tuner=tuner)

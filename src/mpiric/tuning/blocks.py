@@ -27,7 +27,7 @@ class Planned:
 
 def deal(runs: Sequence[Planned], most: int, fewest_runs: int = 1) -> tuple[tuple[Planned, ...], ...]:
     """At most ``most`` blocks of about the same size, none below ``fewest_runs`` while there are several."""
-    whole = [list(group) for _, group in groupby(enumerate(runs), lambda one: _unit(*one))]
+    whole = [list(group) for _, group in groupby(enumerate(runs), lambda numbered: _unit(*numbered))]
     count = max(1, min(most, len(whole), len(runs) // max(1, fewest_runs)))
     blocks: list[list[Planned]] = [[] for _ in range(count)]
     for at, unit in enumerate(whole):
@@ -40,7 +40,7 @@ def _unit(at: int, run: Planned) -> tuple[str, int]:
 
 
 def left_of(block: Iterable[Planned], made: Iterable[Trial]) -> tuple[Planned, ...]:
-    """What of a block is still to be made after an interruption: of a pair both runs, or none."""
+    """Runs of a block that are still to be made after an interruption: of a pair both, or none."""
     done = [trial for trial in made if trial.outcome is not Outcome.INTERRUPTED]
     singles = Counter((trial.configuration, trial.phase) for trial in done if trial.pair < 0)
     paired = {(trial.configuration, trial.pair) for trial in done if trial.pair >= 0}
@@ -60,7 +60,7 @@ def left_of(block: Iterable[Planned], made: Iterable[Trial]) -> tuple[Planned, .
 
 
 def levelled(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """The same with the objectives that they would have had if all blocks had been equally fast.
+    """Trials with the objectives that they would have had if all blocks had been equally fast.
 
     A block's own level is that of its runs of the original, drawn towards all the others' by how much of the
     differences between blocks is noise: best linear unbiased prediction of a one-way random effect, its

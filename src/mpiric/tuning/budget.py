@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Budget:
-    """Counts down from the moment it is made; ``seconds`` or ``runs`` may be None for no limit."""
+    """Time and runs that may still be spent, from the moment it is made; None stands for no limit."""
 
     seconds: float | None = None
     runs: int | None = None

@@ -57,7 +57,7 @@ def fits(then: Fingerprint, now: Fingerprint) -> float | None:
 
 
 def _other_major(name: str, before: str, after: str) -> bool:
-    """Settings are renamed and dropped between major versions of a library."""
+    """Whether a major version differs: settings are renamed and dropped between such versions."""
     return name == "mpi.version" and before.split(".")[0] != after.split(".")[0]
 
 

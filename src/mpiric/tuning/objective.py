@@ -16,7 +16,7 @@ _MOST_BYTES = 64 << 20  # a number is looked for in this much of the output's en
 
 @dataclass(frozen=True)
 class Objective:
-    """``text`` is as the user wrote it; a value to be made large is turned into its reciprocal."""
+    """What the search makes small, ``text`` as the user wrote it; of what is to be large, the reciprocal."""
 
     text: str = "wall"
     pattern: str = ""  # of "output:REGEX": the last match counts, its first group or else its first number
@@ -25,7 +25,7 @@ class Objective:
 
 
 def parse_objective(text: str, *, maximise: bool = False) -> Objective:
-    """``wall``, ``core-hours``, ``output:REGEX`` or ``command:CMD``. Raises MpiricError."""
+    """Read ``wall``, ``core-hours``, ``output:REGEX`` or ``command:CMD``. Raises MpiricError."""
     kind, colon, rest = text.partition(":")
     if kind == "output" and colon:
         try:

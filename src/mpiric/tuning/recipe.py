@@ -34,7 +34,7 @@ Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used her
 
 
 def write_recipe(path: Path, recipe: Recipe) -> None:
-    """Write it completely or not at all: a file beside it, then renamed."""
+    """Write a recipe completely or not at all: a file beside it, then renamed."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def write_recipe(path: Path, recipe: Recipe) -> None:
 
 
 def render_recipe(recipe: Recipe) -> str:
-    """The text of the file."""
+    """Render a recipe as the text of its file."""
     fingerprint = recipe.fingerprint
     document: dict[str, object] = {
         "mpiric_recipe": recipe.format,
@@ -107,7 +107,7 @@ def read_recipe(path: Path, check: Check) -> Recipe:
 
 
 def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
-    """``data`` is the contents of the file, ``where`` what to call it in errors."""
+    """Check and read the contents of a recipe's file; ``where`` is what errors call it."""
     if len(data) > _LARGEST_BYTES:
         raise MpiricError(f"{where} is larger than any recipe ({_LARGEST_BYTES >> 20} MiB)", hint=_HINT)
     try:
@@ -152,7 +152,7 @@ def _configuration(table: CheckedTable, check: Check) -> Configuration:
 
 
 def _policy(top: CheckedTable, where: str) -> tuple[str, ...]:
-    """Checked as a policy of its own would be: it can choose among known algorithms and do nothing else."""
+    """Read the policy, checked as any other: it can choose among known algorithms and do nothing else."""
     lines = top.texts("policy", most=_MOST_POLICY_LINES)
     parse_flat("\n".join(lines).encode(), f"{where}: 'policy'")
     return lines

@@ -212,7 +212,7 @@ def _wrong_column(
     rounding: bool,  # noqa: FBT001
     tolerance: float,
 ) -> int | None:
-    """The first column that disagrees; a count that differs is told later and more clearly."""
+    """The first column that disagrees; a count that differs is reported by `_counts`."""
     for index, (column, found) in enumerate(zip(expected.columns, entry.columns, strict=True)):
         if found.specials and not column.may_be_special:
             return index
@@ -223,13 +223,13 @@ def _wrong_column(
     return None
 
 
-def _close(one: Column, other: Column, tolerance: float) -> bool:
-    if one.texts or other.texts:
+def _close(expected: Column, found: Column, tolerance: float) -> bool:
+    if expected.texts or found.texts:
         return False
-    if one.numbers is None or other.numbers is None:
-        return abs(one.total - other.total) <= tolerance * max(one.total_size, other.total_size)
-    first = sorted(zip(one.numbers, one.steps, strict=True))
-    second = sorted(zip(other.numbers, other.steps, strict=True))
+    if expected.numbers is None or found.numbers is None:
+        return abs(expected.total - found.total) <= tolerance * max(expected.total_size, found.total_size)
+    first = sorted(zip(expected.numbers, expected.steps, strict=True))
+    second = sorted(zip(found.numbers, found.steps, strict=True))
     floor = 1e-15 * max((abs(value) for value, _ in first), default=0.0)  # what is left where sums cancel
     return all(
         abs(a - b) <= max(tolerance * max(abs(a), abs(b)), 1.01 * 10.0 ** min(a_step, b_step), floor)

@@ -78,7 +78,7 @@ def learn_files(directories: Sequence[Path], before: Sequence[Stamps] = ()) -> F
     if len(directories) < 2:
         raise MpiricError("at least two runs of the original are needed to learn what varies by itself")
     stamped = list(before) or [{} for _ in directories]
-    runs = [written(directory, its) for directory, its in zip(directories, stamped, strict=True)]
+    runs = [written(directory, earlier) for directory, earlier in zip(directories, stamped, strict=True)]
     everywhere = set.intersection(*(set(run) for run in runs))
     varying = {_kind(name) for run in runs for name in run if name not in everywhere}
     same: dict[str, str] = {}

@@ -37,7 +37,7 @@ _LONGEST = 20_000  # characters of a line that are looked at
 
 @dataclass(frozen=True)
 class OutputLine:
-    """``shape`` has a mark for each value."""
+    """A line of output; ``shape`` has a mark for each of its ``values``."""
 
     shape: str
     values: tuple[str, ...]
@@ -97,13 +97,13 @@ def is_table_row(shape: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_timing_header(shape: str) -> bool:
-    """Whether it may head a table of times or rates: words, among them a telling one, and no numbers."""
+    """Whether a line may head a table of times or rates: words, one of them of these, and no numbers."""
     return "\x01" not in shape and len(shape.split()) >= 3 and _KEYWORD.search(shape) is not None
 
 
 @lru_cache(maxsize=4096)
 def is_row_or_rule(shape: str) -> bool:
-    """Whether it may stand in a table: mostly numbers after a label, or a line of dashes."""
+    """Whether a line may stand in a table: mostly numbers after a label, or a line of dashes."""
     _, mark, rest = shape.partition("\x01")
     return (
         len(re.findall(r"[A-Za-z]+", rest)) <= rest.count("\x01") // 3
@@ -113,17 +113,17 @@ def is_row_or_rule(shape: str) -> bool:
 
 
 def is_special(value: str) -> bool:
-    """Not-a-number or infinity."""
+    """Whether a value is not-a-number or infinity."""
     return value.lstrip("+-").lower() in ("nan", "inf", "infinity")
 
 
 def is_whole(value: str) -> bool:
-    """Digits only, perhaps signed."""
+    """Whether a value is digits only, perhaps signed."""
     return value.lstrip("+-").isdigit()
 
 
 def digits(value: str) -> int:
-    """Significant digits as written."""
+    """Count the significant digits of a value as written."""
     mantissa = re.split("[eEdD]", value.lstrip("+-"))[0].replace(".", "").lstrip("0")
     return len(mantissa)
 

@@ -186,13 +186,13 @@ def _take_over(standings: Sequence[_Standing], recorded: Iterable[Trial]) -> int
         trials = by_pair[pair]
         original = trials.get(ORIGINAL)
         for standing in standings:
-            its = trials.get(standing.configuration) if standing.configuration else None
-            if its is None or standing.rejected or its.outcome is Outcome.INTERRUPTED:
+            candidate = trials.get(standing.configuration) if standing.configuration else None
+            if candidate is None or standing.rejected or candidate.outcome is Outcome.INTERRUPTED:
                 continue
-            if its.outcome is not Outcome.OK:
-                _reject(standing, its)
+            if candidate.outcome is not Outcome.OK:
+                _reject(standing, candidate)
             elif original is not None and original.outcome is Outcome.OK:
-                standing.pairs.append((_positive(original), _positive(its)))
+                standing.pairs.append((_positive(original), _positive(candidate)))
     return max(by_pair, default=-1)
 
 

@@ -17,7 +17,7 @@ from mpiric.model.evidence import Verdict
 
 @dataclass(frozen=True)
 class Regression:
-    """``ratio`` is now ÷ then: above 1 it has become slower."""
+    """Two days compared; ``ratio`` is now ÷ then: above 1 it has become slower."""
 
     verdict: Verdict
     ratio: float

@@ -62,10 +62,10 @@ def _keeps_up(evaluator: Evaluator, part: Point, whole: Point) -> bool:
     while len(losses) < _MOST:
         turn = (part, whole) if len(losses) % 2 else (whole, part)
         times = {point: _objective(evaluator.run(point)) for point in turn}
-        one, other = times[part], times[whole]
-        if one is None or other is None:
-            return one is not None
-        losses.append(log(one / other))
+        of_part, of_whole = times[part], times[whole]
+        if of_part is None or of_whole is None:
+            return of_part is not None
+        losses.append(log(of_part / of_whole))
         if len(losses) >= _FEWEST and median(losses) > SHOWN + _doubt(evaluator, len(losses)):
             return False
         if len(losses) > _FEWEST and median(losses) <= 0:
@@ -79,5 +79,5 @@ def _doubt(evaluator: Evaluator, pairs: int) -> float:
 
 
 def _objective(trial: Trial) -> float | None:
-    """What it took; None when it cannot be used."""
+    """Objective of a trial; None when it cannot be used."""
     return trial.objective if trial.outcome is Outcome.OK and trial.objective else None

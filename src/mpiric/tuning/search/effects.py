@@ -27,7 +27,7 @@ _MAIN = (0.02, 0.06, 0.2, 0.6)  # typical size of an effect, as a logarithm
 _INTERACTION = (0.1, 0.35, 1.0)  # of an interaction, relative to an effect
 _NOISE = (0.004, 0.01, 0.025, 0.06, 0.15)
 _DRIFT = (0.0, 1.5)  # relative to the noise
-_DRIFT_RUNS = 10.0  # over how many runs the machine's mood changes
+_DRIFT_RUNS = 10.0  # over how many runs the machine drifts
 UNPROMISING = 0.2  # a knob that promises less is not expected to matter
 _BASE = 1.0  # the level of the original, nearly free
 
@@ -73,9 +73,9 @@ class Effects:
         squares = np.zeros_like(total)
         same = np.ones_like(total)
         for column, alike in enumerate(self._alike):
-            one = alike[np.ix_(left[:, column], right[:, column])]
-            total += one
-            squares += one * one
+            likeness = alike[np.ix_(left[:, column], right[:, column])]
+            total += likeness
+            squares += likeness * likeness
             same *= left[:, column][:, None] == right[:, column][None, :]
         return total, (total * total - squares) / 2, same
 
@@ -106,7 +106,7 @@ class Effects:
 
 
 def _trust(score: float) -> float:
-    """What share of the usual variance an effect has by its promise: of most settings nothing is expected."""
+    """Share of the usual variance that an effect has by its promise: of most settings nothing is expected."""
     return min(1.0, max(score, 0.05) / UNPROMISING) ** 4
 
 

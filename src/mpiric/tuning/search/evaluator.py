@@ -24,7 +24,7 @@ class OutOfBudgetError(Exception):
 
 @dataclass
 class Evaluator:
-    """All runs so far, in order; ``objective_is_time`` allows a slow run to be stopped early.
+    """Makes runs and keeps them all, in order; ``objective_is_time`` allows a slow run to be stopped early.
 
     ``feasible`` tells without a run what cannot even be written down. Runs that are ``known`` inform from the
     start, and answer once when such a run is asked for; they cost nothing.
@@ -62,12 +62,12 @@ class Evaluator:
 
     @property
     def original(self) -> Point:
-        """Nothing changed."""
+        """Point of the unchanged command."""
         return (0,) * len(self.space.factors)
 
     @property
     def run_s(self) -> float:
-        """What one more run takes, about."""
+        """Seconds that one more run takes, estimated."""
         walls = [trial.wall_s for trial in self.trials if trial.outcome is not Outcome.REFUSED]
         return median(walls) if walls else 0.0
 
@@ -80,7 +80,7 @@ class Evaluator:
         return 0 if point in self.stopped else self.points.count(point)
 
     def run(self, point: Point) -> Trial:
-        """One more run of a point. Raises OutOfBudgetError; a KeyboardInterrupt passes through."""
+        """Run a point once more. Raises OutOfBudgetError; a KeyboardInterrupt passes through."""
         configuration = self.space.configuration(point)
         if self._answers[configuration]:
             return self._answers[configuration].pop(0)
@@ -95,7 +95,7 @@ class Evaluator:
         return trial
 
     def may_work(self, point: Point) -> bool:
-        """Whether it can be written down and nothing that failed is contained in it."""
+        """Whether a point can be written down and contains nothing that failed."""
         return self._can_be_written(point) and not any(
             all(have == bad for have, bad in zip(point, failure, strict=True) if bad)
             for failure in self.failed
@@ -107,7 +107,7 @@ class Evaluator:
         return self._writable[point]
 
     def effects(self) -> Effects:
-        """What all runs say together; fitted once a run, the sizes of its priors now and then."""
+        """Model of all runs so far; fitted once a run, the sizes of its priors now and then."""
         if self._fit is None or self._fitted != len(self.points):
             sizes = self._fit.sizes if self._fit and self._fitted >= 30 and len(self.points) % 5 else None
             self._fit = Effects(self.space, self.points, self.logs, sizes)
@@ -121,7 +121,7 @@ class Evaluator:
                 self._enter(trial)
 
     def rejected(self) -> tuple[tuple[Configuration, str], ...]:
-        """What failed and what was stopped for being slow, with the reason."""
+        """Configurations that failed or were stopped for being slow, with the reason."""
         slow = [(point, "clearly slower than the best; stopped early") for point in sorted(self.stopped)]
         return tuple((self.space.configuration(point), why) for point, why in (*self.failed.items(), *slow))
 

@@ -34,8 +34,8 @@ def _close_to_best(ranked: list[Ranked]) -> list[Point]:
 
 
 def _undecided(ranked: list[Ranked], finalists: list[Point]) -> bool:
-    one, other = [entry for entry in ranked if entry.point in finalists][:2]
-    return other.mean - one.mean < _CLOSE * (one.deviation + other.deviation)
+    best, second = [entry for entry in ranked if entry.point in finalists][:2]
+    return second.mean - best.mean < _CLOSE * (best.deviation + second.deviation)
 
 
 def prune(evaluator: Evaluator) -> None:

@@ -8,7 +8,7 @@ from mpiric.tuning.search.space import Point
 
 _SHARE = 0.7  # of the runs; the rest looks for combinations
 _FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
-_ORIGINAL_EVERY = 12  # runs between two of the original: the machine's mood changes
+_ORIGINAL_EVERY = 12  # runs between two of the original: the machine drifts
 
 
 def screen(evaluator: Evaluator, runs: int) -> None:

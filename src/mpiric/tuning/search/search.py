@@ -46,7 +46,7 @@ class ProofCandidate:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """``candidates`` best first, empty when nothing seems faster; ``rejected`` with the reasons."""
+    """``candidates``, the best first, none when nothing seems faster; what was ``rejected``, and why."""
 
     candidates: tuple[ProofCandidate, ...]
     rejected: tuple[tuple[Configuration, str], ...]
@@ -89,7 +89,7 @@ def search(
 
 
 def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
-    """What recorded trials say, without running anything: after an interruption."""
+    """Result of recorded trials alone, without a run: after an interruption."""
     evaluator = Evaluator(space, _never, Budget())
     evaluator.take(trials)
     return _result(evaluator)
@@ -100,7 +100,7 @@ def _never(configuration: Configuration, limit_s: float) -> Trial:
 
 
 def _baseline(evaluator: Evaluator) -> None:
-    """The original twice, so that there is something to compare with."""
+    """Run the original twice, so that there is something to compare with."""
     failures = 0
     while evaluator.runs_of(evaluator.original) < 2:
         trial = evaluator.run(evaluator.original)
@@ -117,9 +117,9 @@ def _finals_runs(runs: int) -> int:
     return runs // 6 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
 
 
-def _ratio(evaluator: Evaluator, one: Ranked, ranked: list[Ranked]) -> float:
-    original = next((entry.mean for entry in ranked if entry.point == evaluator.original), one.mean)
-    return exp(original - one.mean)
+def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> float:
+    original = next((entry.mean for entry in ranked if entry.point == evaluator.original), measured.mean)
+    return exp(original - measured.mean)
 
 
 def _result(evaluator: Evaluator) -> SearchResult:

@@ -63,8 +63,8 @@ def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:
         for index, choices in enumerate(levels):
             found.update(dict.fromkeys((*point[:index], level, *point[index + 1 :]) for level in choices))
     for _ in range(300):
-        one, other = random.choice(best), random.choice(best)
-        crossed = [random.choice(pair) for pair in zip(one, other, strict=True)]
+        parents = random.choice(best), random.choice(best)
+        crossed = [random.choice(pair) for pair in zip(*parents, strict=True)]
         for _ in range(random.choice((0, 1, 2))):
             index = random.randrange(len(levels))
             crossed[index] = random.choice(levels[index])

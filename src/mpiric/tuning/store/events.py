@@ -14,7 +14,7 @@ _LONGEST_LINE = 1 << 20
 
 @dataclass(frozen=True)
 class TuneEvents:
-    """What the file of one tune says."""
+    """Contents of the log of one tune."""
 
     meta: Mapping[str, object] = field(default_factory=dict)  # the first "meta" event
     events: tuple[Mapping[str, object], ...] = ()  # every readable one, in order
@@ -54,7 +54,7 @@ def _event(line: bytes) -> Mapping[str, object]:
 
 
 def trial_to_json(trial: Trial) -> dict[str, object]:
-    """Field by field, enums by their words."""
+    """JSON object of a trial, enums by their words."""
     return {
         "configuration": trial.configuration.as_dict(),
         "phase": trial.phase.value,
@@ -74,7 +74,7 @@ def trial_to_json(trial: Trial) -> dict[str, object]:
 
 
 def trial_from_json(document: Mapping[str, object]) -> Trial:
-    """Raises ValueError, KeyError or TypeError for anything that no trial can have written."""
+    """Read a trial. Raises ValueError, KeyError or TypeError for what no trial can have written."""
     configuration = document["configuration"]
     if not isinstance(configuration, dict):
         raise TypeError("configuration")

@@ -10,14 +10,13 @@ import psutil
 
 from mpiric.model.errors import MpiricError
 
-_SUBMISSION = (
-    "MPIRIC_SUBMISSION"  # in a job of `--submit`: a name of which one job runs at a time; a job whose
-)
-# name begins another's only runs when that one has ended
+# In a job of `--submit`: a name of which one job runs at a time. A job whose name begins another's only
+# runs when that one has ended.
+_SUBMISSION = "MPIRIC_SUBMISSION"
 
 
 class Lock:
-    """Held from `take` to `release`."""
+    """Lock of a directory, held from `take` to `release`."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -42,7 +41,7 @@ class Lock:
 
     @staticmethod
     def holder(path: Path) -> str:
-        """Who holds it: "" when nobody, or a process of this host that is gone.
+        """Host and process that hold it; "" for nobody, or a process of this host that is gone.
 
         A process of another host cannot be looked at, so it counts as alive; but not one of a job that the
         scheduler has begun again here.
@@ -58,8 +57,8 @@ class Lock:
             return ""  # torn: its writer died within one short write
         if host == socket.gethostname() and _started(pid) != started:
             return ""
-        mine = os.environ.get(_SUBMISSION)
-        if mine and submission.startswith(mine) and pid != os.getpid():
+        own = os.environ.get(_SUBMISSION)
+        if own and submission.startswith(own) and pid != os.getpid():
             return ""
         return f"{host}, process {pid}"
 

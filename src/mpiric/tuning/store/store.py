@@ -82,7 +82,7 @@ class TuneLog:
         return read_log(self.path / EVENTS)
 
     def close(self) -> None:
-        """Let others continue it."""
+        """Release the lock, so that others may continue the tune."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -155,14 +155,14 @@ def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
         lock = Lock.take(path / "lock")
     except OSError as error:
         raise _no_room(path.parent, error) from error
-    tune = TuneLog(path, lock)
+    log = TuneLog(path, lock)
     try:
-        if not tune.read().meta:
-            tune.append("meta", meta)
+        if not log.read().meta:
+            log.append("meta", meta)
     except BaseException:
-        tune.close()
+        log.close()
         raise
-    return tune
+    return log
 
 
 def _summary(path: Path) -> TuneSummary:

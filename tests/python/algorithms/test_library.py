@@ -1,9 +1,13 @@
 """The collective algorithms of the MPI implementations, as data."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from mpiric.algorithms import own
 from mpiric.algorithms.library import (
     LibraryAlgorithm,
     algorithms_of,
@@ -68,6 +72,16 @@ def test_what_no_file_describes_has_no_algorithms() -> None:
     assert not are_chosen_at_start("unknown")
 
 
-def test_own_algorithms_are_named_by_collective() -> None:
+def test_an_algorithm_of_our_own_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = tmp_path / "coll"
+    shutil.copytree(ROOT / "src/runtime/coll", sources)
+    chain = (sources / "bcast/chain.cpp").read_text()
+    (sources / "bcast/made_up.cpp").write_text(chain.replace('"chain', '"made_up'))
+    names = tmp_path / "own_algorithms.toml"
+    subprocess.run([sys.executable, ROOT / "cmake/algorithm_names.py", sources, names], check=True)
+    monkeypatch.setattr(own, "native_part", lambda name: str(tmp_path / name))
+    own.names_by_collective.cache_clear()
+    assert any(name.startswith("made_up") for name in own_algorithms("bcast"))
     assert "ring" in own_algorithms("allreduce")
     assert own_algorithms("unknown") == ()
+    own.names_by_collective.cache_clear()

@@ -42,7 +42,7 @@ def _provider(situation: Situation) -> Iterator[Finding]:
         if value.split(";")[0] in _ADAPTER_PROVIDERS and not has_adapter(situation):
             yield Finding(
                 "provider-of-another-network",
-                "libfabric is told to use a network that this machine does not have",
+                "libfabric is set to use a network that this machine does not have",
                 f"{name}={value}; interfaces: {', '.join(nic.name for nic in networks(situation)) or 'none'}",
                 f"unset {name}",
             )
@@ -53,7 +53,7 @@ def _transports(situation: Situation) -> Iterator[Finding]:
     if set(value.split(",")) & set(_ADAPTER_TRANSPORTS) and not has_adapter(situation):
         yield Finding(
             "stale-ucx-tls",
-            "UCX is told to use transports of a network that this machine does not have",
+            "UCX is set to use transports of a network that this machine does not have",
             f"UCX_TLS={value}",
             "unset UCX_TLS",
         )
@@ -86,14 +86,14 @@ def _interface(situation: Situation) -> Iterator[Finding]:
 
 
 def _threads(situation: Situation) -> Iterator[Finding]:
-    asked = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
+    requested = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
     wanted = threads_per_rank(situation) * ranks_per_node(situation)
-    if asked.isdigit() and is_threaded(situation) and wanted > cpus_per_node(situation):
+    if requested.isdigit() and is_threaded(situation) and wanted > (cpus := cpus_per_node(situation)):
         yield Finding(
             "too-many-threads",
             "more threads than CPUs",
-            f"OMP_NUM_THREADS={asked} × {ranks_per_node(situation)} ranks on {cpus_per_node(situation)} CPUs",
-            f"OMP_NUM_THREADS={max(1, cpus_per_node(situation) // ranks_per_node(situation))}",
+            f"OMP_NUM_THREADS={requested} × {ranks_per_node(situation)} ranks on {cpus} CPUs",
+            f"OMP_NUM_THREADS={max(1, cpus // ranks_per_node(situation))}",
         )
 
 
@@ -130,7 +130,7 @@ def _huge_pages(situation: Situation) -> Iterator[Finding]:
     if "glibc.malloc.hugetlb=2" in tunables and not situation.machine.memory.pages.huge_free:
         yield Finding(
             "no-huge-pages-left",
-            "reserved huge pages are asked for and none are free: it does nothing",
+            "reserved huge pages are requested and none are free: it does nothing",
             f"GLIBC_TUNABLES={tunables}, huge pages free: 0",
             "reserve some (sysctl vm.nr_hugepages), or use glibc.malloc.hugetlb=1",
         )

@@ -1,4 +1,4 @@
-"""What several knobs read from a situation in the same way."""
+"""Facts of a situation that several knobs read."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -42,7 +42,7 @@ def is_on(situation: Situation, variable: str) -> bool:
 
 
 def rank_count(situation: Situation) -> int:
-    """Ranks of the job: as asked for, or as many as were seen on this node; at least 1."""
+    """Ranks of the job: as requested, or as many as were seen on this node; at least 1."""
     return max(1, len(situation.observation.ranks), situation.job.ranks or 0)
 
 
@@ -113,15 +113,15 @@ def uses_ucx(situation: Situation) -> bool:
 
 
 def is_threaded(situation: Situation) -> bool:
-    """Whether the ranks load something that starts threads when told to: OpenMP or a math library."""
+    """Whether the ranks load something that can start threads: OpenMP or a math library."""
     libraries = ("libopenblas", "libmkl_", "libblis", "libflexiblas")
     return is_hybrid(situation) or any(situation.observation.loads(stem) for stem in libraries)
 
 
 def threads_per_rank(situation: Situation) -> int:
-    """Computing threads of a rank: as asked for, else as seen running without the library's helpers."""
-    asked = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    """Computing threads of a rank: as requested, else as seen running without the library's helpers."""
+    requested = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
+    if requested.isdigit() and int(requested) > 0:
+        return int(requested)
     seen = max((rank.threads for rank in situation.observation.ranks), default=1)
     return max(1, seen - situation.mpi.capabilities.helper_threads)

@@ -127,10 +127,10 @@ def _component_promise(situation: Situation) -> Promise:
 def _tuner_values(situation: Situation) -> tuple[str, ...]:
     """What was learned with reductions left alone is a policy without them; later runs may do no other."""
     tuner = situation.tuner
-    told = [value for value, there in (("policy", tuner.policy), ("exported", tuner.exported)) if there]
-    if not tuner.library or (told and not situation.allowed.rounding):
-        return tuple(told)
-    return (*told, "online")
+    policies = [value for value, there in (("policy", tuner.policy), ("exported", tuner.exported)) if there]
+    if not tuner.library or (policies and not situation.allowed.rounding):
+        return tuple(policies)
+    return (*policies, "online")
 
 
 def _tuner_applies(situation: Situation) -> Applicability:
@@ -155,7 +155,7 @@ def _before_init(situation: Situation) -> dict[str, str]:
 
 
 def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
-    """The runtime in the ranks; `library` says that it stays out even where the environment asks for it."""
+    """The runtime in the ranks; `library` keeps it out even where the environment requests it."""
     tuner = situation.tuner
     if value == "library":
         return Spelling(environment={"MPIRIC_COLLECTIVES": "off"})

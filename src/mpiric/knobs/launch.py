@@ -1,4 +1,4 @@
-"""How ranks are started: by the library's launcher or the scheduler's, and over which way to other nodes."""
+"""How ranks are started: by the library's launcher or the scheduler's, and how helpers reach other nodes."""
 
 from mpiric.knobs._declare import no, promising, suits_every_program, yes
 from mpiric.knobs._reading import in_force
@@ -21,7 +21,7 @@ def _route_applies(situation: Situation) -> Applicability:
         return no("no launcher is named on the command line")
     if not _in_slurm(situation):
         return no("not inside an allocation of Slurm")
-    return yes("inside an allocation of Slurm both ways are open")
+    return yes("inside an allocation of Slurm both routes are open")
 
 
 def _bootstrap_values(situation: Situation) -> tuple[str, ...]:

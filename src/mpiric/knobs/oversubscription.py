@@ -27,7 +27,7 @@ def _applies(situation: Situation) -> Applicability:
     if is_oversubscribed(situation):
         return yes("more ranks than CPUs")
     if _waits_politely(situation):
-        return yes("ranks are told to give their CPU away although each has its own")
+        return yes("ranks are set to give their CPU away although each has its own")
     return no("every rank has a CPU of its own and spins, which answers fastest")
 
 

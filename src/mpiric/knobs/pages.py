@@ -15,7 +15,7 @@ _BIG_BYTES = (
 _SETTINGS = {
     "transparent": Spelling(
         tunables={_TUNABLE: "1"},
-        note="the allocator asks for transparent huge pages: sparse memory may take more of it",
+        note="the allocator requests transparent huge pages: sparse memory may take more of it",
     ),
     "reserved": Spelling(
         tunables={_TUNABLE: "2"},
@@ -70,7 +70,7 @@ KNOBS = (
     Knob(
         name="huge-pages",
         family="pages",
-        sentence="Whether malloc asks for huge pages, transparent or reserved ones",
+        sentence="Whether malloc requests huge pages, transparent or reserved ones",
         why="A huge page covers 512 ordinary ones: fewer faults on first touch, fewer TLB misses after",
         source=(
             "measured: loops that allocate and touch 2-5× faster, random access over 1-1.5 GB 1.4×; glibc "

@@ -52,8 +52,8 @@ def _count_promise(situation: Situation) -> Promise:
     threads, share = threads_per_rank(situation), _share(situation)
     if threads * ranks_per_node(situation) > cpus_per_node(situation):
         because = f"{ranks_per_node(situation)} ranks × {threads} threads on {cpus_per_node(situation)} CPUs"
-        asked = in_force(situation, "OMP_NUM_THREADS") is not None  # threads only seen may sleep
-        return Promise(0.9 if asked else 0.6, because, (str(share),))
+        is_requested = in_force(situation, "OMP_NUM_THREADS") is not None  # threads only seen may sleep
+        return Promise(0.9 if is_requested else 0.6, because, (str(share),))
     if threads < share:
         return Promise(0.5, f"{threads} threads a rank, {share} CPUs for each", (str(share),))
     return Promise(0.15, "threads fill the CPUs of their rank; fewer may do as well")
@@ -119,7 +119,7 @@ def _placing_applies(situation: Situation) -> Applicability:
 def _places_values(situation: Situation) -> tuple[str, ...]:
     topology = situation.machine.topology
     fits = (("cores", True), ("threads", topology.has_smt), ("sockets", len(topology.packages) > 1))
-    return tuple(place for place, possible in fits if possible)
+    return tuple(unit for unit, possible in fits if possible)
 
 
 def _wait_applies(situation: Situation) -> Applicability:
@@ -200,7 +200,7 @@ KNOBS = (
         domain=Choice(("cores", "threads", "sockets")),
         values=_places_values,
         applies=_placing_applies,
-        promise=promising(0.4, "threads are placed by the kernel unless told otherwise"),
+        promise=promising(0.4, "threads are placed by the kernel unless they are bound"),
         moves_with=("binding", "omp-bind"),
         brings=lambda _value, _situation: {"omp-bind": "close"},
         spell=variable("OMP_PLACES"),

@@ -100,7 +100,7 @@ def _single_copy_promise(situation: Situation) -> Promise:
 
 def _gpu_applies(situation: Situation) -> Applicability:
     if not situation.mpi.capabilities.looks_for_gpu_buffers:
-        return no("the library asks for GPU buffers only when told to")
+        return no("the library looks for GPU buffers only on request")
     if not situation.observation.ranks:
         return no("what the program loads is unknown")
     if any(situation.observation.loads(name) for name in _GPU_RUNTIMES):

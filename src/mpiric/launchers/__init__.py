@@ -1,7 +1,7 @@
 """One launcher per file: its command line parsed and rendered, and placement plans carried out; runs nothing.
 
-``parse_command`` makes a Job of the user's command, ``spell`` says how a knob is written in the job's
-dialect, ``render`` puts job and spellings together again. ``emit`` writes a placement plan.
+``parse_command`` makes a Job of the user's command, ``spell`` sets a knob in the syntax of the
+job's dialect, ``render`` puts job and spellings together again. ``emit`` writes a placement plan.
 """
 
 from mpiric.launchers._dialect import Dialect

@@ -16,5 +16,5 @@ def version_by(pattern: str) -> Callable[[str], str | None]:
 
 
 def never(_text: str) -> str | None:
-    """Recognises nothing: the launcher prints no banner, or none that tells it from others."""
+    """Recognise nothing: the launcher prints no banner, or none that distinguishes it from others."""
     return None

@@ -1,4 +1,4 @@
-"""Dialect: what one launcher's command line looks like, and how it writes what mpiric wants to say.
+"""Dialect: what one launcher's command line looks like, and how it writes what mpiric sets.
 
 A dialect is data and pure functions; every file of this folder without a leading underscore declares one
 as ``DIALECT``.
@@ -28,7 +28,7 @@ class Option:
     meaning: Meaning = Meaning.OTHER
     attached_only: bool = False  # its one value is optional and only ever written --name=value
     implied: str = ""  # the value a flag stands for: --bind-to-core is --bind-to core
-    variable: str = ""  # environment variable that says the same; {} stands for the first of two values
+    variable: str = ""  # environment variable that sets the same; {} stands for the first of two values
 
 
 def flags(names: str) -> tuple[Option, ...]:
@@ -78,7 +78,7 @@ def assignment(option: str) -> Writer:
 
 
 def placement_above(meaning: Meaning, _under: str, over: str) -> str | None:
-    """The second of two placements has the say; anything else can only be said once."""
+    """The second of two placements wins; anything else can be given only once."""
     return over if meaning in {Meaning.BINDING, Meaning.MAPPING} else None
 
 
@@ -102,8 +102,8 @@ def _one_facet(option: LaunchOption) -> tuple[Facet, ...]:
 class Dialect:
     """One launcher: identity, options, and pure functions.
 
-    ``write`` holds, for each meaning it has a word for, values → words; None where there is no
-    counterpart. ``merge`` joins two values of one meaning, the second having the say; None where they
+    ``write`` holds, for each meaning that it has syntax for, values → words; None where there is no
+    counterpart. ``merge`` joins two values of one meaning, the second winning; None where they
     contradict each other.
     """
 
@@ -115,7 +115,7 @@ class Dialect:
     write: Mapping[Meaning, Writer]
     spellings: Mapping[str, Speller] = field(default_factory=dict)  # knob → (situation, value) → spelling
     merge: Callable[[Meaning, str, str], str | None] = placement_above
-    facets: Callable[[LaunchOption], tuple[Facet, ...]] = _one_facet  # what one option says at once
+    facets: Callable[[LaunchOption], tuple[Facet, ...]] = _one_facet  # meanings of one option
     neutral: bool = False  # serves every MPI library and is known by its name alone
     travels: Words = ()  # beginnings of variables that reach ranks on every node by themselves
     environment_in_every_segment: bool = False  # an environment option holds for its own segment only
@@ -135,7 +135,7 @@ class Dialect:
 
     @property
     def traits(self) -> LauncherTraits:
-        """What knobs ask of it."""
+        """Facts about it that knobs use."""
         return LauncherTraits(frozenset(self.spellings), self.neutral)
 
     def find(self, name: str) -> Option | None:

@@ -21,7 +21,7 @@ class Draft:
     settings: tuple[Setting, ...] = ()
 
     def noting(self, setting: Setting) -> "Draft":
-        """With one more thing to tell the user."""
+        """The draft with one more setting to report."""
         return replace(self, settings=(*self.settings, setting))
 
     def launch(self) -> Launch:

@@ -49,7 +49,7 @@ def gives_way(dialect: Dialect, own: LaunchOption, new: LaunchOption) -> bool:
 
 
 def twin(dialect: Dialect, option: LaunchOption) -> str:
-    """The environment variable that says the same as the option, "" when there is none."""
+    """The environment variable that sets the same as the option, "" when there is none."""
     entry = known(dialect, option)
     return entry.variable.format(*option.values[:1]) if entry is not None and entry.variable else ""
 

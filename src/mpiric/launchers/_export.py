@@ -1,4 +1,4 @@
-"""``srun --export``: one list that says what is passed on and what is set."""
+"""``srun --export``: one list of the variables that are passed on and those that are set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ _NONE = ("NONE", "NIL")
 
 
 def facets(option: LaunchOption) -> tuple[Facet, ...]:
-    """``ALL,A=1`` says that everything is passed on, and sets A."""
+    """``ALL,A=1`` passes everything on and sets A."""
     if option.meaning is not Meaning.ENVIRONMENT_LIMIT:
         return ((option.meaning, option.values),)
     items = _items(option.values[0])
@@ -36,10 +36,10 @@ def unlist(job: Job, name: str) -> Job:
 
 
 def enlist(job: Job, variables: Mapping[str, str | None]) -> Job:
-    """With more on top of what the list, or ``SLURM_EXPORT_ENV`` in its place, says already.
+    """The job with more variables than the list, or ``SLURM_EXPORT_ENV`` in its place, names already.
 
     A variable without a value is passed on from srun's own environment. Slurm takes quotes for part of the
-    value, so one with a comma can only go that way.
+    value, so one with a comma can only be passed on.
     """
     more = (name if value is None else f"{name}={value}" for name, value in sorted(variables.items()))
     added = tuple(more)

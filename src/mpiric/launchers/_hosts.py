@@ -68,7 +68,7 @@ def in_blocks(seats: Sequence[str]) -> bool:
 
 
 def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Facet, ...] | None:
-    """What another launcher must be told so that every rank has the host it had; None where it has no words.
+    """Facets under which every rank of another launcher has the host it had; None where it has no syntax.
 
     ``hosts`` as named, ``seats`` the host of each rank.
     """
@@ -79,7 +79,7 @@ def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Fa
     nodes: tuple[Facet, ...] = ((Meaning.NODES, (str(len(given)),)),) if Meaning.NODES in target.write else ()
     if in_blocks(seats):
         return (*nodes, (Meaning.HOSTS, (names,)), (Meaning.RANKS_PER_NODE, (str(given[0].slots),)))
-    if target.every_seat:  # can be told the host of every rank
+    if target.every_seat:  # takes the host of every rank
         return (*nodes, (Meaning.HOSTS, (",".join(seats),)), (Meaning.MAPPING, (target.every_seat,)))
     return None
 

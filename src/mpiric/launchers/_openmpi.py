@@ -77,7 +77,7 @@ def _mapping_words(package: str) -> dict[str, str]:
 
 
 def _line(text: str) -> Iterator[HostSlots]:
-    """``n1 slots=4``, with ``count`` and ``cpus`` as other words for slots."""
+    """``n1 slots=4``, with ``count`` and ``cpus`` as synonyms of slots."""
     name, *settings = text.replace(" = ", "=").split()
     given = dict(word.lower().partition("=")[::2] for word in settings)
     count = next((given[key] for key in ("slots", "count", "cpu", "cpus") if key in given), "")
@@ -139,7 +139,7 @@ _QUALIFIERS = {"pe": Meaning.THREADS_PER_RANK, "oversubscribe": Meaning.OVERSUBS
 
 
 def _facets(option: LaunchOption) -> tuple[Facet, ...]:
-    """``ppr:2:node:pe=4`` says ranks per node and threads per rank; another policy the mapping."""
+    """``ppr:2:node:pe=4`` sets ranks per node and threads per rank; another policy the mapping."""
     if option.meaning is not Meaning.MAPPING:
         return ((option.meaning, option.values),)
     policy, qualifiers = _split(option.values[0])
@@ -161,7 +161,7 @@ def policy_of(job: Job) -> str:
 
 
 def counts_ranks(job: Job) -> bool:
-    """Whether the mapping also says how many ranks there are, so that it cannot be exchanged."""
+    """Whether the mapping also determines the number of ranks, so that it cannot be exchanged."""
     own = policy_of(job).lower()
     listed = own.startswith(("ppr", "rankfile", "pe-list", "seq"))
     return listed or job.segments[0].first(Meaning.RANKS_PER_NODE) is not None

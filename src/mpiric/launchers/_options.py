@@ -78,7 +78,7 @@ def _take(
         if at + following >= len(words):
             raise MpiricError(
                 f"'{words[at]}' needs a value",
-                hint=f"'{words[at]}' is the last word of the command: say its value and the program",
+                hint=f"'{words[at]}' is the last word of the command: give its value and the program",
             )
         values.append(words[at + following])
     tokens = tuple(words[at : at + following + 1])

@@ -23,7 +23,7 @@ def launcher_word(argv: Sequence[str]) -> str | None:
 
 
 def ambiguous_launcher_word(argv: Sequence[str]) -> str | None:
-    """The launcher's word, such as ``/opt/x/bin/mpiexec``, where only its MPI library tells its dialect."""
+    """The launcher's word, such as ``/opt/x/bin/mpiexec``, where its MPI library determines the dialect."""
     word = launcher_word(argv)
     return None if word is None or _neutral_dialect(word) else word
 
@@ -115,9 +115,9 @@ def _segments(dialect: Dialect, words: Sequence[str], is_program: IsProgram) -> 
         found, taken = parse_options(dialect, words[start:end], is_program)
         segment = Segment(found, tuple(words[start + taken : end]))
         if not segment.program and segment.first(Meaning.PROGRAM_FILE) is None:
-            place = "after ':'" if start else "after the launcher's options"
+            position = "after ':'" if start else "after the launcher's options"
             raise MpiricError(
-                f"there is no program {place}",
+                f"there is no program {position}",
                 hint="the launch line must end with the program to run, such as: mpirun -n 4 ./app",
             )
         segments.append(segment)

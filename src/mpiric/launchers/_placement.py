@@ -1,4 +1,4 @@
-"""What several dialects ask of the job and the machine before they spell a placement."""
+"""Spellers and facts about job and machine that several dialects use for placement."""
 
 from collections.abc import Callable, Mapping
 
@@ -36,19 +36,19 @@ def by_variable(name: str, words: Mapping[str, str]) -> Speller:
 
 
 def ranks_on_each(situation: Situation, nodes: int) -> int:
-    """Ranks on each of so many nodes: of those that the command asks for, or as many as were seen."""
+    """Ranks on each of so many nodes: as requested by the command, or as many as were seen."""
     ranks = max(1, len(situation.observation.ranks), situation.job.ranks or 0)
     return -(-ranks // nodes)
 
 
 def ranks_per_node(situation: Situation) -> int | None:
-    """How many ranks share a node, None when the command does not say how many there are."""
+    """How many ranks share a node, None when the command gives no number."""
     ranks = situation.job.ranks
     return None if ranks is None else -(-ranks // max(1, situation.nodes))
 
 
 def crowded(situation: Situation) -> bool:
-    """Whether ranks must share a core, which some launchers refuse to bind unless told to."""
+    """Whether ranks must share a core, which some launchers refuse to bind by default."""
     ranks = ranks_per_node(situation) or len(situation.observation.ranks)
     return ranks > len(situation.machine.usable_cores)
 

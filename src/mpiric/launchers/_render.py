@@ -19,7 +19,7 @@ from mpiric.model.spelling import Spelling
 Spelled = tuple[str, str, Spelling]  # knob, value, how it is written
 
 # Knobs whose options only prepare the ground for others' come first.
-_TURN = {"threads-per-rank": 0, "mapping": 1}
+_PRECEDENCE = {"threads-per-rank": 0, "mapping": 1}
 
 # Variables that hold a list of NAME=VALUE, to which several knobs and the user may each add.
 _JOINED = {"GLIBC_TUNABLES": ":"}
@@ -28,7 +28,7 @@ _JOINED = {"GLIBC_TUNABLES": ":"}
 def render(job: Job, spellings: Sequence[Spelled] = ()) -> Launch:
     """The launch of a job with some knobs set; without any it is the user's own command.
 
-    Raises MismatchError when two knobs contradict each other or the launcher has no word for something.
+    Raises MismatchError when two knobs contradict each other or the launcher has no syntax for something.
     """
     draft = start(job, dialects()[job.dialect])
     draft = _switched(draft, spellings)
@@ -83,7 +83,7 @@ def _words(dialect: Dialect, meaning: Meaning, values: tuple[str, ...]) -> tuple
 def _with_options(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
     """Options that several knobs share are joined: the width of a rank first, the binding last."""
     given: dict[tuple[object, ...], tuple[str, LaunchOption]] = {}
-    ordered = sorted(spellings, key=lambda spelled: _TURN.get(spelled[0], 2))
+    ordered = sorted(spellings, key=lambda spelled: _PRECEDENCE.get(spelled[0], 2))
     for knob, _, spelling in ordered:
         for words in spelling.options:
             option = _spelled_option(draft, words)
@@ -110,7 +110,7 @@ def _spelled_option(draft: Draft, words: tuple[str, ...]) -> LaunchOption:
 
 
 def _put(draft: Draft, knob: str, option: LaunchOption) -> Draft:
-    """One option in place of whatever says the same."""
+    """The draft with one option in place of all that set the same."""
     same = [own for own in all_options(draft.job) if gives_way(draft.dialect, own, option)]
     if same and option.meaning in {Meaning.BINDING, Meaning.MAPPING}:
         option = joined(draft.dialect, same[-1], option)
@@ -137,22 +137,22 @@ def _with_environment(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
             )
     wanted = {path: "ro" for _, _, spelling in spellings for path in spelling.preload}
     wanted |= {path: "rw" for _, _, spelling in spellings for path in spelling.directories.values()}
-    job, places = bind_paths(draft.job, wanted)
+    job, inner_paths = bind_paths(draft.job, wanted)
     draft = replace(draft, job=job)
-    variables = _variables(draft, spellings, places)
+    variables = _variables(draft, spellings, inner_paths)
     return set_variables(draft, variables) if variables else draft
 
 
 def _variables(
-    draft: Draft, spellings: Sequence[Spelled], places: Mapping[str, str]
+    draft: Draft, spellings: Sequence[Spelled], inner_paths: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """``places``: path of the host → the one that the ranks know it by."""
+    """Variables of the ranks → knob and value; ``inner_paths``: path of the host → the one that ranks see."""
     found: dict[str, tuple[str, str]] = {}
     for knob, _, spelling in spellings:
-        preload = tuple(places[path] for path in spelling.preload)
+        preload = tuple(inner_paths[path] for path in spelling.preload)
         lists = (("LD_PRELOAD", preload), ("LD_LIBRARY_PATH", spelling.library_path))
         given = {**spelling.environment, **{name: ":".join(paths) for name, paths in lists if paths}}
-        given |= {name: places[path] for name, path in spelling.directories.items()}
+        given |= {name: inner_paths[path] for name, path in spelling.directories.items()}
         for name, value in given.items():
             separator = ":" if name.startswith("LD_") else _JOINED.get(name, "")
             if name in found and separator:

@@ -45,7 +45,7 @@ def fillings(plan: Plan, levels: Iterable[Level | None] = LEVELS) -> tuple[Fille
 
 
 def whole_cores(plan: Plan) -> bool:
-    """Whether every rank has whole cores, so that cores say all there is to say."""
+    """Whether every rank has whole cores, so that a list of cores is complete."""
     return all(set(seat.pus) == {pu for core in seat.cores for pu in core.pus} for seat in plan.seats)
 
 

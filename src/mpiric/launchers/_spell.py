@@ -1,4 +1,4 @@
-"""What is asked of a dialect by name."""
+"""Dialects found by name or by banner."""
 
 from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
@@ -7,7 +7,7 @@ from mpiric.model.spelling import Spelling
 
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
-    """How the job's launcher writes a knob's value; None when it has no word for it here."""
+    """How the job's launcher writes a knob's value; None when it has no syntax for it here."""
     speller = names_speller if knob == "host-names" else dialects()[situation.job.dialect].spellings.get(knob)
     return None if speller is None else speller(situation, value)
 

@@ -20,7 +20,7 @@ _OF_ONE_FAMILY = frozenset({Meaning.MPI_PARAMETER, Meaning.BOOTSTRAP, Meaning.OT
 
 
 def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, dict[str, str]]:
-    """The job, and what must become variables of the ranks because the launcher has no word for it.
+    """The job, and what must become variables of the ranks because the launcher has no option for it.
 
     Raises MismatchError naming the option that cannot be carried over, and why.
     """
@@ -32,14 +32,14 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
     job = _with_all_slots(job, source)
     if job.ranks is None:
         raise MismatchError(
-            f"the command does not say how many ranks to start, and {target.name} must be told",
+            f"the command gives no number of ranks, and {target.name} needs one",
             hint="add the number of ranks (-n) to the launch line",
         )
     translated = [_segment(source, target, segment, job) for segment in job.segments]
     variables = translated[0][1]
     if any(others != variables for _, others in translated):
         raise MismatchError(
-            f"the programs of the launch get different variables: {target.name} has no way to"
+            f"the programs of the launch get different variables: {target.name} cannot do that"
         )
     segments = tuple(segment for segment, _ in translated)
     job = replace(job, launcher_words=launcher_words, segments=segments)
@@ -47,7 +47,7 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
 
 
 def _with_all_slots(job: Job, source: Dialect) -> Job:
-    """With as many ranks as the hosts have slots, where the launcher takes that for said."""
+    """The job with as many ranks as its hosts have slots, where that is the launcher's default."""
     form = source.hosts
     if job.ranks is not None or form is None or not form.fills:
         return job
@@ -83,7 +83,7 @@ def _segment(source: Dialect, target: Dialect, segment: Segment, job: Job) -> tu
 def _facets(
     source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, job: Job
 ) -> tuple[Facet, ...]:
-    """What an option says; hosts in a form that the other launcher can take."""
+    """Meanings of an option; hosts in a form that the other launcher takes."""
     foreign = source.hosts is not target.hosts
     if option.meaning not in {Meaning.HOSTS, Meaning.HOSTFILE} or not foreign:
         return source.facets(option)
@@ -96,16 +96,16 @@ def _facets(
     if form is None or ranks is None or not ranks.values[0].isdigit():
         return source.facets(option)
     hosts, count = read_hosts(source.hosts, segment, job.host_files), int(ranks.values[0])
-    said = _on_each(source, segment)
-    even = tuple(replace(host, slots=said or -(-count // len(hosts))) for host in hosts)
-    found = host_facets(target, hosts, seated(hosts if form.has_slots and not said else even, count))
+    per_node = _on_each(source, segment)
+    even = tuple(replace(host, slots=per_node or -(-count // len(hosts))) for host in hosts)
+    found = host_facets(target, hosts, seated(hosts if form.has_slots and not per_node else even, count))
     if found is None:
-        raise _refusal(option, target, "it has no words for hosts that take ranks in this way")
-    return tuple(facet for facet in found if not said or facet[0] is not Meaning.RANKS_PER_NODE)
+        raise _refusal(option, target, "it has no syntax for hosts that are filled like this")
+    return tuple(facet for facet in found if not per_node or facet[0] is not Meaning.RANKS_PER_NODE)
 
 
 def _on_each(source: Dialect, segment: Segment) -> int:
-    """Ranks per node as the segment says them, 0 when it does not."""
+    """Ranks per node of the segment, 0 when it gives none."""
     facets = (facet for option in segment.options for facet in source.facets(option))
     text = next((values[0] for meaning, values in facets if meaning is Meaning.RANKS_PER_NODE), "")
     return count_of(text)
@@ -120,7 +120,7 @@ def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: 
 
 
 def joined(dialect: Dialect, under: LaunchOption, over: LaunchOption) -> LaunchOption:
-    """One option that says both, the second having the say; raises MismatchError where that cannot be."""
+    """One option for both, the second winning; raises MismatchError where that cannot be."""
     if under.values == over.values:
         return over
     merged = dialect.merge(over.meaning, under.values[-1], over.values[-1]) if over.values else None
@@ -136,7 +136,7 @@ def _counterpart(
     meaning, values = facet
     words: Words | None = None
     if meaning is Meaning.ENVIRONMENT and meaning not in target.write:
-        return ()  # passed on without being asked
+        return ()  # passed on by default
     if meaning is Meaning.NODES and meaning not in target.write:
         words = _by_ranks_per_node(target, segment, values[0])
     elif meaning is Meaning.BINDING:
@@ -157,20 +157,24 @@ def _are_kin(source: Dialect, target: Dialect) -> bool:
 
 
 def _by_level(
-    target: Dialect, meaning: Meaning, ours: Mapping[str, str], theirs: Mapping[str, str], value: str
+    target: Dialect,
+    meaning: Meaning,
+    words_of_source: Mapping[str, str],
+    words_of_target: Mapping[str, str],
+    value: str,
 ) -> Words | None:
     if value and value == target.every_seat:
         return target.write[meaning]((value,))
-    name = next((name for name, word in ours.items() if word == value), None)
+    name = next((name for name, word in words_of_source.items() if word == value), None)
     if name == "compact":
-        return ()  # ranks fill a node in order unless told otherwise
-    if name is None or name not in theirs or meaning not in target.write:
+        return ()  # ranks fill a node in order by default
+    if name is None or name not in words_of_target or meaning not in target.write:
         return None
-    return target.write[meaning]((theirs[name],))
+    return target.write[meaning]((words_of_target[name],))
 
 
 def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words | None:
-    """``-N 2`` of 8 ranks is 4 ranks on each node, unless that is said already."""
+    """``-N 2`` of 8 ranks is 4 ranks on each node, unless that is set already."""
     if segment.first(Meaning.RANKS_PER_NODE) is not None:
         return ()
     ranks = segment.first(Meaning.RANKS)
@@ -182,6 +186,6 @@ def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words |
 
 def _refusal(option: LaunchOption, target: Dialect, reason: str) -> MismatchError:
     return MismatchError(
-        f"'{' '.join(option.tokens)}' cannot be said to {target.name}: {reason}",
+        f"'{' '.join(option.tokens)}' cannot be translated for {target.name}: {reason}",
         hint="leave the option out, or keep the launcher",
     )

@@ -22,8 +22,8 @@ def hosts_with_ranks(plans: Sequence[Plan]) -> list[tuple[str, int]]:
     found = []
     for plan in plans:
         counts = [0] * plan.nodes
-        for place in plan.ranks:
-            counts[place.node] += 1
+        for placed in plan.ranks:
+            counts[placed.node] += 1
         found += list(zip(plan.hosts, counts, strict=True))
     return found
 
@@ -33,12 +33,12 @@ def ranks_in_all(plans: Sequence[Plan]) -> int:
     return sum(plan.request.ranks for plan in plans)
 
 
-def places(plans: Sequence[Plan]) -> Iterator[tuple[int, str, Seat]]:
+def seat_of_each(plans: Sequence[Plan]) -> Iterator[tuple[int, str, Seat]]:
     """Rank, host and seat of each rank of the job."""
     first = 0
     for plan in plans:
-        for place in plan.ranks:
-            yield first + place.rank, plan.hosts[place.node], place.seat
+        for placed in plan.ranks:
+            yield first + placed.rank, plan.hosts[placed.node], placed.seat
         first += plan.request.ranks
 
 
@@ -48,7 +48,7 @@ def shared_variables(plans: Sequence[Plan]) -> dict[str, str]:
     if any("{" in each.get("OMP_PLACES", "") for each in variables) or variables.count(variables[0]) < len(
         plans
     ):
-        fine = all(len(thread) == 1 for _, _, seat in places(plans) for thread in seat.threads)
+        fine = all(len(thread) == 1 for _, _, seat in seat_of_each(plans) for thread in seat.threads)
         return variables[0] | {"OMP_PLACES": "threads" if fine else "cores"}
     return variables[0]
 
@@ -70,7 +70,9 @@ def _rank() -> str:
 
 def _binding_script(plans: Sequence[Plan]) -> str:
     """A script that binds the rank it is, then becomes the program."""
-    cases = "".join(f"{rank}) pus={pu_list(seat.pus)} ;;  # {host}\n" for rank, host, seat in places(plans))
+    cases = "".join(
+        f"{rank}) pus={pu_list(seat.pus)} ;;  # {host}\n" for rank, host, seat in seat_of_each(plans)
+    )
     return (
         "#!/bin/sh\n"
         f"# sh {_SCRIPT} PROGRAM …: binds this rank to its hardware threads, then becomes the program.\n"

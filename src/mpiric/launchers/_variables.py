@@ -15,7 +15,7 @@ _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})
 
 
 def rank_value(draft: Draft, name: str) -> tuple[str, str] | None:
-    """What the ranks see in a variable as things stand, and where it was said."""
+    """Value that the ranks see of a variable at present, and where it was set."""
     inside = container_variables(draft.job)
     if name in inside:
         return inside[name], "container option"
@@ -43,14 +43,14 @@ def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Dra
         knob, value = variables[name]
         own = before[name]
         overrides = [f"{name}={own[0]} ({own[1]})"] if own else []
-        here = any(outer == name or outer.endswith(f"ENV_{name}") for outer in in_process)
-        where = "environment" if here else "command line"
+        by_environment = any(outer == name or outer.endswith(f"ENV_{name}") for outer in in_process)
+        where = "environment" if by_environment else "command line"
         draft = draft.noting(Setting(knob, name, value, where, "; ".join([*overrides, *replaced[name]])))
     return _forward(draft, by_option, in_process)
 
 
 def unset_variable(draft: Draft, knob: str, name: str) -> Draft:
-    """Take a variable away from the ranks; nothing to tell when they do not have it."""
+    """Take a variable away from the ranks; nothing to report when they do not have it."""
     before = rank_value(draft, name)
     draft, _ = _withdraw(draft, name)
     draft = unset_for_process(draft, name)
@@ -60,7 +60,7 @@ def unset_variable(draft: Draft, knob: str, name: str) -> Draft:
 
 
 def _withdraw(draft: Draft, name: str) -> tuple[Draft, tuple[str, ...]]:
-    """Without the user's own setting of a variable, or of an option that says the same and would win."""
+    """The draft without the user's own setting of a variable, or an option for the same that would win."""
     dialect = draft.dialect
     job, _ = without(draft.job, lambda o: o.meaning is Meaning.ENVIRONMENT and o.values[0] == name)
     job, twins = without(job, lambda o: o.meaning is not Meaning.ENVIRONMENT and twin(dialect, o) == name)

@@ -69,7 +69,7 @@ def _merge(meaning: Meaning, under: str, over: str) -> str | None:
 
 
 def _facets(option: LaunchOption) -> tuple[Facet, ...]:
-    """``core:4`` says the binding and the width of a rank."""
+    """``core:4`` is the binding and the width of a rank."""
     level, _, width = option.values[0].partition(":") if option.meaning is Meaning.BINDING else ("", "", "")
     if level == "core" and width.isdigit():
         return ((Meaning.BINDING, (level,)), (Meaning.THREADS_PER_RANK, (width,)))

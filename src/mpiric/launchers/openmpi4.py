@@ -2,7 +2,7 @@
 
 A plan is ``ppr`` with ``pe``, or a rankfile of hardware threads by the kernel's numbers:
 ``rmaps_rank_file_physical`` makes its numbers those (orte/mca/rmaps/rank_file). ``--cpu-list`` sorts what
-it is given, so it cannot say an order.
+it is given, so it cannot express an order.
 Source: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 4.1.
 """
 

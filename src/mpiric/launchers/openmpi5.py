@@ -72,7 +72,7 @@ def _emit_uneven(plans: Sequence[Plan]) -> Emission:
     return uneven(plans, _file_words(whole), _FILE, lambda plan, seat: pu_list(_numbers(plan, seat, whole)))
 
 
-def _file_words(whole: bool) -> tuple[str, ...]:  # noqa: FBT001 - of what a name says
+def _file_words(whole: bool) -> tuple[str, ...]:  # noqa: FBT001
     unit = "" if whole else ":hwtcpus"
     return ("--map-by", f"rankfile:file={_FILE}{unit}", "--bind-to", "core" if whole else "hwthread")
 
@@ -88,11 +88,11 @@ def _mapping(plan: Plan) -> tuple[tuple[str, ...], dict[str, str]]:
         ), {}
     whole = whole_cores(plan)
     if all(len(_units(plan, seat)) == 1 for seat in plan.seats):
-        places = ",".join(str(_units(plan, seat)[0]) for seat in plan.seats)
+        entries = ",".join(str(_units(plan, seat)[0]) for seat in plan.seats)
         unit = "" if whole else ":hwtcpus"
         return (
             "--map-by",
-            f"pe-list={places}:ordered{unit}",
+            f"pe-list={entries}:ordered{unit}",
             "--bind-to",
             "core" if whole else "hwthread",
         ), {}

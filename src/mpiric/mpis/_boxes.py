@@ -30,7 +30,7 @@ class Box:
 
 
 def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box, ...], tuple[str, ...]]:
-    """One box for each stretch of ranks that the policy treats alike, and what could not be said.
+    """One box for each stretch of ranks that the policy treats alike, and what could not be expressed.
 
     A library tells communicators apart by their ranks, and with ``by_node`` by the ranks on a node. Where the
     policy knows more (order, placement, nodes), its first line for such a communicator speaks for all.
@@ -41,10 +41,10 @@ def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box,
         left.append(f"{collective}: choices for particular parts of a job")
     found = []
     for ranks in stretches([line.ranks for line in lines]):
-        here = [line for line in lines if ranks.low in line.ranks]
-        layouts = stretches([line.ranks_per_node for line in here]) if by_node else (Span(),)
+        matching = [line for line in lines if ranks.low in line.ranks]
+        layouts = stretches([line.ranks_per_node for line in matching]) if by_node else (Span(),)
         for layout in layouts:
-            mine = [line for line in here if not by_node or layout.low in line.ranks_per_node]
+            mine = [line for line in matching if not by_node or layout.low in line.ranks_per_node]
             if len({(line.nodes, line.order, line.ranks_per_node) for line in mine}) > 1:
                 left.append(f"{collective}: layouts of {ranks.low} ranks that the library cannot tell apart")
             pieces = _pieces(policy, mine, left)
@@ -53,10 +53,12 @@ def boxes(policy: Policy, collective: str, *, by_node: bool) -> tuple[tuple[Box,
     return tuple(found), tuple(dict.fromkeys(left))
 
 
-def unsaid(policy: Policy, said: Collection[str]) -> tuple[str, ...]:
-    """A sentence for each collective about which a form can say nothing and the policy does."""
+def not_expressed(policy: Policy, expressed: Collection[str]) -> tuple[str, ...]:
+    """A sentence for each collective that the policy covers and a form cannot express."""
     chosen = {line.collective for line in policy.lines if line.candidate != LIBRARY}
-    return tuple(f"{collective}: this form has no choice there" for collective in sorted(chosen - {*said}))
+    return tuple(
+        f"{collective}: this form has no choice there" for collective in sorted(chosen - {*expressed})
+    )
 
 
 def one_by_one(found: tuple[Box, ...]) -> tuple[Box, ...]:

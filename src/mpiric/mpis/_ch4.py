@@ -21,7 +21,7 @@ _PACK_BUFFERS = {
     "newer": ("MPIR_CVAR_CH4_PACK_BUFFER_SIZE", 16384),
     "older": ("MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE", 69632),
 }
-CELLS = 64  # of a rank, unless `node-buffers` says otherwise
+CELLS = 64  # of a rank, unless `node-buffers` sets another number
 NODE_BUFFERS = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS"
 NO_LOCAL = NodeSetting("MPIR_CVAR_NOLOCAL")
 WAITING_SWITCHES = ("MPIR_CVAR_CH4_PROGRESS_THROTTLE",)

@@ -13,6 +13,6 @@ def ask_connections(implementation: str) -> Mapping[str, str]:
 
 
 def connections(implementation: str, text: str) -> Words:
-    """What a library says of its connections in all that a run printed; empty when it says nothing."""
+    """Connections as a library reports them in all that a run printed; empty when it reports none."""
     found = implementations().get(implementation)
     return found.connections(text) if found else Words()

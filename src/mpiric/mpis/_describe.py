@@ -1,4 +1,4 @@
-"""One shared library → MpiLibrary: it is asked what it is, and what belongs to it is looked up."""
+"""One shared library → MpiLibrary: its version, and the launcher and compilers that belong to it."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from mpiric.mpis._implementation import (
     implementations,
     with_capabilities,
 )
-from mpiric.mpis._places import Place
+from mpiric.mpis._locations import Location
 from mpiric.mpis._sonames import family_of_soname
 
 _SYSTEM_DIR = re.compile(r"/(usr/)?lib(64|/[\w]+-linux-gnu)?")
@@ -27,7 +27,7 @@ _TIMEOUT_S = 10.0
 STANDARD_NAME = "libmpi_abi.so.1"
 
 
-def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
+def describe(host: Host, library: str, location: Location) -> MpiLibrary | None:
     """The MpiLibrary of a shared library; None when it is no MPI that mpiric knows."""
     text = ask_version(host, library)
     recognised = recognise(text)
@@ -64,7 +64,7 @@ def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
         soname=soname,
         launcher=launcher,
         dialect=dialect,
-        found_by=place.found_by,
+        found_by=location.found_by,
         transports=implementation.transports(text, information),
         compilers=_compilers(host, implementation, prefix),
         environment=around.environment,
@@ -72,7 +72,7 @@ def describe(host: Host, library: str, place: Place) -> MpiLibrary | None:
         search_path=around.search_path,
         sonames=tuple(name for name in host.list_dir(directory) if _is_sibling(name, soname)),
         standard_library=standard,
-        module=place.module,
+        module=location.module,
     )
     return with_capabilities(found)
 
@@ -97,7 +97,7 @@ def launcher_text(host: Host, launcher: str) -> str:
 
 
 def _without_misleading() -> dict[str, str | None]:
-    """No variables of a moved library: another one would not even tell its version, it not where from."""
+    """Unset variables of a moved library, under which another one does not even report its version."""
     return dict.fromkeys(fields_of(lambda each: each.misleading))
 
 
@@ -121,7 +121,7 @@ def library_in(implementation: Implementation, directory: str, names: Iterable[s
 
 
 def is_system(host: Host, library: str, soname: str) -> bool:
-    """Whether the dynamic linker finds this very library without being told."""
+    """Whether the dynamic linker finds this very library by itself."""
     user = [part for part in host.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
     if not _SYSTEM_DIR.match(library) or any(host.is_file(f"{part}/{soname}") for part in user):
         return False

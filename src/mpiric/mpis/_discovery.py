@@ -9,25 +9,25 @@ from mpiric.host.host import Host
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._describe import describe, launcher_text, library_in
 from mpiric.mpis._implementation import Implementation, implementations, with_capabilities
-from mpiric.mpis._places import Place, library_dirs, places, prefix_of_launcher
+from mpiric.mpis._locations import Location, library_dirs, locations, prefix_of_launcher
 from mpiric.mpis._sonames import family_of_soname
 
 
 def find_mpis(host: Host) -> tuple[MpiLibrary, ...]:
     """Every MPI library that can be found, each once; those on PATH first.
 
-    A library is known by where its links end; the first way that led to it is kept in ``found_by``,
-    and a module's name is added when a later way gives one.
+    A library is known by where its links end; the first location that led to it is kept in
+    ``found_by``, and a module's name is added when a later one gives it.
     """
-    found: dict[str, tuple[str, Place]] = {}
+    found: dict[str, tuple[str, Location]] = {}
     modules: dict[str, str] = {}
-    for place in places(host):
-        for library in _libraries_at(host, place.path):
+    for location in locations(host):
+        for library in _libraries_at(host, location.path):
             real = host.real_path(library)
-            if place.module:
-                modules.setdefault(real, place.module)
-            found.setdefault(real, (library, place))
-    with ThreadPoolExecutor(max_workers=8) as pool:  # each is asked in processes of its own
+            if location.module:
+                modules.setdefault(real, location.module)
+            found.setdefault(real, (library, location))
+    with ThreadPoolExecutor(max_workers=8) as pool:  # each is queried in processes of its own
         described = pool.map(lambda entry: describe(host, *entry), found.values())
     return tuple(
         replace(mpi, module=mpi.module or modules.get(real, ""))
@@ -56,7 +56,7 @@ def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
         return None
     prefix = prefix_of_launcher(host, path)
     for library in _libraries_at(host, prefix):
-        mpi = describe(host, library, Place(prefix, "launcher"))
+        mpi = describe(host, library, Location(prefix, "launcher"))
         if mpi is not None and mpi.implementation in speakers:
             return replace(mpi, launcher=path)
     # A site's wrapper stands elsewhere than its MPI: version and implementation lead there.
@@ -70,7 +70,7 @@ def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
 def mpi_of_library(host: Host, library: str) -> MpiLibrary | None:
     """Which MPI a library loaded by a process belongs to; its Fortran or C++ part will do.
 
-    None when it is no MPI, or one that cannot be asked.
+    None when it is no MPI, or one that cannot be queried.
     """
     directory, name = split(host.real_path(library))
     family = family_of_soname(basename(library)) or family_of_soname(name)
@@ -79,14 +79,14 @@ def mpi_of_library(host: Host, library: str) -> MpiLibrary | None:
         family = family_of_soname(elf.soname) if elf else None
     if family is None:
         return None
-    place = Place(directory, "library")
+    location = Location(directory, "library")
     candidates = [
         path
         for folder in dict.fromkeys([dirname(library), directory])
         for path in _libraries_in(host, folder)
         if family is AbiFamily.STANDARD or family_of_soname(basename(path)) is family
     ]
-    described = (describe(host, path, place) for path in candidates or [library])
+    described = (describe(host, path, location) for path in candidates or [library])
     return next((mpi for mpi in described if mpi is not None), None)
 
 

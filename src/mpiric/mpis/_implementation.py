@@ -80,7 +80,7 @@ class Implementation:
     system_launchers: Mapping[str, str] = field(default_factory=dict)  # command on PATH → dialect
 
     # Where it is found.
-    information: tuple[str, ...] = ()  # a command in its bin directory that tells what is compiled in
+    information: tuple[str, ...] = ()  # a command in its bin directory that lists what is compiled in
     configured_prefix: Callable[[str], str] = lambda _information: ""  # information → prefix compiled in
     modules: str = ""  # regular expression of environment-module names
     home_variables: tuple[str, ...] = ()  # that name a prefix

@@ -48,7 +48,7 @@ def libraries_needed_by(host: Host, path: str) -> tuple[str, ...]:
 
 
 def mpi_names(host: Host, files: Iterable[str]) -> frozenset[str]:
-    """Names of MPI libraries that a program's files ask for; the MPI libraries' own needs left out."""
+    """Names of MPI libraries that a program's files need; the MPI libraries' own needs left out."""
     return frozenset(
         name for _, elf in _users(host, files) for name in elf.needed if family_of_soname(name) is not None
     )
@@ -74,10 +74,10 @@ def nailed_to(host: Host, files: Iterable[str]) -> str:
     for path, elf in _users(host, files):
         origin = dirname(host.real_path(path))
         for directory in elf.fixed_path:
-            place = directory.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
+            resolved = directory.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
             for name in elf.needed:
-                if family_of_soname(name) is not None and host.is_file(f"{place}/{name}"):
-                    return f"{place}/{name}"
+                if family_of_soname(name) is not None and host.is_file(f"{resolved}/{name}"):
+                    return f"{resolved}/{name}"
     return ""
 
 
@@ -101,7 +101,7 @@ def _cache(host: Host) -> dict[str, str]:
 
 
 def _walk(host: Host, path: str, elf: Elf, cache: dict[str, str]) -> Iterator[str]:
-    """Breadth first: a direct dependency says more than one of a library's."""
+    """Breadth first: a direct dependency comes before one of a library's."""
     seen: set[str] = set()
     level = [(path, elf)]
     for _ in range(_DEPTH):

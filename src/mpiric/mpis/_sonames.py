@@ -34,6 +34,6 @@ _TWINS = (
 
 
 def name_under(soname: str, sonames: Collection[str]) -> str:
-    """What a library with these names calls the one a program asks for as ``soname``, "" when it has none."""
+    """What a library with these names calls the one a program needs as ``soname``, "" when it has none."""
     twins = next((pair for pair in _TWINS if soname in pair), (soname,))
     return next((name for name in (soname, *twins) if name in sonames), "")

@@ -32,7 +32,7 @@ def _agrees(process: ProcessSeen, plan: Plan) -> bool:
     each = [set(thread.cpus_allowed) for thread in workers(process)]
     if len(each) > 1 and plan.threads > 1 and all(mask != set(seat.pus) for mask in each):
         planned = [set(thread) for thread in seat.threads]
-        return all(any(mask <= place for place in planned) for mask in each)
+        return all(any(mask <= pus for pus in planned) for mask in each)
     return set(reach(process)) == set(seat.pus)
 
 

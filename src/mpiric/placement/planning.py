@@ -38,16 +38,16 @@ def plan(
     saturation, why = _saturation(topology, request, name)
     sizing = size(available, request, saturation, shares_out=policy.shares_out)
     wanted = Wanted(sizing.per_node, sizing.threads, saturation, gpus)
-    places = policy.seat(sizing.available, wanted)
-    if places is None and not request.policy:
+    arranged = policy.seat(sizing.available, wanted)
+    if arranged is None and not request.policy:
         name = "spread"
-        places = policy_named(name).seat(sizing.available, wanted)
-    if places is None:
+        arranged = policy_named(name).seat(sizing.available, wanted)
+    if arranged is None:
         raise MpiricError(
             f"{sizing.per_node} ranks of {sizing.threads} threads do not fit where policy {name} wants them",
             hint="--policy spread or compact, or fewer ranks or threads",
         )
-    seats = tuple(_seat(topology, own, sizing.mode) for own in places)
+    seats = tuple(_seat(topology, own, sizing.mode) for own in arranged)
     if name == "near-gpu":
         seats = tuple(replace(s, gpu=gpu_of(i, len(seats), len(gpus))) for i, s in enumerate(seats))
     made = Plan(request, topology, name, sizing.nodes, seats, allowed, (), saturation, gpus)
@@ -82,11 +82,11 @@ def _every(spacing: int) -> str:
     return words.get(spacing, f"every {spacing}th one")
 
 
-def _seat(topology: Topology, places: Cores, mode: HardwareThreads) -> Seat:
-    one = mode is HardwareThreads.ONE
-    threads = tuple(place.pus[:1] if one else place.pus for place in places)
-    indices = {place.index for place in places}
-    nodes = [place.numa_node for place in places]
+def _seat(topology: Topology, cores: Cores, mode: HardwareThreads) -> Seat:
+    takes_first = mode is HardwareThreads.ONE
+    threads = tuple(core.pus[:1] if takes_first else core.pus for core in cores)
+    indices = {core.index for core in cores}
+    nodes = [core.numa_node for core in cores]
     return Seat(
         threads,
         tuple(core for core in topology.cores if core.index in indices),

@@ -1,4 +1,4 @@
-"""Open MPI's rankfiles → plans: a placement written for one launcher, to be said to the others.
+"""Open MPI's rankfiles → plans: a placement written for one launcher, to be carried out by the others.
 
 ``rank 3=n1 slot=0-3``: cores by hwloc's numbers, ``slot=1:0-3`` by socket and core in it. Open MPI 5 counts
 hardware threads under ``:hwtcpus``, Open MPI 4 by the kernel's numbers under ``rmaps_rank_file_physical``.
@@ -63,7 +63,7 @@ def plan_rankfile(
 ) -> tuple[Plan, ...]:
     """The plans it stands for, one for each run of nodes that are alike; the last of them may be less full.
 
-    Raises MpiricError where a number is not on the machine, and for what only Open MPI can be told: ranks
+    Raises MpiricError where a number is not on the machine, and for what only Open MPI has syntax for: ranks
     that go to and fro between hosts, or have different numbers of threads.
     """
     nodes = [list(group) for _, group in groupby(entries, lambda entry: entry.host)]
@@ -91,60 +91,60 @@ def plan_rankfile(
 
 
 def _alike(nodes: Sequence[tuple[Seat, ...]]) -> bool:
-    """Whether nodes are filled in the same way, the last perhaps less."""
+    """Whether nodes are filled alike, the last perhaps less."""
     return all(node == nodes[0] for node in nodes[:-1]) and nodes[-1] == nodes[0][: len(nodes[-1])]
 
 
 def _plan(
     topology: Topology, hosts: Sequence[str], seats: Sequence[tuple[Seat, ...]], numbers: Numbers
 ) -> Plan:
-    one = numbers is not Numbers.CORES
+    counts_threads = numbers is not Numbers.CORES
     request = PlacementRequest(
         ranks=sum(map(len, seats)),
         threads=len(seats[0][0].threads),
         nodes=len(hosts),
         hosts=() if hosts[0].startswith("+n") else tuple(hosts),
-        hardware_threads=HardwareThreads.ALL if one else HardwareThreads.CORE,
+        hardware_threads=HardwareThreads.ALL if counts_threads else HardwareThreads.CORE,
     )
     return Plan(request, topology, "rankfile", len(hosts), seats[0], topology.pus)
 
 
 def _seat(topology: Topology, entry: Entry, numbers: Numbers, threads: int) -> Seat:
-    places = _places(topology, entry, numbers)
-    if threads and len(places) % threads:
+    units = _units(topology, entry, numbers)
+    if threads and len(units) % threads:
         raise MpiricError(
-            f"rank {entry.rank} has {len(places)} places for {threads} threads", hint="another --threads"
+            f"rank {entry.rank} has {len(units)} places for {threads} threads", hint="another --threads"
         )
-    each = len(places) // threads if threads else 1
-    shares = [places[at : at + each] for at in range(0, len(places), each)]
-    pus = tuple(tuple(sorted(pu for place in share for pu in place)) for share in shares)
+    each = len(units) // threads if threads else 1
+    shares = [units[at : at + each] for at in range(0, len(units), each)]
+    pus = tuple(tuple(sorted(pu for unit in share for pu in unit)) for share in shares)
     taken = {pu for thread in pus for pu in thread}
     cores = tuple(core for core in topology.cores if taken & set(core.pus))
     nodes = [core.numa_node for core in cores]
     return Seat(pus, cores, max(sorted(set(nodes)), key=nodes.count))
 
 
-def _places(topology: Topology, entry: Entry, numbers: Numbers) -> list[tuple[int, ...]]:
+def _units(topology: Topology, entry: Entry, numbers: Numbers) -> list[tuple[int, ...]]:
     """Hardware threads of each number in a line."""
     socket, colon, list_ = entry.slots.rpartition(":")
     cores = [core for core in topology.cores if not colon or core.package == _number(entry, socket)]
-    units: dict[Numbers, list[tuple[int, ...]]] = {
+    by_numbers: dict[Numbers, list[tuple[int, ...]]] = {
         Numbers.CORES: [core.pus for core in cores],
         Numbers.HARDWARE_THREADS: [(pu,) for core in cores for pu in core.pus],
         Numbers.KERNEL: [(pu,) for pu in range(max(topology.pus) + 1)],
     }
-    there = units[numbers]
-    wanted = range(len(there)) if list_ == "*" else _expanded(entry, list_)
+    units = by_numbers[numbers]
+    wanted = range(len(units)) if list_ == "*" else _expanded(entry, list_)
     known = set(topology.pus)
-    if any(number >= len(there) or not known.issuperset(there[number]) for number in wanted):
+    if any(number >= len(units) or not known.issuperset(units[number]) for number in wanted):
         raise MpiricError(
             f"rank {entry.rank} sits on slot {entry.slots}, and the machine has {len(topology.cores)} cores",
             hint="--rankfile-numbers says what the numbers count; --topology names the machine",
         )
-    places = [there[number] for number in wanted]
-    pus = {pu for place in places for pu in place}
+    chosen = [units[number] for number in wanted]
+    pus = {pu for unit in chosen for pu in unit}
     whole = [core.pus for core in topology.cores if pus & set(core.pus)]
-    return whole if all(pus.issuperset(core) for core in whole) else places
+    return whole if all(pus.issuperset(core) for core in whole) else chosen
 
 
 def _expanded(entry: Entry, text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""What every check asks of a running rank."""
+"""Facts about running ranks that several checks use."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

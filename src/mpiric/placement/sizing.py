@@ -24,7 +24,7 @@ class Sizing:
 def size(
     available: CoreSet, request: PlacementRequest, saturation: Saturation | None, *, shares_out: bool
 ) -> Sizing:
-    """Nodes are added only when no number was asked for. Raises MpiricError when it does not fit."""
+    """Nodes are added only when no number was requested. Raises MpiricError when it does not fit."""
     _check(request, saturation)
     mode = request.hardware_threads
     room = each_hardware_thread(available) if mode is HardwareThreads.ALL else available
@@ -68,7 +68,7 @@ def _check(request: PlacementRequest, saturation: Saturation | None) -> None:
         )
     if request.hosts and request.nodes > len(request.hosts):
         raise MpiricError(
-            f"{request.nodes} nodes are asked for and {len(request.hosts)} named",
+            f"{request.nodes} nodes are requested and {len(request.hosts)} named",
             hint="name every node in --hosts, or none",
         )
     if saturation and request.hardware_threads is HardwareThreads.ALL:

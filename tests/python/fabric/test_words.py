@@ -98,9 +98,7 @@ def test_a_latency_that_open_mpi_was_told_is_named():
         f"[n1:1] btl:tcp: 0x1: if {name} kidx 2 cnt 0 addr 10.0.0.1 IPv4 bw 10000 lt {latency}\n"
         for name, latency in (("slow0", 1), ("quick0", 100))
     )
-    assert (
-        "small messages go over slow0: its latency is told to be 1 (quick0 100)" in heard(said, "openmpi").why
-    )
+    assert "small messages go over slow0: its latency is set to 1 (quick0 100)" in heard(said, "openmpi").why
 
 
 def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():

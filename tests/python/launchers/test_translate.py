@@ -147,17 +147,27 @@ def test_host_files_are_written_as_they_are_read(name, text):
 
 
 REFUSED = [
-    ("mpirun -np 2 --mca btl self ./a", "openmpi4", "hydra", "'--mca btl self' cannot be said to hydra"),
-    ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", "'--prtemca a b' cannot be said"),
+    (
+        "mpirun -np 2 --mca btl self ./a",
+        "openmpi4",
+        "hydra",
+        "'--mca btl self' cannot be translated",
+    ),
+    ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", "'--prtemca a b' cannot be translated"),
     ("mpirun -np 2 --hostfile h ./a", "openmpi4", "hydra", "the file cannot be read"),
     ("aprun -n 2 -l nodes ./a", "aprun", "srun", "the file cannot be read"),
-    ("mpirun -np 4 --host a:1,b:3 ./a", "openmpi4", "pals", "no words for hosts that take ranks in this way"),
-    ("mpirun -np 2 --bind-to board ./a", "openmpi4", "hydra", "'--bind-to board' cannot be said to hydra"),
-    ("mpirun -np 2 --report-bindings ./a", "openmpi4", "hydra", "'--report-bindings' cannot be said"),
-    ("mpirun ./a", "openmpi4", "hydra", "does not say how many ranks"),
-    ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", "'-launcher ssh' cannot be said to srun"),
-    ("srun -n 3 -N 2 ./a", "srun", "hydra", "'-N 2' cannot be said to hydra"),
-    ("srun -n 2 --multi-prog c", "srun", "hydra", "'--multi-prog' cannot be said to hydra"),
+    ("mpirun -np 4 --host a:1,b:3 ./a", "openmpi4", "pals", "no syntax for hosts that are filled like this"),
+    (
+        "mpirun -np 2 --bind-to board ./a",
+        "openmpi4",
+        "hydra",
+        "'--bind-to board' cannot be translated",
+    ),
+    ("mpirun -np 2 --report-bindings ./a", "openmpi4", "hydra", "'--report-bindings' cannot be translated"),
+    ("mpirun ./a", "openmpi4", "hydra", "gives no number of ranks"),
+    ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", "'-launcher ssh' cannot be translated"),
+    ("srun -n 3 -N 2 ./a", "srun", "hydra", "'-N 2' cannot be translated"),
+    ("srun -n 2 --multi-prog c", "srun", "hydra", "'--multi-prog' cannot be translated"),
     ("mpirun -np 1 -x A=1 ./a : -np 1 ./b", "openmpi4", "srun", "different variables"),
     ("./a", "direct", "srun", "names no launcher"),
 ]

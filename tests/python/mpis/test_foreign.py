@@ -1,10 +1,9 @@
 """Settings of another MPI library than the one in use."""
 
 import pytest
+from tests.support.situations import MPIS
 
 from mpiric.mpis import foreign_settings, implementations
-
-from ..knobs.situations import MPIS
 
 BY_LABEL = {library.label: library for library in MPIS}
 

@@ -40,7 +40,7 @@ def options_end(engine: Engine, words: Words) -> int:
 
 
 def inserted_before_image(engine: Engine, words: Words, more: Words) -> Words:
-    """The words with options added after the user's own, so that they have the last say."""
+    """The words with options added after the user's own, so that they win."""
     at = options_end(engine, words)
     return (*words[:at], *more, *words[at:])
 

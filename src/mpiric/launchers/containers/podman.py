@@ -1,4 +1,4 @@
-"""Podman: nothing of the host's environment goes inside unless ``--env`` says so.
+"""Podman: nothing of the host's environment goes inside unless by ``--env``.
 
 Source: podman-run(1).
 """

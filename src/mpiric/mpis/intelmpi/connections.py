@@ -20,7 +20,7 @@ def recognise_connections(text: str) -> Words:
         return Words()
     pinned = tuple(dict.fromkeys(_PINNED.findall(text)))
     version = _VERSION.search(text)
-    why = [f"told {setting}" for setting in dict.fromkeys(_FORCED.findall(text))]
+    why = [f"set by {setting}" for setting in dict.fromkeys(_FORCED.findall(text))]
     if version:
         why.append(f"libfabric {version[1]} offers {provider[1]} first")
     paths = {PairClass.OTHER_NODE: Path(provider[1], pinned)}

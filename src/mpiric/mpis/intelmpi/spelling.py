@@ -13,12 +13,12 @@ _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
 
 
 def _waiting(value: str, _situation: Situation) -> Spelling:
-    ways = {
+    variables = {
         "spin": {"I_MPI_WAIT_MODE": "0", "I_MPI_THREAD_YIELD": "0"},
         "yield": {"I_MPI_WAIT_MODE": "0", "I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "0"},
         "sleep": {"I_MPI_WAIT_MODE": "1"},
     }
-    return Spelling(environment=ways[value])
+    return Spelling(environment=variables[value])
 
 
 def _node_transport(value: str, situation: Situation) -> Spelling | None:
@@ -52,7 +52,7 @@ def _eager_node(value: str, situation: Situation) -> Spelling:
     size = parse_bytes(value)
     ranks = max(1, len(situation.observation.ranks) or situation.job.ranks or 1)
     count = str(max(4, min(32, _CELLS_BYTES // ranks // (2 * size))))
-    cells = {f"I_MPI_SHM_CELL_{way}_SIZE": str(size) for way in ("FWD", "BWD")}
+    cells = {f"I_MPI_SHM_CELL_{direction}_SIZE": str(size) for direction in ("FWD", "BWD")}
     return Spelling(environment={**cells, "I_MPI_SHM_CELL_FWD_NUM": count, "I_MPI_SHM_CELL_BWD_NUM": count})
 
 
@@ -74,8 +74,8 @@ def _ofi_provider(value: str, _situation: Situation) -> Spelling:
 
 
 def _collectives(value: str, _situation: Situation) -> Spelling | None:
-    way = {"shared-memory": "shm", "messages": "pt2pt"}.get(value)
-    return Spelling(environment={"I_MPI_COLL_INTRANODE": way}) if way else None
+    word = {"shared-memory": "shm", "messages": "pt2pt"}.get(value)
+    return Spelling(environment={"I_MPI_COLL_INTRANODE": word}) if word else None
 
 
 SPELLERS: Mapping[str, Speller] = {

@@ -14,7 +14,7 @@ or alltoall that of one.
 from collections import defaultdict
 
 from mpiric.model.policy import Policy, Span
-from mpiric.mpis._boxes import Box, boxes, unsaid
+from mpiric.mpis._boxes import Box, boxes, not_expressed
 from mpiric.mpis._implementation import Defaults, Exported
 
 _LARGEST = 2**31 - 1
@@ -56,8 +56,8 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
             parameters, missed = _parameters(collective, box)
             variables.update(parameters)
             left += missed
-    left += unsaid(policy, _COLLECTIVES)
-    files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(here) for ranks, here in sorted(by_ranks.items())}
+    left += not_expressed(policy, _COLLECTIVES)
+    files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(lines) for ranks, lines in sorted(by_ranks.items())}
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
     return Exported(files, only, {}, tuple(dict.fromkeys(left)))
 
@@ -72,7 +72,7 @@ def _presets(box: Box, factor: int) -> str:
 
 
 def _parameters(collective: str, box: Box) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Variables of the parameters. They hold for all sizes: what differs between these cannot be said."""
+    """Variables of the parameters. They hold for all sizes: what differs between these is left out."""
     wanted: dict[str, set[str | None]] = defaultdict(set)
     sentences: dict[str, str] = {}
     for piece in box.pieces:

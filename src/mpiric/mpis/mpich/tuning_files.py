@@ -3,13 +3,13 @@
 A tree given in a file stands in place of the one built into the library, for all collectives. The built-in
 trees are kept as text in the library itself: they are read from there (`Defaults`) and the policy's choices
 are grafted in: what the policy does not cover goes on as before. The CH4 tree decides whether the node is
-treated apart from the network; choices among the algorithms below it ask for the flat composition. A third
+treated apart from the network; choices among the algorithms below it need the flat composition. A third
 tree, of algorithms through shared memory, is left as it is: its one algorithm a collective is what CH4's own
 choice already leads to.
 
 Semantics: src/mpi/coll/src/csel.c, coll_algorithms.txt (restrictions) and cvars.txt (defaults of parameters)
 of MPICH 5.0. How many requests a scattered alltoall has under way is no parameter there. A node is a list of
-conditions, asked in order; one whose branch comes to no end is an error, so every graft ends in what was
+conditions, evaluated in order; one whose branch comes to no end is an error, so every graft ends in what was
 there.
 """
 
@@ -20,14 +20,14 @@ from typing import Any
 from mpiric.algorithms.library import LibraryAlgorithm
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import Policy, Span
-from mpiric.mpis._boxes import Box, Piece, boxes, one_by_one, unsaid
+from mpiric.mpis._boxes import Box, Piece, boxes, not_expressed, one_by_one
 from mpiric.mpis._implementation import Defaults, Exported
 
 Tree = dict[str, Any]
 
 EMBEDDED_DEFAULTS = b'{"collective='  # with which the trees begin that the library has built in
 _GENERIC, _CH4 = "mpich-coll.json", "mpich-coll-ch4.json"
-# How the size is asked for: of one rank's part, or of all together. Gather and scatter are left out: what
+# The size that is compared: of one rank's part, or of all together. Gather and scatter are left out: what
 # csel.c compares there counts elements, which root and others may count differently.
 _SIZE = {
     "allgather": ("total_msg_size", True),
@@ -109,10 +109,10 @@ _LARGEST = 2**31 - 1
 def export(policy: Policy, defaults: Defaults) -> Exported:
     """The two trees. Raises MismatchError when the library's own ones are not what this file knows."""
     generic, ch4 = _default_trees(defaults)
-    left = [*unsaid(policy, _SIZE)]
+    left = [*not_expressed(policy, _SIZE)]
     for collective in sorted({line.collective for line in policy.lines} & _SIZE.keys()):
         found, missed = boxes(policy, collective, by_node=True)
-        left += [*missed, *_unsaid(collective, found)]
+        left += [*missed, *_not_in_trees(collective, found)]
         for box in one_by_one(found) if _SIZE[collective][1] else found:
             _graft(generic, collective, box, flat=False)
             if collective in _FLAT:
@@ -128,15 +128,15 @@ def export(policy: Policy, defaults: Defaults) -> Exported:
     )
 
 
-def _cannot_say(candidate: LibraryAlgorithm) -> bool:
+def _has_no_name(candidate: LibraryAlgorithm) -> bool:
     return "POSIX" in candidate.variable or candidate.name == "nb"
 
 
-def _unsaid(collective: str, found: tuple[Box, ...]) -> Iterator[str]:
+def _not_in_trees(collective: str, found: tuple[Box, ...]) -> Iterator[str]:
     """Algorithms that these trees cannot name, and parameters that they have no room for."""
     pieces = (piece for box in found for piece in box.pieces)
     for candidate, parameters in dict.fromkeys((piece.candidate, piece.parameters) for piece in pieces):
-        if candidate and _cannot_say(candidate):
+        if candidate and _has_no_name(candidate):
             yield f"{collective}: library:{candidate.name} has no name in MPICH's files"
         elif candidate:
             yield from (
@@ -195,7 +195,7 @@ def _by_size(collective: str, box: Box, before: Tree, *, flat: bool) -> Tree:
 
 def _choice(collective: str, piece: Piece, before: Tree, *, flat: bool) -> Tree:
     candidate = piece.candidate
-    if candidate is None or _cannot_say(candidate):
+    if candidate is None or _has_no_name(candidate):
         return before
     if flat:
         chosen: Tree = {f"composition={_FLAT[collective]}": {}}

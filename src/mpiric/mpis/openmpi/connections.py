@@ -1,4 +1,4 @@
-"""Open MPI: ``hook_comm_method`` prints a table of connections, the frameworks tell how they were selected.
+"""Open MPI: ``hook_comm_method`` prints a table of connections, the frameworks print how they were selected.
 
 The table names, for pairs on one host and on two, the point-to-point component and what it uses: a BTL, an
 MTL, or (from UCX 1.14 on) UCX's transports and devices.
@@ -31,7 +31,7 @@ _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
 def recognise_connections(text: str) -> Words:
-    """What the table and the frameworks say."""
+    """Transports by the table and the frameworks."""
     summary, selected = _SUMMARY.search(text), _SELECTED.search(text)
     if not summary and not selected:
         return Words()
@@ -46,9 +46,9 @@ def recognise_connections(text: str) -> Words:
         least = min(interfaces, key=lambda name: interfaces[name][1])
         others = {name: latency for name, (_, latency) in interfaces.items() if name != least}
         if interfaces[least][1] < min(others.values()):
-            told = ", ".join(f"{name} {latency}" for name, latency in others.items())
+            slower = ", ".join(f"{name} {latency}" for name, latency in others.items())
             why.append(
-                f"small messages go over {least}: its latency is told to be {interfaces[least][1]} ({told})"
+                f"small messages go over {least}: its latency is set to {interfaces[least][1]} ({slower})"
             )
     pml = selected[1] if selected else ""
     layer = f"pml {pml}" if pml else ""
@@ -69,18 +69,18 @@ def recognise_connections(text: str) -> Words:
 
 def _path(words: str, interfaces: Mapping[str, object]) -> Path:
     """``all connections are tcp`` or ``… are ucx=tcp;eth0,tcp;fast0``; several kinds are listed as given."""
-    said = words.removeprefix("all connections are ").strip()
-    if said.startswith("ucx="):
-        lanes = [lane.partition(";") for lane in said.removeprefix("ucx=").split(",")]
+    connection = words.removeprefix("all connections are ").strip()
+    if connection.startswith("ucx="):
+        lanes = [lane.partition(";") for lane in connection.removeprefix("ucx=").split(",")]
         devices = tuple(dict.fromkeys(device for _, _, device in lanes if device not in ("", "memory")))
         return Path(", ".join(dict.fromkeys(name for name, _, _ in lanes)), devices)
-    if said in ("", "none", "n/a"):
+    if connection in ("", "none", "n/a"):
         return Path()
-    return Path(said, tuple(interfaces) if said == "tcp" else ())
+    return Path(connection, tuple(interfaces) if connection == "tcp" else ())
 
 
 def _interfaces(text: str) -> dict[str, tuple[int, int]]:
-    """Interfaces of the first process that tells, with the speeds and latencies that Open MPI believes in."""
+    """Interfaces of the first process that reports them, with nominal speeds and latencies."""
     return {name: (int(speed), int(latency)) for name, speed, latency in _TCP_INTERFACE.findall(text)}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpiric.algorithms.library import version_numbers
 from mpiric.model.policy import Policy
-from mpiric.mpis._boxes import Box, Piece, boxes, one_by_one, unsaid
+from mpiric.mpis._boxes import Box, Piece, boxes, not_expressed, one_by_one
 from mpiric.mpis._implementation import Defaults, Exported
 
 _CLASSIC, _JSON = "coll_tuned.rules", "coll_tuned.json"
@@ -34,7 +34,7 @@ _NUMBERS = {
 }
 # The size that a rule is about is that of all blocks together for these.
 _SUMMED = frozenset(("allgather", "alltoall", "reduce_scatter", "reduce_scatter_block"))
-# Here it is asked for by arguments that MPI lets differ between root and others, or by none that tells:
+# Here it is asked for by arguments that MPI lets differ between root and others, or by none at all:
 # ranks that took different rules would wait for each other for ever.
 _SIZELESS = frozenset(("alltoallv", "exscan", "gather", "scan", "scatter"))
 _FANOUT, _SEGMENT, _REQUESTS = "fanout", "segment", "requests"
@@ -54,7 +54,7 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         left += _lost(policy, collective, found)
         if found:
             tables[collective] = one_by_one(found) if collective in _SUMMED else found
-    left += unsaid(policy, _NUMBERS)
+    left += not_expressed(policy, _NUMBERS)
     if tables and any(line.nodes.low > 1 for line in policy.lines) and _has_han(policy):
         left.append("what is left to the library goes by `tuned` here, and no more by `han`")
     newer = version_numbers(policy.version) >= (6,)
@@ -78,13 +78,15 @@ def _has_han(policy: Policy) -> bool:
 
 def _lost(policy: Policy, collective: str, found: tuple[Box, ...]) -> list[str]:
     """Parameters that a rule has no room for."""
-    said = (_FANOUT, _SEGMENT) if version_numbers(policy.version) < (5,) else (_FANOUT, _SEGMENT, _REQUESTS)
+    expressed = (
+        (_FANOUT, _SEGMENT) if version_numbers(policy.version) < (5,) else (_FANOUT, _SEGMENT, _REQUESTS)
+    )
     pieces = [piece for box in found for piece in box.pieces if piece.candidate]
     return [
         f"{collective}: {key} of {piece.candidate.name}"
         for piece in pieces
         for key, _ in piece.parameters
-        if piece.candidate and key not in said
+        if piece.candidate and key not in expressed
     ]
 
 

@@ -15,12 +15,12 @@ def gpu_of(local_rank: int, count: int, gpus: int) -> int:
 
 def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...] | None:
     """Ranks whose GPUs sit at the same place are spread together over it, so that they share it out."""
-    places: dict[tuple[int, ...], list[int]] = {}
+    by_pus: dict[tuple[int, ...], list[int]] = {}
     for rank in range(wanted.count):
         gpu = wanted.gpus[gpu_of(rank, wanted.count, len(wanted.gpus))] if wanted.gpus else None
-        places.setdefault(gpu.pus if gpu else (), []).append(rank)
+        by_pus.setdefault(gpu.pus if gpu else (), []).append(rank)
     seats: dict[int, Cores] = {}
-    for pus, ranks in places.items():
+    for pus, ranks in by_pus.items():
         near = available.only(core for core in available.cores if set(core.pus) & set(pus))
         if len(near.cores) < len(ranks) * wanted.width:
             return None

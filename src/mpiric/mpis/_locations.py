@@ -1,4 +1,4 @@
-"""Where MPI libraries live: places to look, each with how it was found. Nothing is opened here."""
+"""Locations where MPI libraries live, each with how it was found; nothing is opened."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from mpiric.mpis._modules import module_prefixes
 
 
 @dataclass(frozen=True)
-class Place:
-    """A prefix worth looking into, or one library; the first place that leads to a library names it."""
+class Location:
+    """A prefix worth looking into, or one library; the first that leads to a library names it."""
 
     path: str
     found_by: str
@@ -34,16 +34,16 @@ _PREFIXES = ("/usr/local/*mpi*", "/usr/lib64/mpi/gcc/*")  # whatever the MPI; th
 _CONDA_ROOTS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "conda")
 
 
-def places(host: Host) -> Iterator[Place]:
-    """Every place in the order of trust: what the user's PATH says first."""
+def locations(host: Host) -> Iterator[Location]:
+    """Every location in the order of trust: those of the user's PATH first."""
     yield from _on_path(host)
     yield from _named_by_variables(host)
     yield from _of_python(host)
     yield from _of_mpiric(host)
     yield from _of_conda(host)
-    yield from (Place(prefix, "module", module) for prefix, module in module_prefixes(host))
+    yield from (Location(prefix, "module", module) for prefix, module in module_prefixes(host))
     yield from _known_to_the_linker(host)
-    yield from (Place(path, "opt") for pattern in _prefixes() for path in matching(host, pattern))
+    yield from (Location(path, "opt") for pattern in _prefixes() for path in matching(host, pattern))
     yield from _of_spack(host)
 
 
@@ -66,61 +66,61 @@ def prefix_of_launcher(host: Host, launcher: str) -> str:
     return dirname(directory)
 
 
-def _on_path(host: Host) -> Iterator[Place]:
+def _on_path(host: Host) -> Iterator[Location]:
     for directory in dict.fromkeys(host.environ.get("PATH", "").split(":")):
         for name in _LAUNCHER_NAMES:
             path = f"{directory}/{name}"
             if directory.startswith("/") and host.is_executable(path):
-                yield Place(prefix_of_launcher(host, path), "path")
+                yield Location(prefix_of_launcher(host, path), "path")
 
 
-def _named_by_variables(host: Host) -> Iterator[Place]:
+def _named_by_variables(host: Host) -> Iterator[Location]:
     for name in (*fields_of(lambda each: each.home_variables), *_VARIABLES):
         value = host.environ.get(name, "")
         if value.startswith("/"):
-            yield Place(host.real_path(value), "environment")
+            yield Location(host.real_path(value), "environment")
     for directory in host.environ.get("LD_LIBRARY_PATH", "").split(":"):
         if directory.startswith("/"):
             names = (name for name in host.list_dir(directory) if _NAMES.fullmatch(name))
-            yield from (Place(f"{directory}/{name}", "environment") for name in names)
+            yield from (Location(f"{directory}/{name}", "environment") for name in names)
 
 
-def _of_python(host: Host) -> Iterator[Place]:
+def _of_python(host: Host) -> Iterator[Location]:
     """The environment mpiric runs in: `pip install mpich` puts an MPI there, on PATH or not."""
     for prefix in (host.environ.get("VIRTUAL_ENV", ""), dirname(dirname(host.python))):
         if prefix.startswith("/") and any(host.is_executable(f"{prefix}/bin/{n}") for n in _LAUNCHER_NAMES):
-            yield Place(prefix, "python")
+            yield Location(prefix, "python")
 
 
-def _of_mpiric(host: Host) -> Iterator[Place]:
+def _of_mpiric(host: Host) -> Iterator[Location]:
     for home in homes(host.environ):
-        yield from (Place(path, "mpiric") for path in matching(host, f"{home}/*"))
+        yield from (Location(path, "mpiric") for path in matching(host, f"{home}/*"))
 
 
-def _of_conda(host: Host) -> Iterator[Place]:
+def _of_conda(host: Host) -> Iterator[Location]:
     if active := host.environ.get("CONDA_PREFIX"):
-        yield Place(active, "conda")
+        yield Location(active, "conda")
     user = host.environ.get("HOME", "")
     roots = [f"{user}/{name}" for name in _CONDA_ROOTS] if user else []
     for root in [*roots, "/opt/conda", "/opt/miniconda3", "/opt/miniforge3"]:
         if host.list_dir(root):
-            yield Place(root, "conda")
-            yield from (Place(path, "conda") for path in matching(host, f"{root}/envs/*"))
+            yield Location(root, "conda")
+            yield from (Location(path, "conda") for path in matching(host, f"{root}/envs/*"))
 
 
 def _prefixes() -> tuple[str, ...]:
     return (*fields_of(lambda each: each.prefixes), *_PREFIXES)
 
 
-def _known_to_the_linker(host: Host) -> Iterator[Place]:
+def _known_to_the_linker(host: Host) -> Iterator[Location]:
     for name, path in linker_cache(host):
         if _NAMES.fullmatch(name):
             real = host.real_path(path)
             debian = re.match(r"(/usr)?/lib/[\w]+-linux-gnu/", real) is not None
-            yield Place(path, "debian" if debian else "system")
+            yield Location(path, "debian" if debian else "system")
 
 
-def _of_spack(host: Host) -> Iterator[Place]:
+def _of_spack(host: Host) -> Iterator[Location]:
     root = host.environ.get("SPACK_ROOT")
     if not root:
         return
@@ -129,5 +129,5 @@ def _of_spack(host: Host) -> Iterator[Place]:
     for pattern in (f"{root}/opt/spack/*/*/*", f"{root}/opt/spack/*/*"):
         for path in matching(host, pattern):
             if re.fullmatch(name, basename(path)):
-                yield Place(path, "spack")
-                yield from (Place(inner, "spack") for inner in matching(host, f"{path}/mpi/*"))
+                yield Location(path, "spack")
+                yield from (Location(inner, "spack") for inner in matching(host, f"{path}/mpi/*"))

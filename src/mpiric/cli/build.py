@@ -8,7 +8,7 @@ import click
 from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.build.build import Advice, Attempt, Request, try_all
+from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
 
 
 @click.command(
@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Build a copy of this directory with each compiler, check that results agree, time them, recommend."""
     del try_compilers  # required: there is no other way to build yet, and its name says what happens
-    request = Request(build, run, repeats, try_mpis, Path.cwd(), feedback)
+    request = BuildRequest(build, run, repeats, try_mpis, Path.cwd(), feedback)
     advice = try_all(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
     if as_json:
         print_json(
@@ -68,7 +68,7 @@ def _row(attempt: Attempt) -> dict[str, object]:
     return {name: getattr(attempt, name) for name in names}
 
 
-def _print(advice: Advice) -> None:
+def _print(advice: BuildAdvice) -> None:
     print(f"{'compiler and flags':36} {'built':6} {'answer':8} {'speed':>7} {'vectorised':>11}")
     for attempt in advice.attempts:
         answer = {None: "-", True: "right", False: "differs"}[attempt.agrees]

@@ -19,7 +19,7 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
 from mpiric.workflows.fabric.history import against_fabric
-from mpiric.workflows.history import AgainstRequest, Comparison, Past, against, past
+from mpiric.workflows.history import AgainstRequest, DayComparison, Past, against, past
 
 _EPILOG = """\b
 Examples:
@@ -128,7 +128,7 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
     return 0
 
 
-def _told(comparison: Comparison) -> list[str]:
+def _told(comparison: DayComparison) -> list[str]:
     rows = [("as it is", comparison.as_it_is)]
     if comparison.with_recipe is not None:
         rows.append(("with the recipe", comparison.with_recipe))
@@ -154,7 +154,7 @@ def _past_json(tune: Past) -> dict[str, Any]:
     }
 
 
-def _comparison_json(comparison: Comparison) -> dict[str, Any]:
+def _comparison_json(comparison: DayComparison) -> dict[str, Any]:
     return {
         "baseline": comparison.baseline.name,
         "verdict": comparison.decisive.verdict.value,

@@ -13,7 +13,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies import parse_share
-from mpiric.workflows.run.run import Prepared, RunRequest, prepare
+from mpiric.workflows.run.run import PreparedRun, RunRequest, prepare
 
 _EPILOG = """\b
 Examples:
@@ -136,7 +136,7 @@ def _values(settings: tuple[str, ...], mpi_label: str | None) -> dict[str, str]:
     return values | ({"mpi": mpi_label} if mpi_label else {})
 
 
-def _become(prepared: Prepared) -> int:
+def _become(prepared: PreparedRun) -> int:
     """Replace this process by the launcher, so that signals, input and exit status are its own."""
     launch = prepared.launch
     environment = {k: v for k, v in prepared.environment.items() if k not in launch.unset}
@@ -149,7 +149,7 @@ def _become(prepared: Prepared) -> int:
         raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
 
 
-def _as_json(prepared: Prepared) -> dict[str, Any]:
+def _as_json(prepared: PreparedRun) -> dict[str, Any]:
     launch = prepared.launch
     return {
         "argv": list(launch.argv),

@@ -28,7 +28,7 @@ from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.sweep.array import work
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say
-from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, Prepared, SweepRequest, prepare
+from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, SweepPlan, SweepRequest, prepare
 from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
 
 _EPILOG = """\b
@@ -135,7 +135,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
 
 
 def _swept(
-    prepared: Prepared, round_number: int | None, host: LocalHost, say: Say, tell: Say
+    prepared: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say
 ) -> Swept | None:
     """The whole sweep, or in a job of an array its part; None while others go on with it."""
     if round_number is None:
@@ -161,7 +161,7 @@ def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
     )
 
 
-def _tell(swept: Swept, prepared: Prepared, words: Console, *, as_json: bool) -> None:
+def _tell(swept: Swept, prepared: SweepPlan, words: Console, *, as_json: bool) -> None:
     if as_json:
         found = policy_json(swept.learned)
         more = {"points": swept.points, "launches": swept.launches, "elapsed_s": swept.elapsed_s}
@@ -180,7 +180,7 @@ def _tell(swept: Swept, prepared: Prepared, words: Console, *, as_json: bool) ->
         words.print(sentence)
 
 
-def _plan(prepared: Prepared) -> dict[str, Any]:
+def _plan(prepared: SweepPlan) -> dict[str, Any]:
     ranks = len(prepared.nodes)
     return {
         "grid_points": prepared.points,

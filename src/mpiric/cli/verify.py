@@ -12,7 +12,7 @@ from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
-from mpiric.workflows.build.verify import Cell, Request, verify
+from mpiric.workflows.build.verify import Cell, VerifyRequest, verify
 
 _WIDTH = 120  # of a table that goes to a file
 
@@ -55,7 +55,7 @@ def command(
     host alone when none are given. The hosts must see EXE and the current directory.
     """
     own, words = _own_options(arguments)
-    request = Request(
+    request = VerifyRequest(
         exe=exe,
         arguments=words,
         ranks=ranks,

@@ -65,7 +65,7 @@ class AgainstRequest:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DayComparison:
     """Then and now, for the command as it is and, where the baseline has one, with its recipe."""
 
     baseline: Baseline
@@ -84,7 +84,7 @@ def past(store: Path | None) -> tuple[Past, ...]:
     return tuple(Past(summary, _result(summary.path)) for summary in Store(store).tunes())
 
 
-def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparison:
+def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayComparison:
     """Measure the command again, as it is and with the baseline's recipe in turn, and compare the days."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     baseline = _baseline(request, job_identity(parsed.job))
@@ -117,7 +117,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> Comparis
                 now[configuration].append(_value(result.trial))
         record.append("finished", {"result": {}})
     rule = (request.confidence, request.minimum_effect)
-    return Comparison(
+    return DayComparison(
         baseline,
         compare_days(baseline.original, now[Configuration()], *rule),
         compare_days(baseline.tuned, now[baseline.configuration], *rule) if baseline.configuration else None,

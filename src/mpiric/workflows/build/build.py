@@ -28,7 +28,7 @@ _FRESH = 6  # fresh pairs for each timed run of the choice, at most
 
 
 @dataclass(frozen=True)
-class Request:
+class BuildRequest:
     """What to build and how to run it."""
 
     build: tuple[str, ...]
@@ -58,7 +58,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Advice:
+class BuildAdvice:
     """The attempts, and which to build with."""
 
     attempts: tuple[Attempt, ...]
@@ -67,7 +67,9 @@ class Advice:
     proof: str  # what fresh pairs of runs showed, "" when nothing was timed
 
 
-def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[[str], None]) -> Advice:
+def try_all(
+    request: BuildRequest, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
+) -> BuildAdvice:
     """Build with each, check the answers against the first, time them interleaved."""
     path = toolchain.environ.get("PATH", "")
     if request.feedback and not request.run:
@@ -97,11 +99,11 @@ def try_all(request: Request, host: Host, toolchain: Toolchain, watch: Callable[
             best, proof = _confirmed(request, attempts, toolchain, limit_s)
         else:
             best, proof = next(iter(built), None), ""
-    return Advice(tuple(attempts), best, _targets(), proof)
+    return BuildAdvice(tuple(attempts), best, _targets(), proof)
 
 
 def _build(
-    request: Request, candidate: Candidate, mpi: MpiLibrary | None, place: Path, toolchain: Toolchain
+    request: BuildRequest, candidate: Candidate, mpi: MpiLibrary | None, place: Path, toolchain: Toolchain
 ) -> Attempt:
     tree = place / "tree"
     shutil.copytree(request.root, tree, symlinks=True)
@@ -131,7 +133,11 @@ def _build(
 
 
 def _learn_from_run(
-    request: Request, candidate: Candidate, tree: Path, environment: Mapping[str, str], toolchain: Toolchain
+    request: BuildRequest,
+    candidate: Candidate,
+    tree: Path,
+    environment: Mapping[str, str],
+    toolchain: Toolchain,
 ) -> Finished:
     """Run the instrumented program once, and make one profile of what it wrote."""
     done = _in(tree, ("sh", "-c", request.run), environment, toolchain)
@@ -140,7 +146,7 @@ def _learn_from_run(
     return done
 
 
-def _check(request: Request, built: Sequence[Attempt], toolchain: Toolchain) -> float:
+def _check(request: BuildRequest, built: Sequence[Attempt], toolchain: Toolchain) -> float:
     """The first that runs teaches what must stay, and how long a run may take: the seconds.
 
     Sums may be reordered where the flags allow it.
@@ -167,7 +173,7 @@ def _check(request: Request, built: Sequence[Attempt], toolchain: Toolchain) -> 
     return limit_s
 
 
-def _measure(request: Request, right: Sequence[Attempt], toolchain: Toolchain, limit_s: float) -> None:
+def _measure(request: BuildRequest, right: Sequence[Attempt], toolchain: Toolchain, limit_s: float) -> None:
     for attempt in random.sample(list(right), len(right)):
         attempt.seconds.append(_run(request, attempt, toolchain, limit_s)[1])
 
@@ -179,7 +185,7 @@ def _compare(right: Sequence[Attempt]) -> None:
 
 
 def _run(
-    request: Request, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
+    request: BuildRequest, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
 ) -> tuple[Finished, float]:
     """Run the program; one that takes longer than ``limit_s`` (0: none) is ended with status 124."""
     start = time.monotonic()
@@ -193,7 +199,7 @@ def _in(tree: Path, words: Sequence[str], environment: Mapping[str, str], toolch
 
 
 def _confirmed(
-    request: Request, attempts: Sequence[Attempt], toolchain: Toolchain, limit_s: float
+    request: BuildRequest, attempts: Sequence[Attempt], toolchain: Toolchain, limit_s: float
 ) -> tuple[Attempt | None, str]:
     """The fastest right one when fresh pairs prove it, else the first; and what they showed.
 

@@ -35,7 +35,7 @@ _QUESTIONS_OF_BUILD_SYSTEMS = (
 )
 
 
-class Outcome(NamedTuple):
+class CompileOutcome(NamedTuple):
     """Exit status, the compiler's own words, and what mpiric has to say."""
 
     status: int
@@ -58,7 +58,7 @@ def build(
     toolchain: Toolchain,
     machines: Callable[[str], Sequence[str]],
     wanted: PlanRequest | None = None,
-) -> Outcome:
+) -> CompileOutcome:
     """Do what the compiler would do; does not return when nothing is to be compiled or linked.
 
     A compilation also leaves the plan that is ``wanted``.
@@ -126,7 +126,7 @@ def _is_question(command: Command) -> bool:
     return any(mark in path for path in paths for mark in _QUESTIONS_OF_BUILD_SYSTEMS)
 
 
-def _build(driver: Driver, wishes: Wishes) -> Outcome:
+def _build(driver: Driver, wishes: Wishes) -> CompileOutcome:
     command = understand(wishes.words)
     if command.mode is Mode.COMPILE:
         return _compile_all(driver, wishes, command, "")
@@ -139,10 +139,12 @@ def _build(driver: Driver, wishes: Wishes) -> Outcome:
         from mpiric.build.shared import link_shared
 
         linked = link_shared(driver, command) if command.mode is Mode.SHARED else link(driver, command)
-    return Outcome(linked.status, compiled.words + linked.words, (*compiled.sentences, *linked.sentences))
+    return CompileOutcome(
+        linked.status, compiled.words + linked.words, (*compiled.sentences, *linked.sentences)
+    )
 
 
-def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: str) -> Outcome:
+def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: str) -> CompileOutcome:
     said, sentences = "", wishes.sentences
     stdin = sys.stdin.buffer.read() if any(s.path == "-" for s in command.sources) else None
     for source in command.sources:
@@ -153,8 +155,8 @@ def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: str) -
         said += done.words
         sentences += done.sentences
         if done.status != 0:
-            return Outcome(done.status, said, sentences)
-    return Outcome(0, said, sentences)
+            return CompileOutcome(done.status, said, sentences)
+    return CompileOutcome(0, said, sentences)
 
 
 def _temporary(place: str, position: int, source: str) -> str:
@@ -209,6 +211,6 @@ def _read(path: str) -> str | None:
         return file.read()
 
 
-def once(outcome: Outcome) -> Outcome:
+def once(outcome: CompileOutcome) -> CompileOutcome:
     """The same with each sentence said once."""
     return outcome._replace(sentences=tuple(dict.fromkeys(outcome.sentences)))

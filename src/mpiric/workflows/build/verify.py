@@ -59,7 +59,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Request:
+class VerifyRequest:
     """What to run and how far to go."""
 
     exe: Path
@@ -75,7 +75,7 @@ class Request:
 
 @dataclass(frozen=True)
 class _Run:
-    request: Request
+    request: VerifyRequest
     toolchain: Toolchain
     server: Server | None
     network: NetworkRoute
@@ -97,7 +97,7 @@ class _Run:
 
 
 def verify(
-    request: Request, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
+    request: VerifyRequest, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> tuple[Cell, ...]:
     """Run the whole matrix; the first native column teaches what must stay the same."""
     seen = inspect_file(request.exe, toolchain)

@@ -15,7 +15,7 @@ from mpiric.model.fabric import Fabric, PairClass, Probe, Way, Words
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Outcome
 from mpiric.workflows.fabric.history import fabric_baseline
-from mpiric.workflows.fabric.probe import Bench, bench, render_asking
+from mpiric.workflows.fabric.probe import FabricBench, bench, render_asking
 from mpiric.workflows.fabric.routes import network_ways, node_ways
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
@@ -79,7 +79,7 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
     )
 
 
-def _again(it: Bench, situation: Situation, runs: int, say: Say) -> list[Probe]:
+def _again(it: FabricBench, situation: Situation, runs: int, say: Say) -> list[Probe]:
     if runs > 0:
         say(f"{runs} more runs as it is, to be kept")
     return [probe for _ in range(runs) for probe in it.probe(Configuration(), situation)[0].probes]
@@ -93,7 +93,9 @@ def _heard(text: str, situation: Situation) -> Words:
     return libraries_words.listen(text, mpis.connections(situation.mpi.implementation, text))
 
 
-def _listen(it: Bench, request: FabricRequest, situation: Situation, say: Say) -> tuple[Words, Situation]:
+def _listen(
+    it: FabricBench, request: FabricRequest, situation: Situation, say: Say
+) -> tuple[Words, Situation]:
     """The user's command as it is, with its libraries talking; ended when it takes long."""
     say(f"running {' '.join(request.argv[:4])} … for at most {request.limit_s:g} s, its libraries talking")
     launch = render_asking(Configuration(), situation, _ask(situation))
@@ -119,7 +121,7 @@ def _told_by(run: Words, probe: Words) -> Words:
 
 
 def _measure(
-    it: Bench, situation: Situation, words: Words, default: Way, say: Say
+    it: FabricBench, situation: Situation, words: Words, default: Way, say: Say
 ) -> tuple[tuple[Way, ...], dict[Configuration, Words]]:
     on_node = tuple(c for c in _ON_NODE if c in default.probes[0].points)
     plan: list[tuple[Configuration, tuple[PairClass, ...]]]
@@ -135,7 +137,7 @@ def _measure(
 
 
 def _compare(
-    it: Bench, request: FabricRequest, situation: Situation, ways: Sequence[Way], say: Say
+    it: FabricBench, request: FabricRequest, situation: Situation, ways: Sequence[Way], say: Say
 ) -> tuple[Configuration, tuple[float, ...], list[Probe]]:
     """The best ways for network and node together, held against the library's own in fresh runs.
 

@@ -44,7 +44,7 @@ class Said:
         return " / ".join(lines[-_WORDS:])[:300]
 
 
-class Bench:
+class FabricBench:
     """Runs launches of one situation; nothing of their output reaches the terminal."""
 
     def __init__(self, runner: Runner, place: Path, host: Host) -> None:
@@ -91,10 +91,10 @@ class Bench:
 
 
 @contextmanager
-def bench(host: Host) -> Iterator[Bench]:
+def bench(host: Host) -> Iterator[FabricBench]:
     """A bench with a place of its own that is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="mpiric-") as place, Runner() as runner:
-        yield Bench(runner, Path(place), host)
+        yield FabricBench(runner, Path(place), host)
 
 
 def render_asking(configuration: Configuration, situation: Situation, ask: Mapping[str, str]) -> Launch:

@@ -49,7 +49,7 @@ class ProfileRequest:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedProfile:
     """What will be run."""
 
     launch: Launch
@@ -61,14 +61,14 @@ class Prepared:
 class Profiled:
     """What came of it; without a record there is a sentence that says why."""
 
-    prepared: Prepared
+    prepared: PreparedProfile
     ran: Ran
     record: Record | None
     profile: Profile | None
     why_not: MpiricError | None = None
 
 
-def prepare(request: ProfileRequest, host: Host) -> Prepared:
+def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     """The user's command with the runtime given to its ranks, and to nothing else."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = (request.directory or _new_directory(request, parsed.job)).absolute()
@@ -80,7 +80,7 @@ def prepare(request: ProfileRequest, host: Host) -> Prepared:
         preload=(library,),
         directories={"MPIRIC_RECORD_DIR": str(directory)},
     )
-    return Prepared(launchers.render(parsed.job, [("profile", "on", spelling)]), parsed, directory)
+    return PreparedProfile(launchers.render(parsed.job, [("profile", "on", spelling)]), parsed, directory)
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
@@ -108,7 +108,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
             lock.release()
 
 
-def _understood(prepared: Prepared, ran: Ran, command: str, host: Host) -> Profiled:
+def _understood(prepared: PreparedProfile, ran: Ran, command: str, host: Host) -> Profiled:
     directory, machine = prepared.directory, prepared.parsed.machine
     merge_parts(directory)
     try:

@@ -58,7 +58,7 @@ class RunRequest:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """What will be run, and the sentences that say why."""
 
     launch: Launch
@@ -68,7 +68,7 @@ class Prepared:
     words: tuple[str, ...] = ()
 
 
-def prepare(request: RunRequest, host: Host) -> Prepared:
+def prepare(request: RunRequest, host: Host) -> PreparedRun:
     """Choose recipe and settings. Raises MismatchError for a named recipe that must not be applied."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     try:
@@ -78,7 +78,7 @@ def prepare(request: RunRequest, host: Host) -> Prepared:
             raise
         untouched = launchers.render(parsed.job, [])
         told = (f"{error.message}; running the command as it is",)
-        return Prepared(untouched, Configuration(), parsed.job.environment, words=told)
+        return PreparedRun(untouched, Configuration(), parsed.job.environment, words=told)
     here = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", list[str]()
     if request.recipe is not None:
@@ -98,7 +98,7 @@ def prepare(request: RunRequest, host: Host) -> Prepared:
     if problems := knobs.check_configuration(values):
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
     launch = render(configuration, situation)
-    return Prepared(launch, configuration, situation.job.environment, path, tuple(words))
+    return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words))
 
 
 def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:

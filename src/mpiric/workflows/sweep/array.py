@@ -14,12 +14,12 @@ from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.submit.array_rounds import ArrayRound, drop_after, is_double, was_cancelled
 from mpiric.workflows.sweep.explore import measure
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import Prepared
+from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.sweep import LOG, Swept, sweep
 
 
 def work(
-    prepared: Prepared, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
+    prepared: SweepPlan, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
 ) -> Swept | None:
     """What a job of the array does; the result when the sweep has come to its end with it, None otherwise."""
     if is_double(array_round, host):
@@ -54,7 +54,7 @@ def work(
 
 
 def _measure(
-    prepared: Prepared, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
+    prepared: SweepPlan, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
 ) -> None:
     """Every so-manieth subject, into a log of its own."""
     place = array_round.directory(element).absolute()
@@ -70,7 +70,7 @@ def _measure(
     array_round.finish(element)
 
 
-def _take_in(prepared: Prepared, array_round: ArrayRound) -> int:
+def _take_in(prepared: SweepPlan, array_round: ArrayRound) -> int:
     """Into the log of the sweep, what its jobs have measured; how many points."""
     taken, main = 0, Log(array_round.submission / LOG, prepared, resume=True)
     for element in range(array_round.size):

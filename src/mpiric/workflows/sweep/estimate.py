@@ -7,7 +7,7 @@ from math import ceil, exp, inf, log, log2
 
 from mpiric.model.policy import LIBRARY
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points
-from mpiric.workflows.sweep.plan import NONBLOCKING, Prepared, in_blocks
+from mpiric.workflows.sweep.plan import NONBLOCKING, SweepPlan, in_blocks
 
 # As the probe measures a point (`src/probes/probe_collectives.cpp`).
 _USUAL_BATCHES, _LEAST_BATCHES, _MOST_CALLS = 11, 3, 2000
@@ -37,7 +37,7 @@ FAST = Network("2 µs and 10 GB/s", 2e-6, 10e9)
 SLOW = Network("1 ms and 100 Mbit/s", 1e-3, 12.5e6)
 
 
-def guessed_s(prepared: Prepared, network: Network) -> float:
+def guessed_s(prepared: SweepPlan, network: Network) -> float:
     """Seconds that the full grid takes where calls cost what they do on this network."""
     points_s = (
         _point_s(prepared, p, network.call_s(p.subject, p.size), network.call_s(p.subject, 0))
@@ -49,7 +49,7 @@ def guessed_s(prepared: Prepared, network: Network) -> float:
 class Costs:
     """By the library's own times, as far as they are known."""
 
-    def __init__(self, prepared: Prepared, measured: Times) -> None:
+    def __init__(self, prepared: SweepPlan, measured: Times) -> None:
         self._prepared = prepared
         self._own: dict[Subject, list[tuple[int, float]]] = defaultdict(list)
         for point, times in sorted(measured.items()):
@@ -94,7 +94,7 @@ class Costs:
         return self.sum_s(left) + _START_S * _launches(self._prepared)
 
 
-def cost_by_guess(prepared: Prepared) -> str:
+def cost_by_guess(prepared: SweepPlan) -> str:
     """What is said before anything was measured."""
     ranks = len(prepared.nodes)
     low, high = (guessed_s(prepared, network) for network in (FAST, SLOW))
@@ -105,7 +105,7 @@ def cost_by_guess(prepared: Prepared) -> str:
     )
 
 
-def cost_by_own_times(prepared: Prepared, costs: Costs, measured: Times) -> str:
+def cost_by_own_times(prepared: SweepPlan, costs: Costs, measured: Times) -> str:
     """What is said when the library's own times are known."""
     ranks = len(prepared.nodes)
     first, most = costs.first_pass_s(measured), costs.grid_s(measured)
@@ -118,7 +118,7 @@ def cost_by_own_times(prepared: Prepared, costs: Costs, measured: Times) -> str:
     )
 
 
-def _ended(prepared: Prepared, seconds: float) -> str:
+def _ended(prepared: SweepPlan, seconds: float) -> str:
     """What the budget makes of it."""
     budget_s = prepared.request.budget_s
     if budget_s is None or budget_s >= seconds:
@@ -136,21 +136,21 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _grid(prepared: Prepared) -> Iterable[SweepPoint]:
+def _grid(prepared: SweepPlan) -> Iterable[SweepPoint]:
     for subject, sizes in prepared.sizes.items():
         for name in prepared.candidates[subject]:
             for size in sizes:
                 yield SweepPoint(subject, size, name)
 
 
-def _launches(prepared: Prepared) -> int:
+def _launches(prepared: SweepPlan) -> int:
     """The sizes between come in rounds of halving."""
     return _pass_launches(prepared) * max(
         (len(sizes).bit_length() for sizes in prepared.sizes.values()), default=1
     )
 
 
-def _pass_launches(prepared: Prepared) -> int:
+def _pass_launches(prepared: SweepPlan) -> int:
     """A launch has one candidate of each collective, and blocking forms none with those that do not."""
     most = {False: 0, True: 0}
     for subject, names in prepared.candidates.items():
@@ -159,7 +159,7 @@ def _pass_launches(prepared: Prepared) -> int:
     return sum(most.values())
 
 
-def _point_s(prepared: Prepared, point: SweepPoint, call_s: float, short_s: float) -> float:
+def _point_s(prepared: SweepPlan, point: SweepPoint, call_s: float, short_s: float) -> float:
     """``short_s``: a call that moves next to nothing."""
     seconds = prepared.request.seconds
     batches = _LEAST_BATCHES if call_s > seconds else _USUAL_BATCHES

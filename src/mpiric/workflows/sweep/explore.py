@@ -14,7 +14,7 @@ from mpiric.tuning.policy.sampling import Subject, SweepPoint, next_points, winn
 from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
 from mpiric.workflows.sweep.launch import Answer, ask, check_launching, launches, where
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import LaunchFailedError, Prepared
+from mpiric.workflows.sweep.plan import LaunchFailedError, SweepPlan
 
 _TURNS = 2  # of confirming each gain
 _EXPLORING = 0.6  # of a budget, the rest is for confirming
@@ -31,7 +31,7 @@ class Effort:
     launches: int = 0
 
 
-def measure(prepared: Prepared, host: Host, log: Log, say: Say, tell: Say) -> Effort:
+def measure(prepared: SweepPlan, host: Host, log: Log, say: Say, tell: Say) -> Effort:
     """Measure into ``log`` all that there is to measure or the budget allows; Ctrl-C ends it early.
 
     ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
@@ -48,7 +48,7 @@ def measure(prepared: Prepared, host: Host, log: Log, say: Say, tell: Say) -> Ef
 
 
 def explore(
-    prepared: Prepared,
+    prepared: SweepPlan,
     host: Host,
     log: Log,
     say: Say,
@@ -79,7 +79,9 @@ def explore(
             _launch(prepared, host, log, effort, points, left_s, keep)
 
 
-def confirm(prepared: Prepared, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> None:
+def confirm(
+    prepared: SweepPlan, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf
+) -> None:
     """Measure what seems to beat the library once more, in turns with the library, until the limit."""
     end = time.monotonic() + limit_s
     wanted = [point for point in winners(log.measured) if point not in log.fresh]
@@ -102,7 +104,7 @@ def confirm(prepared: Prepared, host: Host, log: Log, say: Say, effort: Effort, 
         log.add_fresh(point, averaged(point.candidate, several))
 
 
-def _left(prepared: Prepared, log: Log) -> dict[Subject, list[str]]:
+def _left(prepared: SweepPlan, log: Log) -> dict[Subject, list[str]]:
     return {
         subject: [name for name in names if f"{subject.collective} {name}" not in log.excluded]
         for subject, names in prepared.candidates.items()
@@ -110,7 +112,7 @@ def _left(prepared: Prepared, log: Log) -> dict[Subject, list[str]]:
 
 
 def _launch(
-    prepared: Prepared,
+    prepared: SweepPlan,
     host: Host,
     log: Log,
     effort: Effort,
@@ -147,7 +149,7 @@ def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[Sw
     yield from ((point, f"failed at the end: {said}") for point in points)
 
 
-def _exclude(prepared: Prepared, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
+def _exclude(prepared: SweepPlan, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
     """A candidate that cannot run; the library's own must."""
     if log.is_excluded(point):
         return

@@ -14,7 +14,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.sampling import SweepPoint
 from mpiric.workflows.policies import lay_out, strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.plan import NONBLOCKING, PROBE, LaunchFailedError, Prepared, run_launch
+from mpiric.workflows.sweep.plan import NONBLOCKING, PROBE, LaunchFailedError, SweepPlan, run_launch
 
 _LONGEST_S = 60.0  # of a launch, unless one point takes longer: what hangs is noticed soon, little is lost
 
@@ -63,7 +63,7 @@ def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPo
         yield piece
 
 
-def ask(prepared: Prepared, host: Host, points: Sequence[SweepPoint], limit_s: float) -> Answer:
+def ask(prepared: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: float) -> Answer:
     """Measure points of one candidate a collective."""
     request, mpi = prepared.request, prepared.mpi
     by_word = {
@@ -92,7 +92,7 @@ def ask(prepared: Prepared, host: Host, points: Sequence[SweepPoint], limit_s: f
     return answer
 
 
-def check_launching(prepared: Prepared, host: Host) -> None:
+def check_launching(prepared: SweepPlan, host: Host) -> None:
     """Raises MpiricError where nothing runs any more: no candidate is to blame then."""
     request = prepared.request
     try:
@@ -110,7 +110,7 @@ def where(point: SweepPoint) -> str:
     return f"at {point.size} bytes on {point.subject.shape}"
 
 
-def _setting(prepared: Prepared, points: Iterable[SweepPoint]) -> Spelling:
+def _setting(prepared: SweepPlan, points: Iterable[SweepPoint]) -> Spelling:
     """The library's variables, and for our own algorithms the runtime with a policy that names them."""
     mpi, tuner = prepared.mpi, tuner_for(prepared.mpi)
     assignment = sorted({(point.subject.collective, point.candidate) for point in points})

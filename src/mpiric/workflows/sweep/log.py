@@ -8,13 +8,13 @@ from typing import Any
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
-from mpiric.workflows.sweep.plan import Prepared
+from mpiric.workflows.sweep.plan import SweepPlan
 
 
 class Log:
     """Every measurement, written as it is made, so that a sweep can go on where it was interrupted."""
 
-    def __init__(self, path: Path, prepared: Prepared, *, resume: bool) -> None:
+    def __init__(self, path: Path, prepared: SweepPlan, *, resume: bool) -> None:
         self._path = path
         self.measured: dict[SweepPoint, Measured] = {}
         self.fresh: dict[SweepPoint, Measured] = {}  # of what seemed to win, measured once more

@@ -92,7 +92,7 @@ class SweepRequest:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class SweepPlan:
     """The plan of a sweep, before anything was measured."""
 
     request: SweepRequest
@@ -109,7 +109,7 @@ class Prepared:
         return grid_points(self.sizes, self.candidates)
 
 
-def prepare(request: SweepRequest, host: Host) -> Prepared:
+def prepare(request: SweepRequest, host: Host) -> SweepPlan:
     """Read the launch line, see where its ranks are, choose what to measure."""
     unknown = sorted(set(request.collectives) - set(COLLECTIVES))
     if unknown:
@@ -137,7 +137,7 @@ def prepare(request: SweepRequest, host: Host) -> Prepared:
 
 def prepare_calls(
     request: SweepRequest, mpi: MpiLibrary, calls: Mapping[Subject, Collection[int]], host: Host
-) -> Prepared:
+) -> SweepPlan:
     """A sweep of these calls alone, each at its sizes, where the probe makes such communicators."""
     job = _job(request, host, mpi)
     nodes = _nodes(request, job, host, mpi)
@@ -155,7 +155,7 @@ def _planned(
     mpi: MpiLibrary,
     nodes: tuple[int, ...],
     wanted: Mapping[Subject, Collection[int]],
-) -> Prepared:
+) -> SweepPlan:
     sizes = {subject: grid for subject, given in wanted.items() if (grid := _grid(subject, given))}
     candidates = {
         subject: names for subject in sizes if len(names := _names(mpi, subject.collective, request)) > 1
@@ -167,7 +167,7 @@ def _planned(
             f"{mpi.label} algorithms of them to choose from",
         )
     kept = {subject: sizes[subject] for subject in candidates}
-    return Prepared(request, job, mpi, nodes, kept, candidates)
+    return SweepPlan(request, job, mpi, nodes, kept, candidates)
 
 
 def in_blocks(collective: str) -> bool:

@@ -17,7 +17,7 @@ from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies import export_policy, site_name
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import Prepared
+from mpiric.workflows.sweep.plan import SweepPlan
 
 LOG, LOCK = "sweep.jsonl", "sweep.lock"
 SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
@@ -35,7 +35,7 @@ class Swept:
     failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up, ever
 
 
-def sweep(prepared: Prepared, host: Host, say: Say, tell: Say | None = None) -> Swept:
+def sweep(prepared: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swept:
     """Measure until nothing more is worth it or the budget is spent; Ctrl-C keeps what there is.
 
     ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
@@ -48,7 +48,7 @@ def sweep(prepared: Prepared, host: Host, say: Say, tell: Say | None = None) -> 
         lock.release()
 
 
-def _sweep(prepared: Prepared, host: Host, say: Say, tell: Say) -> Swept:
+def _sweep(prepared: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     begun = time.monotonic()
     request = prepared.request
     log = Log(request.directory / LOG, prepared, resume=request.resume)

@@ -28,7 +28,7 @@ from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies import benchmark_file, learned_file
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import COLLECTIVES, Prepared, SweepRequest, prepare_calls
+from mpiric.workflows.sweep.plan import COLLECTIVES, SweepPlan, SweepRequest, prepare_calls
 from mpiric.workflows.sweep.sweep import LOG
 
 _MATTERS = 0.01  # of the run's wall time: what takes less of it shows in no proof
@@ -215,11 +215,11 @@ def _sizes(keys: Iterable[LearnedKey]) -> dict[Subject, set[int]]:
     return dict(sizes)
 
 
-def _with_library_alone(prepared: Prepared) -> Prepared:
+def _with_library_alone(prepared: SweepPlan) -> SweepPlan:
     return replace(prepared, candidates=dict.fromkeys(prepared.sizes, (LIBRARY,)))
 
 
-def _at(prepared: Prepared, subject: Subject, sizes: Iterable[int]) -> tuple[int, ...]:
+def _at(prepared: SweepPlan, subject: Subject, sizes: Iterable[int]) -> tuple[int, ...]:
     return prepared.sizes[subject] if subject.has_one_choice else tuple(sorted(sizes))
 
 
@@ -232,7 +232,7 @@ def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
     return {kind: over_sizes(several).median_s for kind, several in own.items()}
 
 
-def _settled_by(log: Log, prepared: Prepared, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
+def _settled_by(log: Log, prepared: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
     """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
     times = confirmed(log.measured, log.fresh)
     for key in keys:

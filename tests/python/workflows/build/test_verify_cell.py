@@ -9,7 +9,7 @@ import pytest
 from mpiric.abi.networks import networks_of
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.tuning.equivalence.output_equivalence import learn
-from mpiric.workflows.build.verify import Request, _cell, _Run
+from mpiric.workflows.build.verify import VerifyRequest, _cell, _Run
 
 NO_END = Finished(124, b"", b"")
 RIGHT = Finished(0, b"42\n", b"mpiric: x86_64_v3 chosen\n")
@@ -42,7 +42,7 @@ class Answers(Toolchain):
 def test_a_run_that_came_to_no_end_is_tried_once_more_and_said(
     answers: tuple[Finished, ...], verdict: str
 ) -> None:
-    request = Request(Path("/bin/true"), (), 2, None, (), rounding=False)
+    request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)
     run = _Run(request, Answers(*answers), None, networks_of(())[0], "")
     cell = _cell(run, learn(["42\n", "42\n"]))
     assert cell is not None
@@ -50,7 +50,7 @@ def test_a_run_that_came_to_no_end_is_tried_once_more_and_said(
 
 
 def test_a_wrong_answer_is_not_tried_again() -> None:
-    request = Request(Path("/bin/true"), (), 2, None, (), rounding=False)
+    request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)
     run = _Run(request, Answers(WRONG), None, networks_of(())[0], "")
     cell = _cell(run, learn(["42\n", "42\n"]))
     assert cell is not None
@@ -58,6 +58,6 @@ def test_a_wrong_answer_is_not_tried_again() -> None:
 
 
 def test_a_run_may_take_longer_the_longer_the_program_takes_here() -> None:
-    request = Request(Path("/bin/true"), (), 2, None, (), rounding=False)
+    request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)
     quick, slow = (_Run(request, Answers(), None, networks_of(())[0], "", usual_s=s) for s in (0.1, 5.0))
     assert 60 <= quick.limit_s < slow.limit_s

@@ -9,20 +9,20 @@ from tests.support.situations import MPIS, situation
 from mpiric.model.policy import LIBRARY, Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.estimate import FAST, SLOW, Costs, cost_by_guess, cost_by_own_times, guessed_s
-from mpiric.workflows.sweep.plan import Prepared, SweepRequest
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 
 EIGHT = Shape(8, 4, 2)
 BCAST, ALLTOALL = Subject("bcast", EIGHT), Subject("alltoall", EIGHT)
 SIZES = (8, 1024, 131072)
 
 
-def prepared(**of: object) -> Prepared:
+def prepared(**of: object) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", "8"), "/", {}, Path("/nowhere"))
     nodes = (0, 0, 1, 1, 2, 2, 3, 3)
     sizes = {BCAST: SIZES}
     return replace(
-        Prepared(request, situation(mpi).job, mpi, nodes, sizes, {BCAST: (LIBRARY, "library:ring")}), **of
+        SweepPlan(request, situation(mpi).job, mpi, nodes, sizes, {BCAST: (LIBRARY, "library:ring")}), **of
     )
 
 

@@ -18,7 +18,7 @@ from mpiric.workflows.sweep.estimate import Costs
 from mpiric.workflows.sweep.explore import Effort, explore, measure
 from mpiric.workflows.sweep.launch import Answer, launches
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import LaunchFailedError, Prepared, SweepRequest
+from mpiric.workflows.sweep.plan import LaunchFailedError, SweepPlan, SweepRequest
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)
@@ -26,11 +26,11 @@ NAMES = {BCAST: ("library", "library:ring"), REDUCE: ("library", "library:tree")
 HUNG = LaunchFailedError("mpiexec failed: no answer", (), 124, "no answer within 9 s")
 
 
-def prepared(directory: Path, **of: object) -> Prepared:
+def prepared(directory: Path, **of: object) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
     sizes = {BCAST: (8, 64), REDUCE: (8, 64)}
-    return replace(Prepared(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
+    return replace(SweepPlan(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
 
 
 def silent(_: str) -> None:

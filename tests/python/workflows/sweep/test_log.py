@@ -7,17 +7,17 @@ from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import Prepared, SweepRequest
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
 
 SUBJECT = Subject("bcast", Shape(4, 2, 2))
 FIRST, SECOND = (SweepPoint(SUBJECT, size, "library") for size in (8, 64))
 TIMES = Measured("library", 100, 2e-6, 1e-6, 3e-6)
 
 
-def prepared(directory: Path, ranks: int = 4) -> Prepared:
+def prepared(directory: Path, ranks: int = 4) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", str(ranks)), "/", {}, directory)
-    return Prepared(
+    return SweepPlan(
         request, situation(mpi).job, mpi, (0, 0, 1, 1)[:ranks], {SUBJECT: (8, 64)}, {SUBJECT: ("library",)}
     )
 

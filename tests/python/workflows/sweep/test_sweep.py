@@ -21,18 +21,18 @@ from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.sweep import sweep
 from mpiric.workflows.sweep.launch import Answer
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import Prepared, SweepRequest, calls_of
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest, calls_of
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)
 NAMES = {BCAST: ("library", "own:good"), REDUCE: ("library", "own:bad")}
 
 
-def prepared(directory: Path, **of: object) -> Prepared:
+def prepared(directory: Path, **of: object) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
     sizes = {BCAST: (8, 64), REDUCE: (8, 64)}
-    return replace(Prepared(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
+    return replace(SweepPlan(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
 
 
 def times(point: SweepPoint) -> Measured:

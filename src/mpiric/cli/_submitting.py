@@ -16,7 +16,7 @@ from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers import batch_schedulers
-from mpiric.workflows.submit.submit import SubmitRequest, Telling, submit
+from mpiric.workflows.submit.submit import Reporting, SubmitRequest, submit
 
 _OURS = {
     "submit",
@@ -123,7 +123,7 @@ def run_submitted(
         spread=spread_of(given) if "array" in given else None,
         plans_itself=plans_itself,
     )
-    ended = submit(request, LocalHost(), Telling(_say, _relay))
+    ended = submit(request, LocalHost(), Reporting(_say, _relay))
     sys.stdout.write(ended.output)
     return ended.status
 

@@ -19,7 +19,7 @@ def stdout_console() -> Console:
 
 @contextmanager
 def passing_words() -> Iterator[Callable[[str], None]]:
-    """For one line of what goes on, on a terminal's stderr and gone at the end; elsewhere nobody is told."""
+    """One line of what goes on, on a terminal's stderr and gone at the end; nothing elsewhere."""
     with Console(stderr=True, highlight=False).status("") as status:
         yield lambda text: status.update(Text(text))
 

@@ -35,7 +35,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Rounds in which the best way must beat the library's own.",
+    help="Rounds in which the best route must beat the library's own.",
 )
 @click.option(
     "--keep",

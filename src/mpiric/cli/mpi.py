@@ -88,16 +88,16 @@ def prefix_(name: str, *, as_json: bool) -> None:
 
 
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
-    said: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
-    del said["capabilities"]
+    described: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
+    del described["capabilities"]
     if checked is not None:
-        said["check"] = {
+        described["check"] = {
             "works": not checked.problem,
             "says": checked.says,
             "latency_us": checked.latency_us,
             "problem": checked.problem,
         }
-    return said
+    return described
 
 
 def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None:

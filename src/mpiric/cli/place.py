@@ -1,4 +1,4 @@
-"""`mpiric place`: where ranks and threads go, what launchers must be told, whether a job sits so."""
+"""`mpiric place`: where ranks and threads go, how launchers put them there, whether a job sits so."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ Examples:
   mpiric place --topology node.xml --ranks 64 --bandwidth-bound
   mpiric place --topology 'pack:2 numa:4 l3:4 core:4 pu:2' --ranks 16 --threads 8 --launcher srun
   mpiric place --measure --ranks 2                             how many cores saturate the memory here
-  mpiric place --rankfile ranks.txt --launcher srun            a placement for Open MPI, said to Slurm
+  mpiric place --rankfile ranks.txt --launcher srun            a placement for Open MPI, given to Slurm
   mpiric place --verify -- mpirun -n 4 ./app                   where its threads and memory really are
 """
 _KINDS = ("performance", "efficiency", "any")

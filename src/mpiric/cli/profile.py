@@ -29,7 +29,7 @@ Examples:
   mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
   mpiric profile --call-sites -- srun -n 128 ./app
   mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
-  mpiric report lj                                     the letter and the page again
+  mpiric report lj                                     the summary and the page again
 """
 
 
@@ -70,7 +70,7 @@ Examples:
 def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
     """Run CMD once, recorded, and say where its time went and what to do about it.
 
-    Input, output and exit status are the program's own. The letter goes to stdout when that is a terminal
+    Input, output and exit status are the program's own. The summary goes to stdout when that is a terminal
     and to stderr otherwise; DIR/report.html is the whole story.
     """
     refuse_unsubmitted(given)
@@ -111,7 +111,7 @@ def _as_json(done: Profiled) -> dict[str, Any]:
 
 
 def _written(found: Profile, directory: Path) -> str:
-    """Path of the page, "" when there is no room for it: the letter is then all that there is."""
+    """Path of the page, "" when there is no room for it: the summary is then all that there is."""
     try:
         return str(write_report(found, directory))
     except NoRoomError as error:

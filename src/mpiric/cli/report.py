@@ -28,7 +28,7 @@ from mpiric.workflows.profile.report import (
 
 _EPILOG = """\b
 Examples:
-  mpiric report lj                        the letter, and lj/report.html written anew
+  mpiric report lj                        the summary, and lj/report.html written anew
   mpiric report before after              what changed from one record to the other
   mpiric report lj --csv tables           calls.csv, traffic.csv, ranks.csv, …
   mpiric report lj --json | jq .p2p
@@ -38,7 +38,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the letter.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 @click.option(
     "--csv", "csv_directory", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables there."
 )

@@ -70,7 +70,8 @@ Examples:
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Write a job script that runs CMD, a program or your own launch line, with each line explained.
 
-    Slurm is asked whether it would take the script, where there is one; if not, the exit status is not 0.
+    The scheduler, where there is one, checks whether it would take the script; if not, the exit status is
+    not 0.
     """
     written = script(_request(command_line, given), LocalHost())
     if given["output"] is not None:
@@ -81,7 +82,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         print(written.text, end="")
     for words in written.words:
         print(f"mpiric: {words}", file=sys.stderr)
-    return _verdict(written, asked=not given["no_check"])
+    return _verdict(written, requested=not given["no_check"])
 
 
 def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequest:
@@ -133,12 +134,12 @@ def _write(path: Path, text: str) -> None:
         ) from error
 
 
-def _verdict(written: Script, *, asked: bool) -> int:
+def _verdict(written: Script, *, requested: bool) -> int:
     checked = written.checked
     if checked is not None:
         takes = "would take it" if checked.accepted else "would not take it"
         print(f"mpiric: {written.scheduler} {takes}: {checked.words}", file=sys.stderr)
-    elif asked:
+    elif requested:
         print(
             f"mpiric: not checked: there is no {written.scheduler} here that tests scripts", file=sys.stderr
         )

@@ -41,7 +41,7 @@ Examples:
   mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
   mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
 """
-_BUDGET_S = 3600.0  # a job asks for as much time as that takes, unless told otherwise
+_BUDGET_S = 3600.0  # a job asks for as much time as that takes, unless --sbatch says otherwise
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 

@@ -104,7 +104,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.option(
     "--site",
     is_flag=True,
-    help="Turn only what holds for every program, and write it as the library's own defaults "
+    help="Set only what holds for every program, and write it as the library's own defaults "
     "(openmpi-mca-params.conf, modulefile, shell snippet) for an administrator to put in place.",
 )
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
@@ -125,7 +125,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     "--advice",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Turn first what the advice on this record of `mpiric profile` names.",
+    help="Try first what the advice on this record of `mpiric profile` names.",
 )
 @click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
 @submit_options
@@ -216,7 +216,7 @@ def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
 
 
 def _dry_run(request: TuneRequest) -> int:
-    """Print the command as it would be run and the knobs that might be turned."""
+    """Print the command as it would be run and the knobs that might be set."""
     for line in dry_run(request, LocalHost()):
         print(line)
     return 0

@@ -83,7 +83,7 @@ def _version_key(label: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Check:
-    """What two ranks under a library said; ``problem`` is empty when it works."""
+    """The output of two ranks under a library; ``problem`` is empty when it works."""
 
     mpi: MpiLibrary
     says: str = ""  # its own name and version

@@ -159,12 +159,12 @@ def with_policy(
     if ranks is None or not are_chosen_at_start(policy.implementation):
         return tuner
     left = REDUCING if reproducible else ()
-    here = tuple(
+    of_job = tuple(
         replace(line, ranks=Span(ranks, ranks))
         for line in policy.lines
         if ranks in line.ranks and line.collective not in left
     )
-    return exporting(tuner, replace(policy, lines=here), store, host)
+    return exporting(tuner, replace(policy, lines=of_job), store, host)
 
 
 def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:

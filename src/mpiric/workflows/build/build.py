@@ -49,7 +49,7 @@ class Attempt:
     mpi: str
     built: bool
     sentence: str = ""  # why it is out
-    vectorised: int = 0  # loops and blocks the compiler said it vectorised
+    vectorised: int = 0  # loops and blocks the compiler reported as vectorised
     agrees: bool | None = None
     seconds: list[float] = field(default_factory=list)
     ratio: float | None = None  # speed relative to the first attempt, median of pairs
@@ -122,12 +122,12 @@ def _build(
             shutil.copytree(request.root, tree, symlinks=True)  # profiles go by the path of the objects
             shims(candidate, place / "bin", candidate.flags)
             done = _in(tree, request.build, environment, toolchain)
-    said = done.stdout.decode(errors="replace") + done.words
+    output = done.stdout.decode(errors="replace") + done.words
     label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
     is_built = done.status == 0 and (place / "bin" / CALLED).exists()
     attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", is_built)
-    attempt.sentence = "" if is_built else _NOTHING if done.status == 0 else _last_line(said)
-    attempt.vectorised = sum("vectorized" in line for line in said.splitlines())
+    attempt.sentence = "" if is_built else _NOTHING if done.status == 0 else _last_line(output)
+    attempt.vectorised = sum("vectorized" in line for line in output.splitlines())
     attempt.tree, attempt.environment = tree, environment
     return attempt
 
@@ -230,8 +230,8 @@ def _targets() -> tuple[str, ...]:
     """Levels up to this machine's: what a fat executable for it and older machines holds."""
     import archspec.cpu
 
-    here = archspec.cpu.host()
-    line = [here.generic, *here.generic.ancestors]
+    host_cpu = archspec.cpu.host()
+    line = [host_cpu.generic, *host_cpu.generic.ancestors]
     return tuple(
         sorted(str(level) for level in line if str(level).startswith(("x86_64_v", "armv", "neoverse")))
     )
@@ -241,4 +241,4 @@ def _last_line(words: str) -> str:
     lines = [line for line in words.splitlines() if line.strip()]
     telling = ("error", "cannot find", "undefined reference")
     errors = [line for line in lines if any(word in line.lower() for word in telling)]
-    return (errors or lines or ["it said nothing"])[0][:160]
+    return (errors or lines or ["it printed nothing"])[0][:160]

@@ -89,8 +89,8 @@ def _prepare(
     if is_question or command.mode in (Mode.ASK, Mode.PARTIAL):
         toolchain.become([*compiler, *words])
     driver = Driver(compiler, toolchain)
-    asked = options.get("--targets") or toolchain.environ.get("MPIRIC_TARGETS", "")
-    targets = reading.split_targets(asked) or DEFAULT_TARGETS[driver.identity.machine]
+    requested = options.get("--targets") or toolchain.environ.get("MPIRIC_TARGETS", "")
+    targets = reading.split_targets(requested) or DEFAULT_TARGETS[driver.identity.machine]
     on_cluster = "cluster" in targets
     if on_cluster:
         targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
@@ -145,18 +145,18 @@ def _build(driver: Driver, wishes: Wishes) -> CompileOutcome:
 
 
 def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: str) -> CompileOutcome:
-    said, sentences = "", wishes.sentences
+    output, sentences = "", wishes.sentences
     stdin = sys.stdin.buffer.read() if any(s.path == "-" for s in command.sources) else None
     for source in command.sources:
         output = object_name(command, source)
         if command.mode is not Mode.COMPILE:
             output = _temporary(place, source.position, source.path)
         done = compile_source(driver, wishes, command, source, output, stdin)
-        said += done.words
+        output += done.words
         sentences += done.sentences
         if done.status != 0:
-            return CompileOutcome(done.status, said, sentences)
-    return CompileOutcome(0, said, sentences)
+            return CompileOutcome(done.status, output, sentences)
+    return CompileOutcome(0, output, sentences)
 
 
 def _temporary(place: str, position: int, source: str) -> str:
@@ -212,5 +212,5 @@ def _read(path: str) -> str | None:
 
 
 def once(outcome: CompileOutcome) -> CompileOutcome:
-    """The same with each sentence said once."""
+    """The same with each sentence once."""
     return outcome._replace(sentences=tuple(dict.fromkeys(outcome.sentences)))

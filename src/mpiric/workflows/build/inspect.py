@@ -19,7 +19,7 @@ from mpiric.mpis import abi_of_program, find_mpis
 
 @dataclass(frozen=True)
 class Report:
-    """Everything `inspect` tells."""
+    """Everything `inspect` shows."""
 
     inspection: Inspection
     chosen_here: str
@@ -56,7 +56,7 @@ def inspect(
 def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) -> str:
     """The variant that every machine of a cluster can run: with it alone, ranks agree in every bit.
 
-    ``targets`` are the machines' CPU types; without any they are asked of the cluster.
+    ``targets`` are the machines' CPU types; without any the cluster is queried for them.
     """
     seen = inspect_file(path, toolchain)
     names = [canonical(t, seen.machine) for t in targets] or machines_of(toolchain, seen.machine)

@@ -152,8 +152,9 @@ def _reference(run: _Run) -> tuple[Expectation, float]:
 def _slow_reference(native: _Run, cpu: str, expected: Expectation) -> Expectation:
     """What must stay the same at any speed: learned from the baseline, run natively and emulated.
 
-    A program that tells times may tell 0.0000 s in two native runs, and something else under another library,
-    network or emulator. One variant computes the same natively and emulated, so what differs there is time.
+    A program that prints times may print 0.0000 s in two native runs, and something else under another
+    library, network or emulator. One variant computes the same natively and emulated, so what differs
+    there is time.
     The baseline itself must agree with ``expected``.
     """
     base = replace(native, baseline=True)
@@ -218,7 +219,7 @@ def _execute(run: _Run) -> tuple[Finished, float]:
 
 
 def _launcher(run: _Run, environment: Mapping[str, str]) -> list[str]:
-    """The words before the program; on several hosts ranks are told each variable that we set."""
+    """The words before the program; on several hosts ranks are given each variable that we set."""
     if run.server is None:
         return []
     library, ranks = run.server.library, run.request.ranks
@@ -241,7 +242,7 @@ def _machine(exe: Path) -> str:
 
 @contextlib.contextmanager
 def _environment(run: _Run) -> Iterator[Mapping[str, str]]:
-    """Launcher, library and network switched together, and the dispatcher asked for its choice."""
+    """Launcher, library and network switched together, and the dispatcher reporting its choice."""
     environment = {"MPIRIC_EXPLAIN": "1"}
     if run.cpu:  # QEMU's user mode has no process_vm_readv, which MPICH does not expect
         environment["MPIR_CVAR_CH4_CMA_ENABLE"] = "0"
@@ -280,4 +281,4 @@ def _beside(library: str) -> list[str]:
 
 def _last_line(words: str) -> str:
     lines = [line for line in words.splitlines() if line.strip() and not line.startswith("mpiric: ")]
-    return lines[-1][:200] if lines else "it said nothing"
+    return lines[-1][:200] if lines else "it printed nothing"

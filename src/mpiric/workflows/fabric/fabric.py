@@ -22,7 +22,7 @@ from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.observe import expected_situation
 
-# Gains from which a way is taken to the comparison; on a node noise of neighbours is larger.
+# Gains from which a route is taken to the comparison; on a node noise of neighbours is larger.
 _WORTH_IT = {PairClass.OTHER_NODE: 1.05, PairClass.SAME_NUMA: 1.15, PairClass.SAME_NODE: 1.15}
 _PROVED = 1.03  # and must keep in each of its rounds
 _ON_NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
@@ -32,7 +32,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class FabricRequest:
-    """What the user asked for."""
+    """The options of `mpiric fabric`; ``argv`` is the user's launch line."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -52,7 +52,7 @@ def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
         default, text = it.probe(Configuration(), situation, _ask(situation))
         if default.refused:
             raise MpiricError(f"messages cannot be measured: {default.refused}")
-        words = _told_by(words, _heard(text, situation))
+        words = _completed_by(words, _heard(text, situation))
         situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
         ways, heard = _measure(it, situation, words, default, say)
         chosen, gains, again = _compare(it, request, situation, ways, say)
@@ -99,21 +99,21 @@ def _listen(
     """The user's command as it is, with its libraries talking; ended when it takes long."""
     say(f"running {' '.join(request.argv[:4])} … for at most {request.limit_s:g} s, its libraries talking")
     launch = render_asking(Configuration(), situation, _ask(situation))
-    said = it.run(launch, situation, request.working_directory, request.limit_s)
-    if said.execution.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
+    output = it.run(launch, situation, request.working_directory, request.limit_s)
+    if output.execution.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
         raise ProgramFailedError(
-            f"the command {said.execution.reason} as it stands: {said.last_words}",
+            f"the command {output.execution.reason} as it stands: {output.last_words}",
             hint="make it run by itself first",
         )
-    if said.execution.ranks:
-        seen = replace(situation.observation, ranks=said.execution.ranks)
+    if output.execution.ranks:
+        seen = replace(situation.observation, ranks=output.execution.ranks)
         count = max(len(seen.ranks), len(situation.observation.ranks))
         seen = replace(seen, ranks=(seen.ranks * count)[:count])  # those on other nodes are alike
         situation = replace(situation, observation=seen)
-    return _heard(said.text, situation), situation
+    return _heard(output.text, situation), situation
 
 
-def _told_by(run: Words, probe: Words) -> Words:
+def _completed_by(run: Words, probe: Words) -> Words:
     """The run's own words, and the probe's for pairs that did not talk in the run."""
     if not run.layer:
         return probe
@@ -139,7 +139,7 @@ def _measure(
 def _compare(
     it: FabricBench, request: FabricRequest, situation: Situation, ways: Sequence[Way], say: Say
 ) -> tuple[Configuration, tuple[float, ...], list[Probe]]:
-    """The best ways for network and node together, held against the library's own in fresh runs.
+    """Compare the best routes for network and node together with the library's own in fresh runs.
 
     Where they do not hold together, the one for the network alone. The last are the library's own runs.
     """

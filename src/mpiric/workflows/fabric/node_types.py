@@ -78,7 +78,7 @@ def examine_cluster(
 
 
 def _name(features: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in features) or "any"
+    return "".join(character if character.isalnum() else "-" for character in features) or "any"
 
 
 def _submit(

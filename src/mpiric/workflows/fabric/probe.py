@@ -1,4 +1,4 @@
-"""The native probe, or the command itself, run the user's way with some knobs set, and what was printed."""
+"""The native probe, or the command itself, run as the user does with some knobs set, and its output."""
 
 import random
 import tempfile
@@ -27,11 +27,11 @@ from mpiric.workflows.launch.spelling import completed, spellings
 
 SIZES_BYTES = (8, 1024, 65536, 1048576)
 _LIMIT_S = 90.0
-_WORDS = 3  # lines of a failure that are told
+_WORDS = 3  # lines of a failure that are reported
 
 
 @dataclass(frozen=True)
-class Said:
+class LaunchOutput:
     """How a launch ended and all that it printed."""
 
     execution: Execution
@@ -50,7 +50,7 @@ class FabricBench:
     def __init__(self, runner: Runner, place: Path, host: Host) -> None:
         self._runner, self._place, self._host = runner, place, host
 
-    def run(self, launch: Launch, situation: Situation, directory: str, limit_s: float) -> Said:
+    def run(self, launch: Launch, situation: Situation, directory: str, limit_s: float) -> LaunchOutput:
         """Run and read. Raises KeyboardInterrupt when the user stops it."""
         out, err = self._place / "stdout", self._place / "stderr"
         done = self._runner.execute(
@@ -59,7 +59,7 @@ class FabricBench:
         if done.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         texts = [path.read_text(errors="replace") if path.exists() else "" for path in (err, out)]
-        return Said(done, "\n".join(texts))
+        return LaunchOutput(done, "\n".join(texts))
 
     def probe(
         self, configuration: Configuration, situation: Situation, ask: Mapping[str, str] | None = None
@@ -69,14 +69,14 @@ class FabricBench:
             launch = render_probe(configuration, situation, self._host, ask or {})
         except MpiricError as error:
             return Way(configuration, refused=error.message), ""
-        said = self.run(launch, situation, situation.job.working_directory, _LIMIT_S)
-        probe = read_probe(said.text)
-        if said.execution.outcome is not Outcome.OK or not probe.points:
-            reason = said.execution.reason or "the probe printed nothing"
-            return Way(configuration, refused=f"{reason}: {said.last_words}"), said.text
-        if damaged(said.text):
-            return Way(configuration, refused="messages came back damaged"), said.text
-        return Way(configuration, (probe,)), said.text
+        output = self.run(launch, situation, situation.job.working_directory, _LIMIT_S)
+        probe = read_probe(output.text)
+        if output.execution.outcome is not Outcome.OK or not probe.points:
+            reason = output.execution.reason or "the probe printed nothing"
+            return Way(configuration, refused=f"{reason}: {output.last_words}"), output.text
+        if damaged(output.text):
+            return Way(configuration, refused="messages came back damaged"), output.text
+        return Way(configuration, (probe,)), output.text
 
     def interleaved(
         self, configurations: Sequence[Configuration], situation: Situation, rounds: int, seed: int

@@ -14,10 +14,10 @@ from mpiric.schedulers import find_allocation
 def node_count(job: Job, host: Host) -> int:
     """Nodes that get a rank, as launchers fill them: slots in order, around again when they are used up."""
     hosts = [(each.name, max(1, each.slots)) for each in launchers.named_hosts(job)] or _allocated(host, job)
-    said = _number(job, Meaning.NODES)
+    stated = _number(job, Meaning.NODES)
     per_node = _number(job, Meaning.RANKS_PER_NODE)
-    if said:
-        return min(said, len(hosts)) if len(hosts) > 1 else said
+    if stated:
+        return min(stated, len(hosts)) if len(hosts) > 1 else stated
     if len(hosts) <= 1 or not job.ranks:
         return max(1, len(hosts))
     if launchers.dialects()[job.dialect].fills_every_host and not per_node:
@@ -39,7 +39,7 @@ def _allocated(host: Host, job: Job) -> list[tuple[str, int]]:
     try:
         return [(each.name, max(1, each.slots)) for each in find_allocation(host).hosts]
     except MpiricError:
-        return []  # an allocation that contradicts itself is told where it matters
+        return []  # an allocation that contradicts itself is reported where it matters
 
 
 def with_host_files(job: Job, host: Host) -> Job:

@@ -1,4 +1,4 @@
-"""Knob values → Launch: who spells what is asked in one order, knob, launcher, library."""
+"""Knob values → Launch: each is spelled by the first of knob, launcher and library that can."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
         spelling = spell(knob, value, situation if name in _SWITCHES else under)
         if spelling is None:
             raise MismatchError(
-                f"{name}={value} cannot be said to {under.mpi.label} through {under.job.dialect}",
+                f"{name}={value} cannot be set for {under.mpi.label} through {under.job.dialect}",
                 hint=f"take another value, or leave {name} out",
             )
         written[name] = spelling

@@ -78,7 +78,7 @@ def _measured(
     argv = [native_part("probe-stream"), "--mib", str(size_mib), *most, *pus]
     done = host.run(argv, timeout_s=_LIMIT_S)
     if done.status != 0:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise MpiricError(
             f"memory bandwidth of {len(pus)} cores cannot be measured: {last}",
             hint="give a measurement of this machine with --bandwidth FILE",

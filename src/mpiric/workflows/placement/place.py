@@ -1,4 +1,4 @@
-"""Plan where ranks and threads go, and what each launcher has to be told."""
+"""Plan where ranks and threads go, and the options and files by which each launcher puts them there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -81,5 +81,5 @@ def place_by_measurement(
 ) -> tuple[Placed, tuple[Bandwidth, ...]]:
     """The same after a sweep over core subsets of this machine."""
     measured = measure_bandwidth(host, read_machine(host, working_directory), say)
-    asked = replace(request, measured=measured, bandwidth_bound=True)
-    return place(host, asked, "", working_directory), measured
+    measuring = replace(request, measured=measured, bandwidth_bound=True)
+    return place(host, measuring, "", working_directory), measured

@@ -12,7 +12,7 @@ from mpiric.workflows.placement.verify import Checked, node_of
 def look(host: Host, which: str, working_directory: str) -> Checked:
     """All jobs, or the one that ``which`` names: a process of it, its launcher, or a job of the scheduler.
 
-    Other jobs on the same cores are told all the same. Raises NotFoundError when there is nothing to look at.
+    Other jobs on the same cores are reported as well. Raises NotFoundError when there is nothing to look at.
     """
     everyone = see_jobs(host)
     machine = read_machine(host, working_directory)

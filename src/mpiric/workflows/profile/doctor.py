@@ -21,7 +21,7 @@ from mpiric.workflows.profile.profile import Profiled, ProfileRequest, profile
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.trials.observe import expected_situation
 
-_SAID_BY_RECORD = {  # the same seen from the record, with numbers
+_REPORTED_BY_RECORD = {  # the same seen from the record, with numbers
     "oversubscribed": "more-ranks-than-cpus",
     "cgroup-too-small": "more-ranks-than-cpus",
     "same-cores": "ranks-share-a-cpu",
@@ -40,12 +40,12 @@ class Diagnosis:
 
     @property
     def findings(self) -> dict[str, Finding | Advice]:
-        """All of them by id, the run's first; what two rooms say is told once."""
+        """All of them by id, the run's first; what two rooms report appears once."""
         run = {advice.finding.id: advice for advice in self.of_run}
-        turned = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
         found: dict[str, Finding | Advice] = {**run}
         for finding in (*self.of_placement, *self.of_settings, *self.of_machine):
-            if finding.id not in turned and _SAID_BY_RECORD.get(finding.id) not in run:
+            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run:
                 found.setdefault(finding.id, finding)
         return found
 
@@ -112,7 +112,7 @@ def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
     try:
         situation = expected_situation(done.prepared.parsed, host, Allowed())
     except MpiricError:
-        return  # which library it is does not show from outside, so that nothing can be said of its settings
+        return  # which library it is does not show from outside, so that its settings cannot be judged
     yield from findings_of(_seen(situation, done, host))
 
 

@@ -36,7 +36,7 @@ _FAILING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.
 
 @dataclass(frozen=True)
 class ProfileRequest:
-    """What the user asked for."""
+    """The options of `mpiric profile`; ``argv`` is the user's launch line."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -121,7 +121,7 @@ def _understood(prepared: PreparedProfile, ran: Ran, command: str, host: Host) -
 
 
 def _explained(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
-    """Why nothing was recorded, where the program's file tells."""
+    """Why nothing was recorded, where the program's file shows it."""
     path = program_path(parsed.job, host)
     elf = host.elf(path) if path else None
     if elf is None or elf.interpreter:

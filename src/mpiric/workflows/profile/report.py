@@ -90,18 +90,18 @@ def write(path: Path, text: str) -> Path:
 def _known(place: Path) -> dict[str, Any]:
     """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
     try:
-        told = json.loads((place / DATA).read_text(encoding="utf-8"))
+        data = json.loads((place / DATA).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
-def _shape(told: Any) -> NodeTopology | None:
+def _shape(data: Any) -> NodeTopology | None:
     try:
         cores = tuple(
             Core(int(index), int(package), int(numa), tuple(map(int, pus)))
-            for index, package, numa, pus in told["cores"]
+            for index, package, numa, pus in data["cores"]
         )
-        return NodeTopology(str(told["host"]), cores)
+        return NodeTopology(str(data["host"]), cores)
     except (KeyError, TypeError, ValueError):
         return None

@@ -28,7 +28,7 @@ _RULES = "OMPI_MCA_coll_tuned_use_dynamic_rules"
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What the user asked for."""
+    """The options of `mpiric run`; ``argv`` is the user's launch line."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -77,8 +77,8 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
         if request.asks_for_something:
             raise
         untouched = launchers.render(parsed.job, [])
-        told = (f"{error.message}; running the command as it is",)
-        return PreparedRun(untouched, Configuration(), parsed.job.environment, words=told)
+        sentences = (f"{error.message}; running the command as it is",)
+        return PreparedRun(untouched, Configuration(), parsed.job.environment, words=sentences)
     here = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", list[str]()
     if request.recipe is not None:
@@ -156,7 +156,7 @@ def _said_before_init(request: RunRequest, situation: Situation) -> list[str]:
 def _with_site_policy(
     site: Path, request: RunRequest, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str], list[str]]:
-    """Nobody has asked for it: where it cannot be used, the command runs without."""
+    """It was not requested: where it cannot be used, the command runs without it."""
     try:
         tuner = _obeying(site, request, situation, host)
     except MpiricError as error:

@@ -45,7 +45,7 @@ class ScriptRequest:
 
 @dataclass(frozen=True)
 class Script:
-    """The script, and what the scheduler says to it: None when it was not asked or cannot be."""
+    """The script, and what the scheduler says to it: None when it was not queried or cannot be."""
 
     text: str
     lines: tuple[ScriptLine, ...]

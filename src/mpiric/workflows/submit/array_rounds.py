@@ -241,7 +241,7 @@ def drop_after(array_round: ArrayRound, host: Host) -> None:
 def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
     """Whether this job, come after an array, finds that somebody has cancelled what was left of it.
 
-    One that was submitted later, because somebody asked to go on, does not look.
+    One that was submitted later, to go on, does not look.
     """
     path = array_round.place / "after.job"
     scheduler = installed_batch_scheduler(host)

@@ -56,7 +56,7 @@ class SubmitRequest:
 
 
 @dataclass(frozen=True)
-class Telling:
+class Reporting:
     """How the user hears of it: sentences of ours, and lines that the job prints."""
 
     say: Callable[[str], None]
@@ -73,14 +73,14 @@ class Ended:
     jobs: tuple[str, ...]
 
 
-def submit(request: SubmitRequest, host: Host, telling: Telling) -> Ended:
+def submit(request: SubmitRequest, host: Host, reporting: Reporting) -> Ended:
     """Submit it, unless a job of this directory is still there, and follow it.
 
     Raises MpiricError when a job was cancelled, or when several in a row came to nothing.
     """
     scheduler = installed_batch_scheduler(host)
     submission = _write(request, scheduler, host)
-    follower = _Follower(submission, request, scheduler, host, telling)
+    follower = _Follower(submission, request, scheduler, host, reporting)
     if (status := follower.status()) is not None and (request.afresh or status != 0):
         (request.directory / STATUS).unlink()
     try:
@@ -137,7 +137,7 @@ class _Follower:
     request: SubmitRequest
     scheduler: BatchScheduler
     host: Host
-    telling: Telling
+    reporting: Reporting
     read_bytes: int = 0  # of the log
     over: set[str] = field(default_factory=set)  # jobs of which nothing more is to be heard
     ended: dict[str, BatchJob] = field(default_factory=dict)  # those followed last
@@ -165,7 +165,7 @@ class _Follower:
     def _pass_over_what_ended(self) -> None:
         """Jobs that were over before anybody came to follow them."""
         if known := self.jobs():
-            seen = self.scheduler.look(self.host, known, self.telling.patience)
+            seen = self.scheduler.look(self.host, known, self.reporting.patience)
             self.over |= {job for job, each in seen.items() if each.is_over}
 
     def _may_be_submitted_again(self, seen: BatchJob, fruitless: int) -> None:
@@ -180,7 +180,7 @@ class _Follower:
                 f"{fruitless} jobs in a row ended without a result, the last with {_ending(seen)}",
                 hint=f"see {self.place / LOG}",
             )
-        self.telling.say(f"job {seen.job} ended early ({_ending(seen)}): submitting it again")
+        self.reporting.say(f"job {seen.job} ended early ({_ending(seen)}): submitting it again")
 
     def jobs(self) -> tuple[str, ...]:
         """Ids of all that were submitted."""
@@ -188,15 +188,15 @@ class _Follower:
 
     def _submit(self) -> None:
         if self.request.spread:
-            array_round = latest(self.place)
-            submit_round(array_round, self.request.spread, self.host, self.telling.say, self.telling.patience)
+            planned = latest(self.place)
+            submit_round(planned, self.request.spread, self.host, self.reporting.say, self.reporting.patience)
             return
         mark = f"{self.submission.name}-{len(self.jobs())}"
         settings = job_settings(self.place, mark)
-        job = self.scheduler.submit(self.host, str(self.place / SCRIPT), settings, self.telling.patience)
+        job = self.scheduler.submit(self.host, str(self.place / SCRIPT), settings, self.reporting.patience)
         with (self.place / JOBS).open("a") as file:
             file.write(f"{job}\n")
-        self.telling.say(f"submitted as job {job}; it goes on when this is ended")
+        self.reporting.say(f"submitted as job {job}; it goes on when this is ended")
 
     def _followed(self) -> BatchJob | None:
         """Until no job of it is left, those that jobs submit included; their log is passed on while they run.
@@ -205,7 +205,7 @@ class _Follower:
         """
         reported = ""
         self.ended = {}
-        patience = replace(self.telling.patience, sleep=self._relaying)
+        patience = replace(self.reporting.patience, sleep=self._relaying)
         while left := [job for job in self.jobs() if job not in self.over]:
             seen: dict[str, BatchJob] = {}
             for each in self.scheduler.follow(self.host, left, patience):
@@ -213,7 +213,7 @@ class _Follower:
                 seen[each.job] = each
                 progress = _state_of(each) if len(left) == 1 else self._states_of(left, seen)
                 if progress != reported and not (len(left) == 1 and each.is_over):
-                    self.telling.say(progress)
+                    self.reporting.say(progress)
                     reported = progress
             self.over |= set(left)
             self.ended = seen
@@ -237,7 +237,7 @@ class _Follower:
         return job.end is End.CANCELLED, not job.succeeded, self.jobs().index(job.job)
 
     def _relaying(self, seconds: float) -> None:
-        clock, sleep = self.telling.patience.clock, self.telling.patience.sleep
+        clock, sleep = self.reporting.patience.clock, self.reporting.patience.sleep
         until = clock() + seconds
         while (left := until - clock()) > 0:
             sleep(min(left, 1.0))
@@ -253,7 +253,7 @@ class _Follower:
         whole = new[: new.rfind(b"\n") + 1]
         self.read_bytes += len(whole)
         for line in whole.decode(errors="replace").splitlines():
-            self.telling.relay(line)
+            self.reporting.relay(line)
 
     def status(self) -> int | None:
         """Exit status of the verb, None before it has come to its end."""
@@ -262,7 +262,7 @@ class _Follower:
 
     def _awaited_status(self) -> int | None:
         """What a job that has just ended has written may be seen here a little later (NFS)."""
-        for _ in _moments(_LATE_S, self.telling.patience):
+        for _ in _moments(_LATE_S, self.reporting.patience):
             status = self.status()
             if status is not None or not self._ended_by_itself():
                 return status

@@ -95,7 +95,7 @@ class Costs:
 
 
 def cost_by_guess(prepared: SweepPlan) -> str:
-    """What is said before anything was measured."""
+    """The sentence shown before anything was measured."""
     ranks = len(prepared.nodes)
     low, high = (guessed_s(prepared, network) for network in (FAST, SLOW))
     return (
@@ -106,7 +106,7 @@ def cost_by_guess(prepared: SweepPlan) -> str:
 
 
 def cost_by_own_times(prepared: SweepPlan, costs: Costs, measured: Times) -> str:
-    """What is said when the library's own times are known."""
+    """The sentence shown when the library's own times are known."""
     ranks = len(prepared.nodes)
     first, most = costs.first_pass_s(measured), costs.grid_s(measured)
     first = min(first, most)

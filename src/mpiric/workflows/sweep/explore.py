@@ -121,17 +121,17 @@ def _launch(
     keep: Callable[[SweepPoint, Measured], None],
 ) -> None:
     """Keep what comes of these points; who fails is given up. Raises MpiricError where the library does."""
-    asked = [point for point in points if not log.is_excluded(point)]
-    if not asked:
+    pending = [point for point in points if not log.is_excluded(point)]
+    if not pending:
         return
     effort.launches += 1
-    patience_s = Costs(prepared, log.measured).patience_s(asked)
-    answer = ask(prepared, host, asked, min(patience_s, left_s + _GRACE_S))
+    patience_s = Costs(prepared, log.measured).patience_s(pending)
+    answer = ask(prepared, host, pending, min(patience_s, left_s + _GRACE_S))
     for point, times in answer.found:
         keep(point, times)
     cut_short = isinstance(answer.failure, LaunchFailedError) and answer.failure.timed_out
     if not (cut_short and left_s + _GRACE_S < patience_s):
-        for point, why in _failures(answer, asked):
+        for point, why in _failures(answer, pending):
             _exclude(prepared, host, log, point, why, answer)
 
 
@@ -142,11 +142,11 @@ def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[Sw
     if answer.failure is None:
         yield from ((point, f"gave no time {where(point)}") for point in missing)
         return
-    said = getattr(answer.failure, "said", "") or answer.failure.message
+    output = getattr(answer.failure, "output", "") or answer.failure.message
     if missing:
-        yield missing[0], f"failed {where(missing[0])}: {said}"
+        yield missing[0], f"failed {where(missing[0])}: {output}"
         return
-    yield from ((point, f"failed at the end: {said}") for point in points)
+    yield from ((point, f"failed at the end: {output}") for point in points)
 
 
 def _exclude(prepared: SweepPlan, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:

@@ -21,7 +21,7 @@ _LONGEST_S = 60.0  # of a launch, unless one point takes longer: what hangs is n
 
 @dataclass
 class Answer:
-    """What a launch said: times, and of whom something is wrong."""
+    """What a launch reported: times, and candidates with wrong results."""
 
     found: list[tuple[SweepPoint, Measured]] = field(default_factory=list)
     wrong: dict[SweepPoint, str] = field(default_factory=dict)

@@ -59,16 +59,16 @@ class LaunchFailedError(ProgramFailedError):
     """A launch came to no good end; what it had printed by then counts."""
 
     def __init__(
-        self, message: str, rows: tuple[dict[str, str], ...] = (), status: int = 1, said: str = ""
+        self, message: str, rows: tuple[dict[str, str], ...] = (), status: int = 1, output: str = ""
     ) -> None:
         super().__init__(message)
-        self.rows, self.said = rows, said
+        self.rows, self.output = rows, output
         self.timed_out = status == TIMED_OUT
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What is asked for; ``argv`` is a launch line without a program."""
+    """The options of `mpiric sweep`; ``argv`` is a launch line without a program."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -293,8 +293,8 @@ def run_launch(
     )
     rows = tuple(_rows(done.stdout))
     if done.status != 0:
-        said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise LaunchFailedError(f"{launch.shell_line()[:300]} failed: {said}", rows, done.status, said)
+        output = " ".join((done.stderr or done.stdout).split())[-300:]
+        raise LaunchFailedError(f"{launch.shell_line()[:300]} failed: {output}", rows, done.status, output)
     return list(rows)
 
 

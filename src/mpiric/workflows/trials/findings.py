@@ -1,4 +1,4 @@
-"""What is wrong or improvable about the command as it stands, told before anything is changed."""
+"""What is wrong or improvable about the command as it stands, reported before anything is changed."""
 
 from mpiric import knobs, mpis
 from mpiric.model.finding import Finding

@@ -70,7 +70,7 @@ def observe(
 
 
 def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
-    """The situation as far as it can be told without running anything: what the executable is linked to.
+    """The situation as far as it shows without running anything: what the executable is linked to.
 
     Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
     """

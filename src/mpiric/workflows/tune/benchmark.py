@@ -53,7 +53,7 @@ class Benchmarked:
 def benchmark_remaining(
     tune_log: TuneLog, situation: Situation, seconds: float, host: Host, narrator: Narrator
 ) -> str:
-    """Have a benchmark settle, beside the tune's record, what the run that learned left open.
+    """Have a benchmark decide, beside the tune's log, what the run that learned left undecided.
 
     A sentence when it cannot be made, "" otherwise. One that was interrupted goes on where it stood.
     """

@@ -30,7 +30,7 @@ class LookaheadTrials:
 
     def __init__(self, made: Sequence[Trial], capacity: int, seed: int = 0) -> None:
         self.known = levelled(made)
-        self.asked: list[Planned] = []
+        self.planned: list[Planned] = []
         self.count = len(made)
         self.passed_s = 0.0  # that the runs put down will take
         self._capacity = capacity
@@ -60,10 +60,10 @@ class LookaheadTrials:
             render(configuration, situation)
         except MpiricError as error:
             return TrialResult(replace(trial, reason=error.message))
-        if len(self.asked) >= self._capacity and (pair < 0 or pair != self.asked[-1].pair):
+        if len(self.planned) >= self._capacity and (pair < 0 or pair != self.planned[-1].pair):
             raise RoundFull
         self.count += 1
-        self.asked.append(Planned(configuration, phase, pair, limit_s))
+        self.planned.append(Planned(configuration, phase, pair, limit_s))
         like = self._like(configuration)
         wall_s = median(self._walls[like])
         self.passed_s += wall_s

@@ -47,16 +47,16 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Planned
         if chosen is None:
             state.budget, state.narrator = for_search, _Findings(array_round)
             chosen = find_candidates(state)
-            if not lookahead.asked:
+            if not lookahead.planned:
                 state.log.append("candidates", {"configurations": [each.as_dict() for each in chosen]})
         else:
             look_at_knobs(state)
-        if not lookahead.asked:
+        if not lookahead.planned:
             state.budget, state.narrator = for_proof, Silence()
             prove_best(state, chosen)
     except RoundFull:
         pass
-    return deal(lookahead.asked, spread.jobs, fewest) if lookahead.asked else ()
+    return deal(lookahead.planned, spread.jobs, fewest) if lookahead.planned else ()
 
 
 def spent_s(log: TuneLog) -> float:

@@ -38,9 +38,9 @@ def space_of(
     site: bool = False,
     advised: Sequence[str] = (),
 ) -> SearchSpace:
-    """Every knob that applies here, that the user lets us turn, with the values that can be written here.
+    """Every knob that applies to the job and that the user allows, with the values that can be written.
 
-    ``advised`` are knobs that the advice on a record names: the search turns them first.
+    ``advised`` are knobs that the advice on a record names: the search tries them first.
     """
     return SearchSpace(
         tuple(

@@ -36,7 +36,7 @@ class Answers(Toolchain):
     [
         ((RIGHT,), "right"),
         ((NO_END, RIGHT), "right, at the second try: the first came to no end"),
-        ((NO_END, NO_END), "WRONG, it said nothing"),
+        ((NO_END, NO_END), "WRONG, it printed nothing"),
     ],
 )
 def test_a_run_that_came_to_no_end_is_tried_once_more_and_said(

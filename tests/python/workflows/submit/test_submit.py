@@ -3,7 +3,7 @@ from tests.support.slurm_host import AWAY, SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.submit.submit import SubmitRequest, Telling, submit
+from mpiric.workflows.submit.submit import Reporting, SubmitRequest, submit
 
 
 class Cluster(SlurmHost):
@@ -49,7 +49,7 @@ def run(tmp_path):
             go_on="mpiric tune --submit --resume -- srun ./app",
         )
         said = []
-        ended = submit(request, cluster, Telling(said.append, said.append, patience()))
+        ended = submit(request, cluster, Reporting(said.append, said.append, patience()))
         return ended, cluster, said
 
     return run
@@ -94,7 +94,7 @@ def test_the_script_keeps_the_input(tmp_path):
     submit(
         request,
         Cluster(tmp_path, "COMPLETED"),
-        Telling(len, len, patience()),
+        Reporting(len, len, patience()),
     )
     (tmp_path / "in").unlink()
     assert (tmp_path / "job.in").read_text() == "42\n"

@@ -7,7 +7,7 @@ from mpiric.host.host import Completed
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.submit.array_rounds import latest, submit_round
-from mpiric.workflows.submit.submit import SubmitRequest, Telling, submit
+from mpiric.workflows.submit.submit import Reporting, SubmitRequest, submit
 
 SPREAD = Spread(3, 2)
 
@@ -69,7 +69,7 @@ def run(tmp_path):
             spread=SPREAD,
         )
         said = []
-        ended = submit(request, cluster, Telling(said.append, said.append, patience()))
+        ended = submit(request, cluster, Reporting(said.append, said.append, patience()))
         return ended, cluster, said
 
     return run

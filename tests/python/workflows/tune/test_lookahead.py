@@ -52,9 +52,9 @@ class Cluster:
             )
         )
 
-    def make_round(self, asked):
-        self.rounds.append(len(asked))
-        for number, block in enumerate(deal(asked, JOBS, 4)):
+    def make_round(self, planned):
+        self.rounds.append(len(planned))
+        for number, block in enumerate(deal(planned, JOBS, 4)):
             self.level = self.random.gauss(0, self.spread)
             name = f"{len(self.rounds)}-{number}"
             for _ in range(3):
@@ -79,9 +79,9 @@ def searched(cluster):
             )
         except RoundFull:
             found = None
-        if not plan.asked:
+        if not plan.planned:
             return found.candidates[0].configuration
-        cluster.make_round(plan.asked)
+        cluster.make_round(plan.planned)
     raise AssertionError("the last round asks for nothing")
 
 
@@ -106,7 +106,7 @@ def test_a_round_is_put_down_without_running_anything():
             Budget(runs=40),
             known=plan.known,
         )
-    assert len(plan.asked) == 10 == len({run.configuration for run in plan.asked})
+    assert len(plan.planned) == 10 == len({run.configuration for run in plan.planned})
     assert program.runs == runs
     assert plan.passed_s > 0
 
@@ -121,7 +121,7 @@ def proof(cluster, candidate, capacity):
             StoppingRule(),
             recorded=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
         )
-    return plan.asked, proved
+    return plan.planned, proved
 
 
 def test_a_proof_in_rounds_rests_on_runs_that_were_made():
@@ -131,11 +131,11 @@ def test_a_proof_in_rounds_rests_on_runs_that_were_made():
     cluster.make(candidate, Phase.SEARCH, "0")
     rounds = 0
     while True:
-        asked, proved = proof(cluster, candidate, 12)
-        if not asked:
+        planned, proved = proof(cluster, candidate, 12)
+        if not planned:
             break
-        assert all(sum(run.pair == each.pair for each in asked) == 2 for run in asked)
-        cluster.make_round(asked)
+        assert all(sum(run.pair == each.pair for each in planned) == 2 for run in planned)
+        cluster.make_round(planned)
         rounds += 1
         assert rounds < 20
     (evidence,) = proved.evidence
@@ -151,4 +151,4 @@ def test_what_cannot_be_written_down_is_refused_and_not_planned(monkeypatch):
     monkeypatch.setattr(module, "render", refuse)
     plan = LookaheadTrials([], 3)
     assert plan.run(None, Configuration.of({"a": "1"}), Phase.SEARCH).trial.outcome is Outcome.REFUSED
-    assert plan.asked == []
+    assert plan.planned == []

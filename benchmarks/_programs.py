@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from benchmarks._report import RESULTS
 from mpiric.host.facts.local import LocalHost
@@ -94,6 +94,16 @@ def chosen(cases: Iterable[_AnyCase], here: Container[str], given: Namespace) ->
     if not found:
         raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
     return found
+
+
+def place_of(benchmark: str, case: str, bed: Bed) -> Path:
+    """Directory of what a case leaves under a library."""
+    return RESULTS / benchmark / f"{bed.mpi.label}-{case.replace(' ', '-')}"
+
+
+def changes_of(tuned: Mapping[str, Any]) -> str:
+    """What `mpiric tune --json` says that it changed, on a line."""
+    return " ".join(f"{change['knob']}={change['value']}" for change in tuned["changes"]) or "nothing"
 
 
 def bed(implementation: str = "mpich") -> Bed:

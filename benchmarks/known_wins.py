@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import in_turns, launch
-from benchmarks._programs import Bed, beds, chosen, offer_choice
-from benchmarks._report import RESULTS, Result, options, run, tell
+from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice, place_of
+from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_machine
@@ -144,7 +144,7 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
     ranks = 2 * case.ranks_per_cpu if case.ranks_per_cpu == 1 else max(2, cpus) * case.ranks_per_cpu
     original = bed.line(ranks, case.program, options=case.given)
     environment = {**bed.environment, **case.given_environment}
-    place = RESULTS / "known_wins" / f"{bed.mpi.label}-{case.name.replace(' ', '-')}"
+    place = place_of("known_wins", case.name, bed)
     tuned, trials = _tune(original, environment, place, given)
     command = tuned["command"] or {"argv": original, "env": {}, "unset": []}
     sides = {
@@ -177,8 +177,7 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
         "runs_of_search": sum(trial.phase is Phase.SEARCH for trial in trials),
         "arrived_after": arrived_after(trials, (tuned["tuned"] or {}).get("median_s")),
         "elapsed_s": round(tuned["elapsed_s"], 1),
-        "changes": " ".join(f"{change['knob']}={change['value']}" for change in tuned["changes"])
-        or "nothing",
+        "changes": changes_of(tuned),
         "command": command,
         "times_s": times,
     }

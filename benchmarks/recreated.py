@@ -23,8 +23,8 @@ from tests.lab.plan import Plan, host_names, networks
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
-from benchmarks._programs import Bed, beds, chosen, offer_choice
-from benchmarks._report import RESULTS, Result, options, run, tell
+from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice, place_of
+from benchmarks._report import Result, options, run, tell
 from mpiric.model.errors import MpiricError, ProgramFailedError
 
 _LIMIT_S = 1200.0
@@ -119,8 +119,7 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
         "mpi": bed.mpi.label,
         "fabric": slower,
         "verdict": tuned["verdict"],
-        "changes": " ".join(f"{change['knob']}={change['value']}" for change in tuned["changes"])
-        or "nothing",
+        "changes": changes_of(tuned),
         "gain": tuned["ratio"],
         "gain_ci95": tuned["ratio_ci95"],
         "runs": tuned["runs"],
@@ -156,7 +155,7 @@ class Site:
 
 @contextmanager
 def _site(case: Case, bed: Bed) -> Iterator[Site]:
-    place = RESULTS / "recreated" / f"{bed.mpi.label}-{case.name.replace(' ', '-')}"
+    place = place_of("recreated", case.name, bed)
     state, home = place / "cluster", place / "home"
     cluster.down(state)
     shutil.rmtree(place, ignore_errors=True)

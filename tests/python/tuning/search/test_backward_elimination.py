@@ -14,7 +14,7 @@ from mpiric.tuning.search.space import Dimension, Point, SearchSpace
 SPACE = SearchSpace(tuple(Dimension(name, ("on",), 0.3) for name in ("large", "small", "nothing", "none")))
 
 
-def bench_of(
+def evaluated(
     noise: float = 0.01, crashes: Callable[[Configuration], bool] = lambda _: False, seed: int = 5
 ) -> Evaluator:
     """`large` gains 50 %, `small` 4 %, the others nothing."""
@@ -33,29 +33,29 @@ def bench_of(
     return evaluator
 
 
-def settled(evaluator: Evaluator) -> Point | None:
+def minimal(evaluator: Evaluator) -> Point | None:
     eliminate_backward(evaluator)
     return evaluator.minimal
 
 
-def test_what_does_nothing_is_left_out_and_what_gains_a_little_stays() -> None:
-    assert settled(bench_of()) == (1, 1, 0, 0)
+def test_a_setting_that_does_nothing_is_eliminated_and_one_that_gains_a_little_stays() -> None:
+    assert minimal(evaluated()) == (1, 1, 0, 0)
 
 
-def test_in_much_noise_what_does_nothing_seldom_stays() -> None:
-    found = [settled(bench_of(noise=0.1, seed=seed)) for seed in range(20)]
+def test_in_much_noise_a_setting_that_does_nothing_seldom_stays() -> None:
+    found = [minimal(evaluated(noise=0.1, seed=seed)) for seed in range(20)]
     kept = sum(point[2] + point[3] for point in found if point is not None)
     assert kept <= 8
     assert all(point is None or point[0] for point in found)
 
 
 def test_a_part_that_crashes_is_no_answer() -> None:
-    evaluator = bench_of(crashes=lambda one: "large" in one.as_dict() and len(one.items) in (2, 3))
-    found = settled(evaluator)
+    evaluator = evaluated(crashes=lambda tried: "large" in tried.as_dict() and len(tried.items) in (2, 3))
+    found = minimal(evaluator)
     assert found is None or sum(found) in (1, 4)
 
 
-def test_the_original_is_not_settled() -> None:
-    evaluator = Evaluator(SPACE, lambda one, _: Trial(one, Phase.SEARCH, Outcome.OK, 1.0, 1.0), Budget())
+def test_of_the_original_nothing_can_be_eliminated() -> None:
+    evaluator = Evaluator(SPACE, lambda tried, _: Trial(tried, Phase.SEARCH, Outcome.OK, 1.0, 1.0), Budget())
     evaluator.run((0, 0, 0, 0))
-    assert settled(evaluator) is None
+    assert minimal(evaluator) is None

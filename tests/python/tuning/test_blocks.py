@@ -44,7 +44,7 @@ def test_a_pair_of_a_proof_stays_in_one_block():
         assert all(sum(run.pair == each.pair for each in block) == 2 for run in block)
 
 
-def test_what_was_made_before_an_interruption_is_not_made_again():
+def test_runs_made_before_an_interruption_are_not_made_again():
     block = [search(A), search(B), search(A)]
     assert left_of(block, [trial(A, 1.0)]) == (search(B), search(A))
     assert left_of(block, [trial(A, 1.0, outcome=Outcome.INTERRUPTED)]) == tuple(block)
@@ -89,12 +89,12 @@ def test_equal_nodes_are_left_nearly_as_they_are():
     assert fmean(ratios) < 1.15
 
 
-def test_one_block_is_left_alone():
+def test_a_single_block_is_left_alone():
     trials = [trial(ORIGINAL, 2.0, "0", Phase.OBSERVE), trial(A, 1.0, "0")]
     assert levelled(trials) == tuple(trials)
 
 
-def test_what_failed_has_nothing_to_level():
+def test_a_failed_run_has_nothing_to_level():
     failed = Trial(A, Phase.SEARCH, Outcome.FAILED, 1.0, block="1")
     runs = [trial(ORIGINAL, seconds, block, Phase.OBSERVE) for block, seconds in (("0", 1.0), ("1", 3.0))]
     assert levelled([*runs, failed])[-1] == failed

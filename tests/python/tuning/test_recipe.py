@@ -113,7 +113,7 @@ def test_the_page_of_the_format_names_every_key() -> None:
         (("[configuration]", "[configuration]\n[configuration]"), "is no recipe"),
     ],
 )
-def test_what_is_wrong_is_named(change: tuple[str, str], message: str) -> None:
+def test_a_wrong_field_is_named(change: tuple[str, str], message: str) -> None:
     text = render_recipe(_recipe())
     assert change[0] in text
     with pytest.raises(MpiricError) as caught:
@@ -143,7 +143,7 @@ def test_a_huge_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "directory", "fifo", "device"])
-def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+def test_a_recipe_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x.recipe.toml"
     if kind == "directory":
         path.mkdir()

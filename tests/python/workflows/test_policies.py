@@ -33,7 +33,7 @@ HERE = situation(next(library for library in MPIS if library.label == "mpich-5.0
 POLICY = Policy("mpich", "5.0.2", (Line("bcast", "library:binomial"),))
 
 
-def test_both_forms_are_read_and_laid_out_as_text(tmp_path: Path) -> None:
+def test_policies_of_both_forms_are_read_and_laid_out_as_text(tmp_path: Path) -> None:
     learned = read_policy(SPEC / "policy.example.json")
     assert [line.candidate for line in learned.lines] == ["library:ring"]
     path = lay_out(learned, tmp_path)
@@ -142,7 +142,7 @@ def test_nothing_is_exported_where_nothing_is_chosen_or_nothing_can_be_said(
         (True, Tuner(), ()),
     ],
 )
-def test_what_was_learned_is_tried_in_each_form(
+def test_a_learned_policy_is_tried_in_each_form(
     rounding: bool, tuner: Tuner, values: tuple[str, ...]
 ) -> None:
     here = replace(HERE, tuner=tuner, allowed=Allowed(rounding=rounding))

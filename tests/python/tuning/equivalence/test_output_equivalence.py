@@ -76,7 +76,7 @@ def test_interleaved_ranks_other_pids_and_times_agree() -> None:
         ("Energy", "ERROR: lost atoms\nEnergy", "line 3: the original never prints 'ERROR: lost atoms'"),
     ],
 )
-def test_what_is_wrong_is_caught_and_named(old: str, new: str, told: str) -> None:
+def test_a_wrong_output_is_caught_and_named(old: str, new: str, told: str) -> None:
     found = learn(ORIGINALS).compare(ORIGINALS[1].replace(old, new))
     assert found is not None
     assert told in found.sentence
@@ -190,13 +190,13 @@ def test_rounding_is_judged_value_by_value_in_any_order() -> None:
     assert expectation.compare(new.replace("v 7.00000000002", "v 7.50000000002"), rounding=True) is not None
 
 
-def test_one_more_run_of_the_original_widens_the_expectation() -> None:
+def test_an_expectation_is_widened_by_one_more_run_of_the_original() -> None:
     expectation = learn(["score 5\nok\n"] * 3)
     assert expectation.compare("score 6\nok\n") is not None
     assert expectation.widened("score 6\nok\n").compare("score 7\nok\n") is None
 
 
-def test_one_run_is_not_enough_to_learn() -> None:
+def test_output_is_not_learned_from_one_run() -> None:
     with pytest.raises(MpiricError):
         learn(["x"])
 

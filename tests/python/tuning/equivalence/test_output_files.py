@@ -42,7 +42,7 @@ def test_another_run_agrees(expectation: FilesExpectation, tmp_path: Path) -> No
         ({key: value for key, value in _files(4).items() if key != "log.txt"}, "'log.txt' was not written"),
     ],
 )
-def test_what_differs_is_named(
+def test_a_file_that_differs_is_named(
     expectation: FilesExpectation, tmp_path: Path, files: dict[str, bytes], told: str
 ) -> None:
     found = expectation.compare(_run(tmp_path, "new", files))
@@ -68,7 +68,7 @@ def test_inputs_that_stay_untouched_are_not_looked_at(tmp_path: Path) -> None:
     assert expectation.compare(runs[2], before[2]) is None
 
 
-def test_one_run_is_not_enough(tmp_path: Path) -> None:
+def test_files_are_not_learned_from_one_run(tmp_path: Path) -> None:
     with pytest.raises(MpiricError):
         learn_files([tmp_path])
 

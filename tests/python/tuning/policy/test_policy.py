@@ -262,7 +262,7 @@ def test_communicators_elsewhere_get_lines_of_their_own_only_when_it_matters() -
     assert unlike.choose("allreduce", replace(EIGHT, placement="2" * 16), 8) == "library:ring"
 
 
-def test_it_is_written_whole(tmp_path: Path) -> None:
+def test_a_learned_policy_is_written_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "p.json"
     mine = learned(key(0, None, "library", library=1.0))
     write_learned(path, mine)

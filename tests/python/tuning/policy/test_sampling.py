@@ -177,7 +177,7 @@ def test_without_all_sizes_of_the_library_nothing_is_said_of_calls_of_any_size()
     assert learned_keys(times, {ALLTOALLV: BLOCKS}) == ()
 
 
-def test_what_loses_at_one_end_is_not_measured_between_them() -> None:
+def test_a_candidate_that_loses_at_one_end_is_not_measured_between_them() -> None:
     grids, names = {ALLTOALLV: BLOCKS}, {ALLTOALLV: (LIBRARY, "library:pairwise", "library:scattered")}
     times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900))
     ends = next_points(grids, names, {})

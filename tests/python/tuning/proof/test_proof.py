@@ -69,7 +69,7 @@ def test_the_order_within_a_pair_is_random_and_follows_from_the_seed() -> None:
     assert {ORIGINAL, FAST} == set(orders(1))
 
 
-def test_one_wrong_answer_rejects_a_candidate() -> None:
+def test_a_candidate_is_rejected_by_one_wrong_answer() -> None:
     script = Script(
         {ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: trial.configuration == FAST and trial.pair == 7
     )

@@ -37,5 +37,5 @@ def test_too_few_runs_have_no_interval() -> None:
 
 
 @pytest.mark.parametrize(("then", "needed"), [(3, 9), (9, 3), (1, None)])
-def test_it_is_known_how_many_runs_are_needed(then: int, needed: int | None) -> None:
+def test_the_runs_that_a_comparison_needs_are_known(then: int, needed: int | None) -> None:
     assert runs_needed(then) == needed

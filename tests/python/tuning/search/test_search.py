@@ -81,7 +81,7 @@ def test_a_budget_of_one_run_finds_nothing() -> None:
     assert _find(Program(), runs=1).candidates == ()
 
 
-def test_what_is_clearly_slower_is_stopped_early_and_listed() -> None:
+def test_a_configuration_that_is_clearly_slower_is_stopped_early_and_listed() -> None:
     program = Program()
     rejected = dict(_find(program).rejected)
     slow = [configuration for configuration in rejected if ("allocator", "bad") in configuration.items]
@@ -97,7 +97,7 @@ def test_the_original_is_never_stopped_early() -> None:
     assert set(limits) == {float("inf")}
 
 
-def test_what_crashes_is_rejected_with_its_reason_and_not_tried_again() -> None:
+def test_a_setting_that_crashes_is_rejected_with_its_reason_and_not_tried_again() -> None:
     program = Program(lambda values: values.get("binding") == "core")
     result = _find(program)
     assert (Configuration.of({"binding": "core"}), "signal 11") in result.rejected
@@ -107,7 +107,7 @@ def test_what_crashes_is_rejected_with_its_reason_and_not_tried_again() -> None:
     )
 
 
-def test_what_crashes_only_together_may_still_be_used_alone() -> None:
+def test_settings_that_crash_only_together_may_still_be_used_alone() -> None:
     program = Program(lambda values: {"binding", "allocator"} <= values.keys())
     result = _find(program)
     assert result.candidates[0].configuration == Configuration.of({"binding": "core"})

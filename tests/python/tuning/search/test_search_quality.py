@@ -37,7 +37,7 @@ def test_drift_of_the_machine_does_not_mislead_it() -> None:
     assert _share_within(regrets, 0.03) >= 0.75
 
 
-def test_what_the_observation_suggests_makes_a_small_budget_enough() -> None:
+def test_a_small_budget_is_enough_with_what_the_observation_suggests() -> None:
     with_hints = _regrets(range(200, 212), 12, noise=0.02, promised=1.0)
     without = _regrets(range(200, 212), 12, noise=0.02)
     assert sum(with_hints) < sum(without)

@@ -81,7 +81,7 @@ def test_two_tunes_of_one_command_have_directories_of_their_own(tmp_path: Path) 
         assert one.path != two.path
 
 
-def test_one_tune_is_continued_by_one_process_at_a_time(tmp_path: Path) -> None:
+def test_a_tune_is_continued_by_one_process_at_a_time(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with (
         store.create("lmp", "job", COMMAND) as tune,

@@ -78,11 +78,11 @@ def test_a_library_without_fortran_is_left_as_it_is(served):
     assert served(WHEEL, DEBIAN, "libmpich.so.12", "libmpichfort.so.12") == WHEEL
 
 
-def test_one_that_has_the_name_and_a_directory_needs_no_link(served):
+def test_a_library_that_has_the_name_and_a_directory_needs_no_link(served):
     assert served(WHEEL, WHEEL, "libmpi.so.12") == WHEEL
 
 
-def test_one_that_the_linker_finds_gets_a_link_before_the_programs_runpath(served):
+def test_a_library_that_the_linker_finds_gets_a_link_before_the_programs_runpath(served):
     assert links(served(DEBIAN, DEBIAN, "libmpich.so.12")) == {"libmpich.so.12": DEBIAN.library}
 
 

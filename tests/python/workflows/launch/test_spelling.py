@@ -32,7 +32,7 @@ def test_a_value_brings_what_it_needs() -> None:
     assert completed(chosen(waiting="yield"), here).as_dict()["binding"] == "none"
 
 
-def test_what_is_chosen_is_not_brought_otherwise() -> None:
+def test_a_chosen_knob_is_not_brought_otherwise() -> None:
     here = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
     assert completed(chosen(waiting="yield", binding="core"), here).as_dict()["binding"] == "core"
 

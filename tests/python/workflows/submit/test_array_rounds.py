@@ -122,7 +122,7 @@ def test_fewer_jobs_where_slurm_takes_no_more(tmp_path):
     ]
 
 
-def test_what_slurm_refuses_altogether_is_an_error(tmp_path):
+def test_an_array_that_slurm_refuses_altogether_is_an_error(tmp_path):
     with pytest.raises(MpiricError, match="QOSMaxSubmitJobPerUserLimit"):
         submit_round(planned(tmp_path, 4), Spread(4), Slurm(largest=0), str)
     assert known_jobs(tmp_path) == ()

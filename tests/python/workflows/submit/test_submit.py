@@ -82,7 +82,7 @@ def test_a_cancelled_job_is_not_submitted_again_unasked(run):
     assert raised.value.hint == "go on with: mpiric tune --submit --resume -- srun ./app"
 
 
-def test_what_has_ended_meanwhile_is_told_without_a_new_job(run):
+def test_a_job_that_has_ended_meanwhile_is_reported_without_a_new_job(run):
     run("COMPLETED")
     ended, cluster, _ = run("COMPLETED")
     assert (ended.output, cluster.submitted) == ("the result\n", 0)

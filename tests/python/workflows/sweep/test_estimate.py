@@ -76,7 +76,7 @@ def test_patience_grows_with_what_a_launch_takes() -> None:
     assert Costs(limited, dict([own(5.0, 8)])).patience_s([point]) == 7.0
 
 
-def test_what_is_said_has_a_range_first_and_the_budget_later() -> None:
+def test_an_estimate_is_a_range_first_and_has_the_budget_later() -> None:
     assert "6 points on 8 ranks" in cost_by_guess(prepared())
     measured = dict([own(1.0, 8), own(2.0, SIZES[-1])])
     within = prepared()

@@ -122,7 +122,7 @@ def test_a_sweep_that_goes_on_does_not_try_again_what_was_excluded(stands: Launc
     }
 
 
-def test_one_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Launches, tmp_path: Path) -> None:
+def test_a_candidate_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Launches, tmp_path: Path) -> None:
     log = log_of(tmp_path)
     explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
     stands.bad = ("reduce library:tree",)
@@ -167,7 +167,7 @@ def test_a_full_disk_is_no_fault_of_a_candidate(
     assert log_of(tmp_path, resume=True).excluded == {}
 
 
-def test_what_the_budget_cuts_short_is_not_excluded(stands: Launches, tmp_path: Path) -> None:
+def test_a_candidate_that_the_budget_cuts_short_is_not_excluded(stands: Launches, tmp_path: Path) -> None:
     log = log_of(tmp_path)
     stands.bad = ("bcast library",)
     within = prepared(tmp_path)

@@ -62,7 +62,7 @@ def test_a_full_disk_is_named_with_what_helps(tmp_path: Path) -> None:
     assert "--resume" in raised.value.hint
 
 
-def test_what_is_excluded_stays_so_and_nothing_of_it_counts(tmp_path: Path) -> None:
+def test_an_excluded_candidate_stays_so_and_nothing_of_it_counts(tmp_path: Path) -> None:
     path = tmp_path / "sweep.jsonl"
     log = Log(path, prepared(tmp_path), resume=False)
     log.add(FIRST, TIMES)

@@ -93,7 +93,7 @@ def test_a_trial_is_in_the_store_when_it_is_told(stand):
     assert (trial.outcome, trial.pair, trial.objective) == (Outcome.OK, 3, trial.wall_s)
 
 
-def test_what_nobody_can_spell_here_is_refused_without_a_run(stand):
+def test_a_value_that_nobody_can_spell_is_refused_without_a_run(stand):
     made = stand()
     assert made.run(Configuration.of({"binding": "no-such-place"})).outcome is Outcome.REFUSED
     assert made.runner.launches == []

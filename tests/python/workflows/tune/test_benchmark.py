@@ -204,7 +204,9 @@ def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     ]
 
 
-def test_what_was_fastest_in_the_programs_own_calls_is_tried_first(probe: Probe, record: TuneLog) -> None:
+def test_the_fastest_candidate_of_the_programs_own_calls_is_tried_first(
+    probe: Probe, record: TuneLog
+) -> None:
     times = {LIBRARY: 1.0, "library:binomial": 3.0, GOOD: 0.5, "library:scatter_ring_allgather": 0.9}
     called = tuple(Measured(name, 1, each, each, each) for name, each in times.items())
     write_learned(learned_file(record.path), learned(replace(key("bcast", 4096), candidates=called)))
@@ -239,7 +241,7 @@ def test_calls_of_unknown_size_are_measured_at_several_and_who_is_slower_at_one_
     assert found.gain == pytest.approx(2.0)
 
 
-def test_what_does_not_block_is_measured_as_such(probe: Probe, record: TuneLog) -> None:
+def test_a_nonblocking_collective_is_measured_as_such(probe: Probe, record: TuneLog) -> None:
     probe.times = lambda word, algorithm: 0.2 if algorithm == "tsp_tree" else 1.0
     write_learned(learned_file(record.path), learned(key("ibcast", 64)))
     assert settle(record) == ""
@@ -247,7 +249,9 @@ def test_what_does_not_block_is_measured_as_such(probe: Probe, record: TuneLog) 
     assert (found.collective, found.candidate) == ("ibcast", "library:tsp_tree")
 
 
-def test_one_that_was_interrupted_goes_on_and_one_that_is_done_stays(probe: Probe, record: TuneLog) -> None:
+def test_a_benchmark_that_was_interrupted_goes_on_and_one_that_is_done_stays(
+    probe: Probe, record: TuneLog
+) -> None:
     write_learned(learned_file(record.path), learned(key("bcast", 4096)))
     probe.stop_at = 4
     with pytest.raises(KeyboardInterrupt):

@@ -144,7 +144,7 @@ def test_a_proof_in_rounds_rests_on_runs_that_were_made():
     assert evidence.ratio == pytest.approx(exp(-program.truth[candidate]), rel=0.05)
 
 
-def test_what_cannot_be_written_down_is_refused_and_not_planned(monkeypatch):
+def test_a_configuration_that_cannot_be_written_down_is_refused_and_not_planned(monkeypatch):
     def refuse(configuration, _):
         raise MpiricError("no")
 

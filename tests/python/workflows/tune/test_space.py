@@ -22,7 +22,7 @@ def test_a_default_of_a_site_leaves_out_what_depends_on_the_program():
     assert "malloc" not in _offered(1, site=True)
 
 
-def test_one_node_says_nothing_of_networks_to_a_whole_site():
+def test_a_single_node_says_nothing_of_networks_to_a_whole_site():
     assert "shared-memory-only" in _offered(1, site=False)["node-transport"]
     assert "node-transport" not in _offered(1, site=True)
     assert "network-library" not in _offered(1, site=True)

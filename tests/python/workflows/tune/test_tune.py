@@ -120,7 +120,7 @@ def test_a_configuration_that_needs_much_more_memory_is_refused(tune):
     assert outcomes(tune, ("binding", "core")) == [Outcome.GREEDY]
 
 
-def test_what_is_much_slower_is_stopped_early(tune):
+def test_a_configuration_that_is_much_slower_is_stopped_early(tune):
     tune.runner.settings = {"binding": Behaviour(20.0)}
     tuned = tune(max_runs=60)
     assert "stopped early" in rejections(tuned)[str(BOUND)]

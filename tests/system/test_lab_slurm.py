@@ -151,7 +151,7 @@ def test_a_cancelled_job_ends_without_success(host, batch):
     await_stage(host, job, Stage.RUNNING)
     SLURM.cancel(host, [job])
     last = list(SLURM.follow(host, [job], PATIENCE))[-1]
-    assert (last.word, last.succeeded) == ("CANCELLED", False)
+    assert (last.state, last.succeeded) == ("CANCELLED", False)
 
 
 def test_a_job_is_followed_through_a_restart_of_the_controller(lab, host, batch):
@@ -222,7 +222,7 @@ def test_slurm_notices_a_crashed_host_by_itself(lab, host, batch):
     cluster.crash(lab, "n3")
     last = list(SLURM.follow(host, [job], PATIENCE))[-1]
     cluster.boot(lab, "n3")
-    assert (last.word, last.succeeded) == ("NODE_FAIL", False)
+    assert (last.state, last.succeeded) == ("NODE_FAIL", False)
 
 
 def test_the_nodes_of_a_partition_are_read_from_slurm(host):

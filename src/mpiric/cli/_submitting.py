@@ -111,7 +111,7 @@ def run_submitted(
     line = given.get("command_line") or given["launch_line"]
     request = SubmitRequest(
         directory=directory,
-        words=(context.info_name or "", *_again(context), *more, "--", *line),
+        arguments=(context.info_name or "", *_again(context), *more, "--", *line),
         argv=line if "command_line" in given else (*line, _SOME_PROGRAM),
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),

@@ -61,7 +61,7 @@ class BatchJob:
 
     job: str
     stage: Stage
-    word: str = ""  # the scheduler's own: "PENDING", "NODE_FAIL", "CANCELLED"
+    state: str = ""  # the scheduler's own name for it: "PENDING", "NODE_FAIL", "CANCELLED"
     end: End | None = None  # None while it is not over, or when the scheduler does not say
     reason: str = ""
     hosts: tuple[str, ...] = ()

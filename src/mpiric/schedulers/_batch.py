@@ -209,22 +209,22 @@ class BatchScheduler(Scheduler):
             if not all(job in last and last[job].is_over for job in jobs):
                 patience.sleep(pause)
 
-    def _in_full(self, host: Host, state: BatchJob, before: BatchJob | None, patience: Patience) -> BatchJob:
-        """The state with exit status and restarts; queried only when the stage has changed."""
-        query = self.details_query(state.job)
+    def _in_full(self, host: Host, job: BatchJob, before: BatchJob | None, patience: Patience) -> BatchJob:
+        """The job with exit status and restarts; queried only when the stage has changed."""
+        query = self.details_query(job.job)
         if not query:
-            return state
-        if before and (state.stage, state.word, state.hosts) == (before.stage, before.word, before.hosts):
-            return replace(state, exit_status=before.exit_status, restarts=before.restarts)
-        if state.stage is Stage.FORGOTTEN:
-            return replace(state, restarts=before.restarts if before else 0)
+            return job
+        if before and (job.stage, job.state, job.hosts) == (before.stage, before.state, before.hosts):
+            return replace(job, exit_status=before.exit_status, restarts=before.restarts)
+        if job.stage is Stage.FORGOTTEN:
+            return replace(job, restarts=before.restarts if before else 0)
         for _ in patience.attempts():
             done = self._run(host, query)
             details = self.details(done.stdout) if done.status == 0 else None
             if details is not None:
-                return replace(details, job=state.job)
+                return replace(details, job=job.job)
             if not self.is_away(done):
-                return state  # forgotten in between
+                return job  # forgotten in between
         raise self.no_server(patience)
 
     def cancel(self, host: Host, jobs: Sequence[str]) -> None:
@@ -302,6 +302,6 @@ class BatchScheduler(Scheduler):
         )
 
 
-def words(option: Sequence[str]) -> list[str]:
+def arguments(options: Sequence[str]) -> list[str]:
     """Options as they stand in a script → the arguments of a command."""
-    return [word for each in option for word in shlex.split(each)]
+    return [word for each in options for word in shlex.split(each)]

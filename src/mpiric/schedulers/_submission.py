@@ -18,7 +18,7 @@ NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belon
 _ROUND_VARIABLE = "MPIRIC_ROUND"  # set when a job is submitted: the round of an array it belongs to
 ROUNDS = "rounds"  # a directory for each array that a submission spreads its runs over
 GOES_ON = 75  # exit status of a job that has done its part of something (EX_TEMPFAIL of sysexits.h)
-_VERB_WORDS = 4  # python -m mpiric VERB
+_VERB_ARGUMENTS = 4  # python -m mpiric VERB
 # By a signal of the scheduler's (HUP, INT, KILL, USR2, TERM): not at the verb's end.
 _ENDED_BY_SIGNAL = "129|130|137|140|143"
 
@@ -28,7 +28,7 @@ class Submission:
     """One errand of mpiric's in a directory of its own, whatever number of jobs it takes."""
 
     directory: PurePath  # of script, output, log and status
-    words: tuple[str, ...]  # that run the verb
+    arguments: tuple[str, ...]  # that run the verb
     working_directory: str
     stdin: str = ""
     options: tuple[str, ...] = ()  # of the scheduler
@@ -46,7 +46,7 @@ def name_of(directory: PurePath) -> str:
 
 def submission_script(scheduler: BatchScheduler, submission: Submission) -> str:
     """The script of a job that is all of its submission, for /bin/sh."""
-    verb = f"{shlex.join(submission.words)} < {_stdin(submission)} > {_quoted(submission, OUTPUT)}"
+    verb = f"{shlex.join(submission.arguments)} < {_stdin(submission)} > {_quoted(submission, OUTPUT)}"
     lines = [
         f"export {NAME_VARIABLE}={shlex.quote(submission.name)}",
         verb,
@@ -63,7 +63,7 @@ def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
     """
     rounds = _quoted(submission, ROUNDS)
     own = f'{rounds}/"${_ROUND_VARIABLE}/${{element:-after}}.out"'
-    verb, rest = submission.words[:_VERB_WORDS], submission.words[_VERB_WORDS:]
+    verb, rest = submission.arguments[:_VERB_ARGUMENTS], submission.arguments[_VERB_ARGUMENTS:]
     lines = [
         # The job after an array may take over what a dead element of it held: its name begins theirs.
         f'export {NAME_VARIABLE}={shlex.quote(submission.name)}"${{element:+-${_ROUND_VARIABLE}-$element.}}"',

@@ -19,7 +19,7 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.pu_set import parse_pu_list
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, Option, SubmitSettings
 
@@ -118,7 +118,7 @@ class Flux(BatchScheduler):
         command = ["flux", "batch", f"--job-name={settings.mark or settings.name}"]
         command += [f"--output={self.log(settings)}.flux"]
         command += [f"--dependency=afterany:{job}" for job in settings.after.split(",") if job]
-        return [*command, *words(settings.options), script]
+        return [*command, *arguments(settings.options), script]
 
     def submit(
         self, host: Host, script: str, settings: SubmitSettings, patience: Patience | None = None

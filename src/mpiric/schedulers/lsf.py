@@ -15,7 +15,7 @@ from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, St
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 
 _STAGES = {
@@ -104,7 +104,7 @@ class Lsf(BatchScheduler):
         array = f"[1-{settings.elements}]{throttle}" if settings.elements else ""
         command = ["-J", f"{settings.mark or settings.name}{array}", "-o", f"{self.log(settings)}.lsf"]
         command += ["-w", f"ended({settings.after})"] if settings.after else []
-        return ["sh", "-c", 'exec bsub "$@" < "$0"', script, *command, *words(settings.options)]
+        return ["sh", "-c", 'exec bsub "$@" < "$0"', script, *command, *arguments(settings.options)]
 
     def query(self, jobs: Sequence[str]) -> list[str]:
         """Render bjobs, ended jobs included."""

@@ -16,7 +16,7 @@ from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, St
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 
 _STAGES = {**dict.fromkeys("QHTWM", Stage.WAITING), **dict.fromkeys("RBSU", Stage.RUNNING), "E": Stage.ENDING}
@@ -101,7 +101,7 @@ class Pbs(BatchScheduler):
         command = ["qsub", "-N", _job_name(settings.mark or settings.name), "-o", f"{self.log(settings)}.pbs"]
         command += ["-J", f"0-{last}{throttle}"] if settings.elements else []
         command += ["-W", f"depend=afterany:{settings.after}"] if settings.after else []
-        return [*command, *words(settings.options), script]
+        return [*command, *arguments(settings.options), script]
 
     def query(self, jobs: Sequence[str]) -> list[str]:
         """Render qstat, finished jobs included."""

@@ -33,7 +33,7 @@ def submitted(monkeypatch, tmp_path):
 
 
 def options(request):
-    words = list(request.words[1 : request.words.index("--")])
+    words = list(request.arguments[1 : request.arguments.index("--")])
     return {name: value for name, value in itertools.pairwise(words) if name.startswith("--")}
 
 
@@ -47,7 +47,7 @@ def test_lists_stay_whole(submitted):
 
 def test_what_may_be_said_several_times_is(submitted):
     request = submitted(tune, "--submit", "--only", "pages,malloc", "--only", "io", "--", "srun", "./app")
-    words = [word for word in request.words if word != "--only"]
+    words = [word for word in request.arguments if word != "--only"]
     assert words[1:4] == ["pages", "malloc", "io"]
 
 
@@ -55,7 +55,7 @@ def test_an_array_has_as_many_jobs_as_was_said(submitted):
     request = submitted(tune, "--submit", "--array", "16%4", "--slice", "5m", "--", "srun", "./app")
     assert request.spread == Spread(16, 4, 300.0)
     assert options(request)["--array"] == "16%4"
-    assert "--submit" not in request.words
+    assert "--submit" not in request.arguments
 
 
 def test_a_profile_is_one_job(submitted):

@@ -72,7 +72,7 @@ def test_following_tells_each_change_once(patience):
             "scontrol": [details("PENDING"), details("RUNNING"), details("COMPLETED")],
         }
     )
-    told = [job.word for job in SLURM.follow(host, ["7"], patience)]
+    told = [job.state for job in SLURM.follow(host, ["7"], patience)]
     assert told == ["PENDING", "RUNNING", "COMPLETED"]
 
 
@@ -110,7 +110,7 @@ def test_several_jobs_are_followed_until_the_last_is_over(patience):
             "scontrol": [details("RUNNING"), details("COMPLETED"), details("COMPLETED")],
         }
     )
-    assert [(job.job, job.word) for job in SLURM.follow(host, ["7", "8"], patience)] == [
+    assert [(job.job, job.state) for job in SLURM.follow(host, ["7", "8"], patience)] == [
         ("7", "RUNNING"),
         ("8", "COMPLETED"),
         ("7", "COMPLETED"),

@@ -11,7 +11,7 @@ from shlex import quote
 from mpiric.host.host import TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, words
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 from mpiric.schedulers.slurm import _output as output
@@ -120,7 +120,7 @@ class Slurm(BatchScheduler):
         command += [f"--comment={settings.mark}"] if settings.mark else []
         command += [f"--dependency={','.join(waits)}"] if waits else []
         command += [f"--array=0-{settings.elements - 1}{throttle}"] if settings.elements else []
-        return [*command, *words(settings.options), script]
+        return [*command, *arguments(settings.options), script]
 
     def marked_job(self, stdout: str, mark: str) -> str:
         """Find the job with a comment."""

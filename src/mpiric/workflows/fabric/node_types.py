@@ -64,10 +64,10 @@ def examine_cluster(
         raise NoRoomError(f"cannot write {place}: {error.strerror}", hint="set XDG_STATE_HOME") from error
     problems: dict[str, str] = {}
     try:
-        for seen in scheduler.follow(host, list(submitted), patience):
-            say(f"{submitted[seen.job][0] or 'nodes without features'}: job {seen.job} is {seen.stage.value}")
-            if seen.is_over and not seen.succeeded:
-                problems[seen.job] = f"the job ended as {seen.word or seen.stage.value} {seen.reason}".strip()
+        for job in scheduler.follow(host, list(submitted), patience):
+            say(f"{submitted[job.job][0] or 'nodes without features'}: job {job.job} is {job.stage.value}")
+            if job.is_over and not job.succeeded:
+                problems[job.job] = f"the job ended as {job.state or job.stage.value} {job.reason}".strip()
     except BaseException:
         scheduler.cancel(host, list(submitted))
         raise
@@ -85,30 +85,19 @@ def _submit(
     request: FabricRequest, scheduler: BatchScheduler, host: Host, place: Path, resources: JobRequest
 ) -> str:
     name = _name(resources.features)
-    rounds = ["--rounds", str(request.rounds), "--keep", str(max(request.keep, 6))]
-    line = [
-        host.python,
-        "-m",
-        "mpiric",
-        "fabric",
-        "--json",
-        *rounds,
-        "--limit",
-        f"{request.limit_s:g}s",
-        "--",
-    ]
-    script = place / f"{name}.sh"
-    script.write_text(
-        "#!/bin/sh\n"
-        f"cd {shlex.quote(request.working_directory)} || exit 1\n"
-        f"exec {shlex.join([*line, *request.argv])} > {shlex.quote(str(place / name))}.json\n",
-        encoding="utf-8",
+    options = (*scheduler.fixed_options, *(text for text, _ in scheduler.options(resources)))
+    rounds = ("--rounds", str(request.rounds), "--keep", str(max(request.keep, 6)))
+    verb = (host.python, "-m", "mpiric", "fabric", "--json", *rounds, "--limit", f"{request.limit_s:g}s")
+    lines = (
+        "#!/bin/sh",
+        *(f"{scheduler.directive} {option}" for option in options),
+        f"cd {shlex.quote(request.working_directory)} || exit 1",
+        f"exec {shlex.join([*verb, '--', *request.argv])} > {shlex.quote(str(place / name))}.json",
     )
+    script = place / f"{name}.sh"
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = SubmitSettings(
-        name=f"mpiric-fabric-{name}",
-        log=f"{place / name}.log",
-        mark=f"mpiric-{place.name}-{name}",
-        options=tuple(text for text, _ in scheduler.options(resources)),
+        name=f"mpiric-fabric-{name}", log=f"{place / name}.log", mark=f"mpiric-{place.name}-{name}"
     )
     return scheduler.submit(host, str(script), settings)
 

@@ -42,7 +42,7 @@ class SubmitRequest:
     """What is to run, and in which directory its files are."""
 
     directory: Path
-    words: tuple[str, ...]  # of mpiric, beginning with the verb
+    arguments: tuple[str, ...]  # of mpiric, beginning with the verb
     argv: tuple[str, ...]  # the user's launch line among them
     working_directory: str
     environment: Mapping[str, str]
@@ -111,7 +111,7 @@ def _write(request: SubmitRequest, scheduler: BatchScheduler, host: Host) -> Sub
     of_site = [option for option in site.directives if not scheduler.key(option) & given]
     submission = Submission(
         directory=request.directory,
-        words=(host.python, "-m", "mpiric", *request.words),
+        arguments=(host.python, "-m", "mpiric", *request.arguments),
         working_directory=request.working_directory,
         options=scheduler.override(scheduler.options(resources), (*of_site, *request.options)),
     )
@@ -309,5 +309,5 @@ def _ending(job: BatchJob) -> str:
     return (
         "not known to the scheduler any more"
         if job.stage is Stage.FORGOTTEN
-        else f"{job.word} {job.reason}".strip()
+        else f"{job.state} {job.reason}".strip()
     )

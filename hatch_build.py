@@ -5,7 +5,6 @@ install takes what `make setup` builds.
 """
 
 import os
-import runpy
 import shutil
 import subprocess
 import sys
@@ -96,8 +95,9 @@ class NativeParts(BuildHookInterface):
         try:
             from mpiric.host.installation.prefixes import install_package, installed_prefixes
             from mpiric.model.errors import MpiricError
+            from mpiric.mpis import packages
 
-            package = runpy.run_path(str(source / "mpiric/mpis/_packages.py"))["PACKAGES"][name]
+            package = packages()[name]
             present = installed_prefixes(os.environ).get(package.label)
             try:
                 return present or install_package(package, build / "mpi")

@@ -8,12 +8,12 @@ from mpiric.model.spelling import Spelling
 
 
 def yes(reason: str) -> Applicability:
-    """It can change something for this job."""
+    """The verdict that a knob can change something for this job."""
     return Applicability(applies=True, reason=reason)
 
 
 def no(reason: str) -> Applicability:
-    """It can change nothing for this job."""
+    """The verdict that a knob can change nothing for this job."""
     return Applicability(applies=False, reason=reason)
 
 

@@ -84,7 +84,7 @@ def placement_above(meaning: Meaning, _under: str, over: str) -> str | None:
 
 @dataclass(frozen=True)
 class VariableList:
-    """For a launcher whose one option names all variables (``srun --export``).
+    """Access to the one option by which a launcher names all variables (``srun --export``).
 
     What the launcher has in its own environment reaches ranks everywhere and wins over the list.
     """

@@ -23,7 +23,7 @@ def emit(plan: Plan, launcher: str) -> Emission:
 
 
 def emit_all(plans: Sequence[Plan]) -> dict[str, Emission]:
-    """For every launcher, by name. Several plans are those of nodes that differ, in the order of ranks."""
+    """Every launcher's command line, by name. Several plans: nodes that differ, in the order of ranks."""
     if len(plans) == 1:
         return {name: emit(plans[0], name) for name in placing_launchers()}
     uneven = {name: dialect.emit_uneven for name, dialect in dialects().items()}

@@ -29,7 +29,7 @@ def listed(job: Job) -> Mapping[str, str]:
 
 
 def unlist(job: Job, name: str) -> Job:
-    """Without the setting of one variable; naming it only passes it on and stays."""
+    """The job without the setting of one variable; its bare name only passes it on and stays."""
     if all(segment.first(Meaning.ENVIRONMENT_LIMIT) is None for segment in job.segments):
         return job
     return _changed(job, lambda items: tuple(item for item in items if not item.startswith(f"{name}=")))

@@ -44,7 +44,7 @@ def _limit(values: Words) -> Words:
 
 
 def _environment(values: Words) -> Words | None:
-    """Only setting has a word: everything the launcher has is passed on by itself."""
+    """``-genv`` for a variable that is set; all others of the launcher are passed on by default."""
     return ("-genv", *values) if len(values) == 2 else ()
 
 

@@ -69,7 +69,7 @@ def parse_command(
 
 
 def looks_like_program(word: str) -> bool:
-    """From its letters alone: anything that is no number, list or setting."""
+    """Whether a word can be a program by its letters alone: it is no number, list or setting."""
     return not word.isdigit() and not any(letter in word for letter in ",:=") and not is_assignment(word)
 
 

@@ -1,4 +1,4 @@
-"""Taking variables to the ranks: by the launcher's environment where that suffices, else by its options."""
+"""Variables of the ranks: by the launcher's environment where that suffices, else by its options."""
 
 from collections.abc import Mapping
 from dataclasses import replace

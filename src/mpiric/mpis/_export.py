@@ -21,6 +21,6 @@ def export(policy: Policy, defaults: Defaults = ()) -> Exported:
 
 
 def embedded_defaults(implementation: str) -> bytes:
-    """How decision trees begin that this library has built in as text, empty when it has none."""
+    """The first bytes of decision trees that a library has built in as text, empty when it has none."""
     found = implementations().get(implementation)
     return found.embedded_defaults if found else b""

@@ -20,7 +20,7 @@ Defaults = tuple[str, ...]  # decision trees built into a library
 
 @dataclass(frozen=True)
 class Installation:
-    """Where one library was found, for the pure functions of an implementation."""
+    """Location and version of one library, for the pure functions of an implementation."""
 
     prefix: str
     library_dir: str
@@ -41,7 +41,7 @@ class Surroundings:
 
 
 def library_directory(installation: Installation) -> Surroundings:
-    """Its library directory, unless the dynamic linker knows it."""
+    """The library's directory on the library path, unless the dynamic linker searches it by itself."""
     return Surroundings(library_path=() if installation.system else (installation.library_dir,))
 
 

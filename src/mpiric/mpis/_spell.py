@@ -1,4 +1,4 @@
-"""How the MPI library of a situation is set to a knob's value."""
+"""Settings of the MPI library of a situation for the values of knobs."""
 
 from mpiric.algorithms.library import find_algorithm, version_numbers
 from mpiric.model.situation import Situation

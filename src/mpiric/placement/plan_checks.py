@@ -25,7 +25,7 @@ def not_as_planned(own: Sequence[ProcessSeen], plan: Plan | None) -> Finding | N
 
 
 def _agrees(process: ProcessSeen, plan: Plan) -> bool:
-    """Its threads together reach what is planned for the rank, and each stays inside."""
+    """Whether a rank's threads together reach what is planned for it, and each stays inside."""
     if process.rank is None:
         return True
     seat = plan.seats[process.rank % plan.ranks_per_node]

@@ -36,7 +36,7 @@ class Entry:
 
 
 def read_rankfile(text: str) -> tuple[Entry, ...]:
-    """In the order of ranks. Raises MpiricError for a line that cannot be read, or a rank that is missing."""
+    """The entries by rank. Raises MpiricError for a line that cannot be read, or a rank that is missing."""
     found: dict[int, Entry] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].strip()

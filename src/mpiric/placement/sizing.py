@@ -1,4 +1,4 @@
-"""How many nodes, and how many ranks and threads on each of them."""
+"""Numbers of nodes, and of ranks and threads on each of them."""
 
 from dataclasses import dataclass, replace
 

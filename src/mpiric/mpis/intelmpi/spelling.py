@@ -1,4 +1,4 @@
-"""How Intel MPI spells the knobs (2019 and later: over libfabric only)."""
+"""Settings of Intel MPI for the knobs (2019 and later: over libfabric only)."""
 
 from collections.abc import Mapping
 

@@ -40,7 +40,7 @@ def _configured_prefix(information: str) -> str:
 
 
 def _surroundings(installation: Installation) -> Surroundings:
-    """Its library directory, and OPAL_PREFIX where it was moved after it was built.
+    """The library's directory, and OPAL_PREFIX where it was moved after it was built.
 
     A moved Open MPI looks for help texts, MCA defaults and daemons below the prefix compiled in.
     """

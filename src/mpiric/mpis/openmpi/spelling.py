@@ -1,4 +1,4 @@
-"""How Open MPI spells the knobs: MCA parameters, which every launcher passes on from the environment.
+"""Settings of Open MPI for the knobs: MCA parameters, which every launcher passes on from the environment.
 
 Version 5 renamed the shared-memory transport (``vader`` → ``sm``) and moved the single copy into a
 framework of its own (``smsc``).
@@ -68,7 +68,7 @@ def _single_copy(value: str, situation: Situation) -> Spelling | None:
 
 
 def _network_interface(value: str, situation: Situation) -> Spelling:
-    """Its own TCP transport knows interfaces with an IP address; an adapter is UCX's to find."""
+    """The TCP transport takes interfaces with an IP address; other adapters are left to UCX."""
     kinds = {nic.name: nic.kind for nic in situation.machine.nics}
     below = _fabrics.interface(value, kinds.get(value, ""))
     if "FI_TCP_IFACE" not in below:

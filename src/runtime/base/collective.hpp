@@ -36,12 +36,12 @@ inline constexpr uint32_t collective_count = uint32_t(Collective::count);
 inline constexpr uint32_t blocking_count = collective_count / uint32_t(Form::count);
 static_assert(std::size(collective_names) == collective_count);
 
-/// As policies and folders have it: "reduce_scatter_block". Ends with a zero.
+/// Name in policies and folders, ended by a zero: "reduce_scatter_block".
 constexpr std::string_view name_of(Collective collective) noexcept {
     return collective_names[uint32_t(collective)];
 }
 
-/// Of that name; `count` when there is none.
+/// The collective of a name; `count` when there is none.
 constexpr Collective collective_of(std::string_view name) noexcept {
     for (uint32_t at = 0; at < collective_count; ++at)
         if (collective_names[at] == name)

@@ -1,5 +1,5 @@
-// Handles with something small for each, as many as there are: it grows, up to a limit that no sane program
-// reaches. The same handle may be in it twice. Not for several threads at once.
+// A growing multimap from handles to small values, up to a limit that no sane program reaches. Not for
+// several threads at once.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ template <class Value> class HandleBag {
     HandleBag(const HandleBag&) = delete;
     HandleBag& operator=(const HandleBag&) = delete;
 
-    /// False when there is no room.
+    /// Returns false when there is no room.
     bool put(uint64_t handle, const Value& value) noexcept {
         if (front_.taken) {
             if (!put_into_table(handle, value))
@@ -53,7 +53,7 @@ template <class Value> class HandleBag {
     [[gnu::noinline]] bool put_into_table(uint64_t handle, const Value& value) noexcept {
         if (used_ >= most_used_ && !grow()) [[unlikely]]
             return false;
-        place(handle, value);
+        insert(handle, value);
         return true;
     }
     [[gnu::noinline]] bool take_from_table(uint64_t handle, Value& value) noexcept {
@@ -70,7 +70,7 @@ template <class Value> class HandleBag {
         all[at].taken = false;
         return true;
     }
-    void place(uint64_t handle, const Value& value) noexcept {
+    void insert(uint64_t handle, const Value& value) noexcept {
         Entry* const all = entries_;
         const uint32_t mask = mask_;
         uint32_t at = home_of(handle);
@@ -78,7 +78,7 @@ template <class Value> class HandleBag {
             at = (at + 1) & mask;
         all[at] = {handle, true, value};
     }
-    /// Those that were pushed past a hole move back into it; returns where the hole is then.
+    /// Moves entries that were pushed past a hole back into it; returns where the hole is then.
     uint32_t close_up(uint32_t hole) noexcept {
         for (uint32_t at = (hole + 1) & mask_; entries_[at].taken; at = (at + 1) & mask_) {
             const uint32_t home = home_of(entries_[at].handle);
@@ -102,7 +102,7 @@ template <class Value> class HandleBag {
         most_used_ = slots / 2 * 3;
         for (uint32_t at = 0; at < slots; ++at)
             if (old[at].taken)
-                place(old[at].handle, old[at].value);
+                insert(old[at].handle, old[at].value);
         if (old != first_)
             std::free(old);
         return true;

@@ -1,4 +1,4 @@
-// A fixed map from handles to something small; erasing leaves no gap behind, so it never fills with graves.
+// A fixed map from handles to small values. Erasing closes the gap, so that it never fills with tombstones.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -11,7 +11,7 @@ template <class Value, uint32_t Capacity> class HandleMap {
     static_assert((Capacity & (Capacity - 1)) == 0);
 
   public:
-    /// False when there is no room.
+    /// Returns false when there is no room.
     bool put(uint64_t handle, const Value& value) noexcept {
         const Held held(lock_, true);
         uint32_t at = slot(handle);

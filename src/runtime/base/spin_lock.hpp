@@ -7,7 +7,7 @@
 
 namespace mpiric {
 
-/// Spins; never sleeps, never allocates. Taken through Held.
+/// A spinning lock that never sleeps or allocates. Taken through Held.
 class SpinLock {
   public:
     void lock() noexcept {

@@ -1,4 +1,4 @@
-// What each thread knows about itself while it is in our hands.
+// What each thread knows about itself while it is in a wrapper.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class Inside {
     uint32_t before_;
 };
 
-/// The same where nothing is at work below us.
+/// Inside where no wrapper is at work below us.
 class Outermost {
   public:
     explicit Outermost(Thread& self) noexcept : self_(self) {

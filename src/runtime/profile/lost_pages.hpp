@@ -7,9 +7,9 @@
 
 namespace mpiric::profile {
 
-/// From now on such a touch finds zeroed memory in place of all these bytes. `lost` is told before the
-/// touching instruction goes on; it is called by a signal handler. Any other SIGBUS ends where it would have.
-/// One range a process.
+/// Lets such a touch find zeroed memory in place of all these bytes, from now on. A signal handler calls
+/// `lost` before the touching instruction goes on. Any other SIGBUS ends where it would have. One range a
+/// process.
 void guard_pages(const void* from, size_t bytes, void (*lost)() noexcept) noexcept;
 
 }  // namespace mpiric::profile

@@ -18,13 +18,13 @@ namespace mpiric::profile {
 /// Communicator index of what happens on none.
 inline constexpr uint32_t no_communicator = 0xFFFF;
 
-/// What is known when a rank begins to record.
+/// Parameters of a record, known when a rank begins it.
 struct Beginning {
     const char* directory;
     int world_rank, world_size;
     int thread_level;
     bool many_threads;     ///< calls may come from several threads at once
-    bool with_call_sites;  ///< so that each call has to be told in full
+    bool with_call_sites;  ///< so that each call has to be recorded in full
     uint64_t job;
     std::string_view names;     ///< function names, one a line, in the order of their numbers
     bool or_in_memory = false;  ///< without a file too: the ranks will merge what they have
@@ -83,14 +83,14 @@ class Recorder {
         return cell;
     }
 
-    /// Bytes that a call counted in this cell has moved since.
+    /// Adds bytes that a call counted in this cell has moved since.
     void add_bytes(Cell& cell, uint64_t bytes) noexcept {
         const Held held(lock_, many_threads_);
         cell.bytes += bytes;
     }
 
-    /// Time in files outside MPI. On another thread than that which began, unless calls may come from
-    /// several: it did not hold up the rank's own work.
+    /// Adds time in files outside MPI. Without MPI_THREAD_MULTIPLE only that of the first thread counts: on
+    /// others it does not hold up the rank's own work.
     void in_files(uint64_t from, uint64_t to) noexcept {
         if (!many_threads_ && !pthread_equal(pthread_self(), owner_))
             return;
@@ -105,7 +105,8 @@ class Recorder {
         return cell != &no_cell_ ? cell : add_local(function);
     }
 
-    /// Counts a call of such a function; true when this one is to be timed: the first, and then one in 64.
+    /// Counts a call in the cell of local(); true when this one is to be timed: the first, and then one
+    /// in 64.
     bool count_local(Cell& cell) noexcept {
         if (many_threads_) [[unlikely]]
             return (__atomic_fetch_add(&cell.calls, 1, __ATOMIC_RELAXED) & 63) == 0;
@@ -125,7 +126,7 @@ class Recorder {
         peer->bytes += bytes;
     }
 
-    /// A new communicator or window; returns its index, or that of the last row, which gathers what found no
+    /// Adds a communicator or window; returns its index, or that of the last row, which gathers what found no
     /// room.
     uint32_t add_communicator(const Communicator& row) noexcept;
     void name_communicator(uint32_t index, const char* name) noexcept;
@@ -139,7 +140,7 @@ class Recorder {
     /// Counts a call from a place in the program; true when it is the first one from there.
     bool call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
 
-    /// A receive was looked at before it was posted: was its message already there?
+    /// Counts a receive that was looked at before it was posted; `late`: its message was waiting already.
     void looked_at(bool late, uint64_t bytes) noexcept;
 
     /// Appends a line `key=value` to the facts of the rank.
@@ -212,7 +213,7 @@ class Recorder {
     }
     void spend_elsewhere(Activity activity, uint64_t spent, uint64_t until, uint32_t weight) noexcept;
     void other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept;
-    /// The clock pair and the usage, so that a rank that dies leaves them.
+    /// Writes the clock pair and the usage, so that a rank that dies leaves them.
     void take_stock() noexcept;
     static Usage usage() noexcept;
     void take_time() noexcept;

@@ -49,7 +49,7 @@ void Timeline::widen() noexcept {
     *span_ticks_ = uint64_t(1) << shift_;
 }
 
-/// Makes a span, counted from the origin, the present one.
+/// Makes the span of a tick, counted from the origin, the present one.
 void Timeline::reach(uint64_t to) noexcept {
     while (to >> shift_ >= span_count)
         widen();

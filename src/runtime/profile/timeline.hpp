@@ -31,7 +31,7 @@ class Timeline {
         now_->ticks[uint32_t(activity)] += ticks * weight;
     }
 
-    /// The region that the program leaves, or changes, at this tick: all time since the last change was its.
+    /// Gives a region all time from the last change of regions to this tick.
     void region_until(uint32_t region, uint64_t now) noexcept;
 
   private:

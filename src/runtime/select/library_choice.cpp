@@ -53,12 +53,12 @@ bool is_selected(const tune::Candidate& candidate) {
 
 }  // namespace
 
-void report_library_choice(system::Tell tell) noexcept try {
+void report_library_choice(system::AddFact add_fact) noexcept try {
     const tune::Library identity = tune::library_of(world::version_text());
     if (identity.implementation == "openmpi" && identity.major() < first_cheap_openmpi)
         return;
     if (const std::string text = transport(); !text.empty())
-        tell("library.transport", text.c_str());
+        add_fact("library.transport", text.c_str());
     const tune::Catalogue catalogue(identity);
     constexpr std::string_view prefix = "library:";
     for (uint32_t at = 0; at < catalogue.size(); ++at) {
@@ -66,8 +66,8 @@ void report_library_choice(system::Tell tell) noexcept try {
         // Persistent forms obey the variables of the nonblocking ones.
         if (candidate.kind == tune::Kind::switched && candidate.parent < 0 &&
             form_of(candidate.collective) != Form::persistent && is_selected(candidate))
-            tell(("library." + std::string(name_of(candidate.collective))).c_str(),
-                 candidate.name.c_str() + prefix.size());
+            add_fact(("library." + std::string(name_of(candidate.collective))).c_str(),
+                     candidate.name.c_str() + prefix.size());
     }
 } catch (...) {
     say_once("what the library says that it uses is not recorded", "memory is short");

@@ -29,13 +29,13 @@ struct Symbols {
 
 /// The dynamic symbols of the object that contains this function.
 int own_symbols(dl_phdr_info* object, size_t, void* result) {
-    const auto here = reinterpret_cast<ElfW(Addr)>(&own_symbols);
+    const auto own_address = reinterpret_cast<ElfW(Addr)>(&own_symbols);
     const ElfW(Dyn)* dynamic = nullptr;
     bool own = false;
     for (int at = 0; at < object->dlpi_phnum; ++at) {
         const ElfW(Phdr) & header = object->dlpi_phdr[at];
         const ElfW(Addr) begin = object->dlpi_addr + header.p_vaddr;
-        if (header.p_type == PT_LOAD && here >= begin && here < begin + header.p_memsz)
+        if (header.p_type == PT_LOAD && own_address >= begin && own_address < begin + header.p_memsz)
             own = true;
         if (header.p_type == PT_DYNAMIC)
             dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
@@ -93,24 +93,24 @@ constexpr std::string_view recent[] = {
 /// none.
 void search(const char* name, char (&path)[PATH_MAX]) noexcept {
     const char* given = std::getenv("LD_LIBRARY_PATH");
-    std::string_view places(given ? given : "");
-    while (!places.empty()) {
-        const std::string_view place = places.substr(0, places.find_first_of(":;"));
-        std::snprintf(path, sizeof path, "%.*s/%s", int(place.size()), place.data(), name);
-        if (!place.empty() && access(path, R_OK) == 0)
+    std::string_view directories(given ? given : "");
+    while (!directories.empty()) {
+        const std::string_view directory = directories.substr(0, directories.find_first_of(":;"));
+        std::snprintf(path, sizeof path, "%.*s/%s", int(directory.size()), directory.data(), name);
+        if (!directory.empty() && access(path, R_OK) == 0)
             return;
-        places.remove_prefix(std::min(places.size(), place.size() + 1));
+        directories.remove_prefix(std::min(directories.size(), directory.size() + 1));
     }
     *path = '\0';
 }
 
-/// What is opened may bring the MPI library, and binds its references to it before any of our code runs
-/// again. So the answer must be right now: from the file that its own needs lead to or the launch names, or,
-/// without one, what every library has and what it could not be opened without.
+/// Shows the names for a library that is being opened: it may bring the MPI library, and binds its references
+/// before any of our code runs again. They are those of the MPI library's file, which its own needs or the
+/// launch name; without one, those that every library has and those that it could not be opened without.
 void show_for(const char* opened) noexcept {
     const LibraryFile module(std::strchr(opened, '/') ? opened : "");
     char path[PATH_MAX] = "";
-    // Places of its own that come before those of the environment are not followed.
+    // An rpath, which comes before the environment, is not followed.
     if (const char* name = module.needs("libmpi"); name && !module.has_rpath())
         search(name, path);
     const char* named = std::getenv("MPIRIC_LIBRARY");
@@ -123,19 +123,19 @@ void show_for(const char* opened) noexcept {
     });
 }
 
-constinit std::atomic<bool> settled{false};
+constinit std::atomic<bool> library_loaded{false};
 thread_local constinit bool looking = false;
 
 void show_what_is_loaded() noexcept {
     show([](const char* name, const char*) { return world::find(name) != nullptr; });
-    settled.store(true, std::memory_order_release);
+    library_loaded.store(true, std::memory_order_release);
 }
 
-/// The library answers, once it is loaded. Otherwise nothing of MPI is there, except while `opened` is.
-/// No lock: another thread may be in the dynamic linker's and come here from what it opens.
-void settle(const char* opened) noexcept {
+/// Shows what the library has, once it is loaded; until then no MPI name, except while `opened` is being
+/// opened. No lock: another thread may be in the dynamic linker's and come here from what it opens.
+void update_visible_names(const char* opened) noexcept {
     // To look for the library is to call dlopen.
-    if (settled.load(std::memory_order_acquire) || looking)
+    if (library_loaded.load(std::memory_order_acquire) || looking)
         return;
     looking = true;
     if (world::find("PMPI_Init")) {
@@ -145,17 +145,17 @@ void settle(const char* opened) noexcept {
             show_for(opened);
         else
             show([](const char*, const char*) { return false; });
-        if (settled.load(std::memory_order_acquire))  // by another thread, meanwhile
+        if (library_loaded.load(std::memory_order_acquire))  // by another thread, meanwhile
             show_what_is_loaded();
     }
     looking = false;
 }
 
-[[gnu::constructor]] void at_load() { settle(nullptr); }
+[[gnu::constructor]] void at_load() { update_visible_names(nullptr); }
 
 }  // namespace
 
-void show_what_the_library_has() noexcept { settle(nullptr); }
+void show_what_the_library_has() noexcept { update_visible_names(nullptr); }
 
 }  // namespace mpiric::symbols
 
@@ -163,7 +163,7 @@ void show_what_the_library_has() noexcept { settle(nullptr); }
 /// sought.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_opening(const char* path) noexcept {
     const int error = errno;
-    mpiric::symbols::settle(path);
+    mpiric::symbols::update_visible_names(path);
     static void* const real = dlsym(RTLD_NEXT, "dlopen");
     errno = error;
     return real;

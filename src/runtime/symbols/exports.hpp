@@ -4,8 +4,8 @@
 namespace mpiric::symbols {
 
 /// Leaves visible to later look-ups those MPI names that the loaded library has, and no other: a program that
-/// asks whether a function is there must get the answer it would get without us. While no MPI library is
-/// loaded, none is there.
+/// looks for a function must find what it would find without us. While no MPI library is loaded, it finds
+/// none.
 void show_what_the_library_has() noexcept;
 
 }  // namespace mpiric::symbols

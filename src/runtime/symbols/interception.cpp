@@ -128,8 +128,8 @@ void let_tuner_follow(uint32_t function) noexcept {
 
 /// What a slot leads to; null: straight on.
 void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
-    const auto wanted = [&](Function one) {
-        return matters_to_tuning(one) || (completions_watched && handles_requests(one));
+    const auto wanted = [&](Function called) {
+        return matters_to_tuning(called) || (completions_watched && handles_requests(called));
     };
     if (now == Mode::aside || (now == Mode::tuning && !wanted(Function(function))))
         return nullptr;

@@ -3,13 +3,13 @@
 
 namespace mpiric::symbols {
 
-/// From here on every exported name leads straight on, as if the runtime were not there.
+/// Leads every exported name straight to its next definition, from here on.
 void step_aside() noexcept;
 
-/// Starts and completions of requests lead to their wrappers, also when nothing is recorded.
+/// Leads starts and completions of requests to their wrappers, also when nothing is recorded.
 void watch_completions() noexcept;
 
-/// The POSIX names lead to their wrappers while something is recorded.
+/// Leads the POSIX names to their wrappers.
 void watch_posix() noexcept;
 
 }  // namespace mpiric::symbols

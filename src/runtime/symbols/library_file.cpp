@@ -14,12 +14,12 @@ LibraryFile::LibraryFile(const char* path) noexcept {
     const int file = int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
     if (file < 0)
         return;
-    struct stat about{};
-    if (fstat(file, &about) == 0 && about.st_size > long(sizeof(Elf64_Ehdr))) {
-        void* at = mmap(nullptr, size_t(about.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+    struct stat status{};
+    if (fstat(file, &status) == 0 && status.st_size > long(sizeof(Elf64_Ehdr))) {
+        void* at = mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
         if (at != MAP_FAILED) {
             file_ = static_cast<const std::byte*>(at);
-            bytes_ = size_t(about.st_size);
+            bytes_ = size_t(status.st_size);
         }
     }
     syscall(SYS_close, file);
@@ -28,8 +28,8 @@ LibraryFile::LibraryFile(const char* path) noexcept {
         head->e_shoff > bytes_ || size_t(head->e_shnum) * sizeof(Elf64_Shdr) > bytes_ - head->e_shoff)
         return;
     const auto* sections = reinterpret_cast<const Elf64_Shdr*>(file_ + head->e_shoff);
-    auto inside = [&](const Elf64_Shdr& one) {
-        return one.sh_offset <= bytes_ && one.sh_size <= bytes_ - one.sh_offset;
+    auto inside = [&](const Elf64_Shdr& section) {
+        return section.sh_offset <= bytes_ && section.sh_size <= bytes_ - section.sh_offset;
     };
     for (int at = 0; at < head->e_shnum; ++at) {
         const Elf64_Shdr& section = sections[at];

@@ -38,7 +38,7 @@ void open_counters() noexcept {
     }
 }
 
-void tell_counters(Tell tell) noexcept {
+void add_counters(AddFact add_fact) noexcept {
     for (Counter& counter : counters) {
         if (counter.file < 0)
             continue;
@@ -50,7 +50,7 @@ void tell_counters(Tell tell) noexcept {
             const double scale = double(reading.enabled_ns) / double(reading.running_ns);
             char text[24];
             std::snprintf(text, sizeof text, "%.0f", double(reading.value) * scale);
-            tell(counter.key, text);
+            add_fact(counter.key, text);
         }
         syscall(SYS_close, counter.file);
         counter.file = -1;

@@ -8,7 +8,7 @@ namespace mpiric::system {
 /// Starts what can be started, for this thread and those it makes from now on.
 void open_counters() noexcept;
 
-/// Tells `counter.<name>`, scaled when the kernel had to share the hardware, and closes them.
-void tell_counters(Tell tell) noexcept;
+/// Adds `counter.<name>`, scaled when the kernel had to share the hardware, and closes them.
+void add_counters(AddFact add_fact) noexcept;
 
 }  // namespace mpiric::system

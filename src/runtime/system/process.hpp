@@ -5,16 +5,16 @@
 
 namespace mpiric::system {
 
-using Tell = void (*)(const char* key, const char* value);
+using AddFact = void (*)(const char* key, const char* value);
 
-/// The same number in every rank of one run on which the launcher has put a name, else of one parent process
-/// and host.
+/// A number that all ranks of one run have in common: made of the name that the launcher gave the run, else
+/// of the parent process and the host.
 uint64_t job() noexcept;
 
-/// Host, program, place; starts the counters.
-void tell_beginning(Tell tell, bool counters) noexcept;
+/// Adds host, program and placement; starts the counters.
+void add_start_facts(AddFact add_fact, bool counters) noexcept;
 
-/// Memory, faults, times, switches, I/O totals, threads, counters: their change since the beginning.
-void tell_end(Tell tell) noexcept;
+/// Adds memory, I/O totals, threads and counters: what has changed since the start.
+void add_end_facts(AddFact add_fact) noexcept;
 
 }  // namespace mpiric::system

@@ -20,14 +20,14 @@ class Cpus {
 
     bool has(size_t cpu) const noexcept { return mask_[cpu / word] >> (cpu % word) & 1; }
     size_t bits() const noexcept { return bits_; }
-    /// How many of them lie in a range.
+    /// Number of CPUs that lie in a range.
     size_t between(size_t first, size_t last) const noexcept {
         size_t found = 0;
         for (size_t cpu = first; cpu <= last && cpu < bits_; ++cpu)
             found += has(cpu);
         return found;
     }
-    /// How many of them are in a list of ranges.
+    /// Number of CPUs that are in a list of ranges.
     size_t among(const char* list) const noexcept {
         size_t found = 0;
         for (Range range; next_range(list, range);)
@@ -40,7 +40,7 @@ class Cpus {
     size_t bits_;
 };
 
-/// False when there is no such file, or it is longer.
+/// Reads a file; false when there is none, or it is longer than the room.
 template <size_t room> bool read_whole(const char* path, char (&text)[room]) noexcept {
     const size_t length = read_file(path, text, room);
     return length > 0 && length < room - 1;
@@ -58,8 +58,8 @@ int domain_of(const char* sysfs, const Cpus& cpus, size_t all) noexcept {
             std::snprintf(path, sizeof path, "%s/devices/system/node/node%zu/cpulist", sysfs, domain);
             if (!read_whole(path, list))
                 return unknown;
-            if (const size_t here = cpus.among(list))
-                return here == all ? int(domain) : unknown;
+            if (const size_t inside = cpus.among(list))
+                return inside == all ? int(domain) : unknown;
         }
     return unknown;
 }
@@ -76,10 +76,10 @@ int package_of(const char* sysfs, const Cpus& cpus) noexcept {
     for (size_t cpu = 0; cpu < cpus.bits(); ++cpu) {
         if (!cpus.has(cpu))
             continue;
-        const int here = package_of_cpu(sysfs, cpu);
-        if (here == unknown || (package != unknown && here != package))
+        const int next = package_of_cpu(sysfs, cpu);
+        if (next == unknown || (package != unknown && next != package))
             return unknown;
-        package = here;
+        package = next;
     }
     return package;
 }

@@ -7,10 +7,10 @@
 
 namespace mpiric::system {
 
-/// Of who may run on the CPUs of `mask`, by what the kernel shows below `sysfs`.
+/// The seat of a process that may run on the CPUs of `mask`, by what the kernel shows below `sysfs`.
 Seat read_seat(const char* sysfs, const unsigned long* mask, size_t bits) noexcept;
 
-/// Of the calling thread.
+/// The seat of the calling thread.
 Seat own_seat() noexcept;
 
 }  // namespace mpiric::system

@@ -13,7 +13,7 @@
 namespace mpiric::system {
 namespace {
 
-constexpr int most = 256;  // threads told of; a record is not the place for more
+constexpr int most_threads = 256;  // more would crowd out other facts
 
 struct DirectoryEntry {
     uint64_t inode, offset;
@@ -22,7 +22,7 @@ struct DirectoryEntry {
     char name[1];
 };
 
-/// Field of /proc/<pid>/stat by its number in proc(5); those after the name, which may hold anything.
+/// Field of /proc/<pid>/stat by its number in proc(5), of those after the name, which may hold anything.
 uint64_t stat_field(const char* text, int number) noexcept {
     const char* at = std::strrchr(text, ')');
     for (int field = 2; at && field < number; ++field)
@@ -30,7 +30,7 @@ uint64_t stat_field(const char* text, int number) noexcept {
     return at ? std::strtoull(at + 1, nullptr, 10) : 0;
 }
 
-void tell_thread(Tell tell, const char* id) noexcept {
+void add_thread(AddFact add_fact, const char* id) noexcept {
     char path[64], stat[1024], name[32], cpus[256], key[32], value[400];
     std::snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", id);
     if (!read_file(path, stat, sizeof stat))
@@ -47,25 +47,25 @@ void tell_thread(Tell tell, const char* id) noexcept {
                   static_cast<unsigned long long>(stat_field(stat, 39)), cpus,
                   static_cast<unsigned long long>(stat_field(stat, 14)),
                   static_cast<unsigned long long>(stat_field(stat, 15)));
-    tell(key, value);
+    add_fact(key, value);
 }
 
 }  // namespace
 
-void tell_threads(Tell tell) noexcept {
+void add_threads(AddFact add_fact) noexcept {
     const int directory =
         int(syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (directory < 0)
         return;
     alignas(DirectoryEntry) char entries[8192];
-    int told = 0;
+    int added = 0;
     for (long bytes;
-         (bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0 && told < most;)
-        for (long at = 0; at < bytes && told < most;) {
+         (bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0 && added < most_threads;)
+        for (long at = 0; at < bytes && added < most_threads;) {
             const auto* entry = reinterpret_cast<const DirectoryEntry*>(entries + at);
             if (std::isdigit(static_cast<unsigned char>(entry->name[0]))) {
-                tell_thread(tell, entry->name);
-                ++told;
+                add_thread(add_fact, entry->name);
+                ++added;
             }
             at += entry->length;
         }

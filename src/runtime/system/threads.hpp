@@ -5,8 +5,8 @@
 
 namespace mpiric::system {
 
-/// Tells `thread.<tid>` as `<name> cpu=<last> affinity=<list> user_ticks=<n> system_ticks=<n>` for each
+/// Adds `thread.<tid>` as `<name> cpu=<last> affinity=<list> user_ticks=<n> system_ticks=<n>` for each
 /// thread that lives.
-void tell_threads(Tell tell) noexcept;
+void add_threads(AddFact add_fact) noexcept;
 
 }  // namespace mpiric::system

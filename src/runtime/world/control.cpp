@@ -40,8 +40,8 @@ const std::unordered_map<std::string, int>& variables() {
 
 int described_value(const char* description, const char* name) noexcept {
     const std::string_view text = description, wanted = name;
-    const auto part_of_name = [](char one) {
-        return std::isalnum(static_cast<unsigned char>(one)) || one == '_';
+    const auto part_of_name = [](char letter) {
+        return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_';
     };
     int glued = -1, number = 0;
     for (size_t at = text.find(" - "); at != std::string_view::npos;

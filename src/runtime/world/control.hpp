@@ -10,7 +10,7 @@
 
 namespace mpiric::world {
 
-/// Index of each variable by name; asked of the library once. Empty where it has no MPI_T.
+/// Index of each variable by name, asked of the library once; empty where it has no MPI_T.
 const std::unordered_map<std::string, int>& variables();
 
 /// One control variable and the value it is to have for a while.
@@ -23,11 +23,11 @@ class Setting {
     bool is_in_force(const std::string& variable, const std::string& value) noexcept;
 
     bool apply() noexcept;
-    /// Back to what it was before the last apply().
+    /// Writes what was there before the last apply().
     void restore() noexcept;
 
   private:
-    /// Takes hold of the variable and puts the value into its form.
+    /// Finds the variable and spells the value as its type wants it.
     bool find(const std::string& variable, const std::string& value) noexcept;
     bool spell(const std::string& value, const char* description) noexcept;
 

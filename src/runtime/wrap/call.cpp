@@ -114,11 +114,11 @@ void look(int source, int tag, MPI_Comm comm) noexcept {
     const world::CommInfo* info = world::comm_info(comm);
     if (!info || (source != MPI_ANY_SOURCE && (source < 0 || source >= info->size)))
         return;
-    int there = 0;
+    int found = 0;
     MPI_Status status;
-    if (world::library.Iprobe(source, tag, comm, &there, &status) != MPI_SUCCESS)
+    if (world::library.Iprobe(source, tag, comm, &found, &status) != MPI_SUCCESS)
         return;
-    runtime.recorder.looked_at(there != 0, there ? bytes_received(status) : 0);
+    runtime.recorder.looked_at(found != 0, found ? bytes_received(status) : 0);
 }
 
 }  // namespace mpiric::wrap

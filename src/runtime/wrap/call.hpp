@@ -1,5 +1,4 @@
-// One call of the program as it is told to the recorder. Methods are named for what the spec says of a
-// function.
+// One call of the program, for the recorder. Methods are named for the notes of spec/mpi/recording.toml.
 #pragma once
 
 #include "world/communicators.hpp"
@@ -15,8 +14,8 @@ namespace mpiric::wrap {
 using profile::Elapsed;
 using profile::Traffic;
 
-/// Bytes of as many elements as the product of the factors. A type that nothing is sent of may be none: it is
-/// not asked.
+/// Bytes of as many elements as the product of the factors. A type of which nothing is sent may be invalid:
+/// its size is not asked for.
 template <std::integral... Factors>
 [[gnu::always_inline]] inline uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
     if (((factors <= 0) || ...))
@@ -128,7 +127,7 @@ struct Call {
     }
 };
 
-/// Barrier before a blocking collective; ticks that it took.
+/// Waits in a barrier before a blocking collective; returns the ticks that it took.
 uint64_t wait_for_others(MPI_Comm comm) noexcept;
 
 /// Looks whether the message of a receive about to be posted is already there.

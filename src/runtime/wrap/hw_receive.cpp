@@ -9,12 +9,12 @@ extern "C" int w_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int sourc
                           MPI_Status* status) {
     posts(source, tag, comm);
     MPI_Status own;
-    MPI_Status* here = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<Function::MPI_Recv, Policy::always, decltype(&w_MPI_Recv)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), here); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), filled); },
         [&](Call& call) {
             call.on(comm);
-            call.bytes = bytes_received(*here);
+            call.bytes = bytes_received(*filled);
         });
 }
 extern "C" int p_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -28,12 +28,12 @@ extern "C" int w_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
                             MPI_Comm comm, MPI_Status* status) {
     posts(source, tag, comm);
     MPI_Status own;
-    MPI_Status* here = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<Function::MPI_Recv_c, Policy::always, decltype(&w_MPI_Recv_c)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), here); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), filled); },
         [&](Call& call) {
             call.on(comm);
-            call.bytes = bytes_received(*here);
+            call.bytes = bytes_received(*filled);
         });
 }
 extern "C" int p_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
@@ -46,10 +46,10 @@ extern "C" int p_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
 extern "C" int w_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
                            MPI_Status* status) {
     MPI_Status own;
-    MPI_Status* here = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<Function::MPI_Mrecv, Policy::always, decltype(&w_MPI_Mrecv)>(
-        [&](auto* next) { return next(buf, count, datatype, message, here); },
-        [&](Call& call) { call.bytes = bytes_received(*here); });
+        [&](auto* next) { return next(buf, count, datatype, message, filled); },
+        [&](Call& call) { call.bytes = bytes_received(*filled); });
 }
 extern "C" int p_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
                            MPI_Status* status) {
@@ -60,10 +60,10 @@ extern "C" int p_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mess
 extern "C" int w_MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                              MPI_Status* status) {
     MPI_Status own;
-    MPI_Status* here = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<Function::MPI_Mrecv_c, Policy::always, decltype(&w_MPI_Mrecv_c)>(
-        [&](auto* next) { return next(buf, count, datatype, message, here); },
-        [&](Call& call) { call.bytes = bytes_received(*here); });
+        [&](auto* next) { return next(buf, count, datatype, message, filled); },
+        [&](Call& call) { call.bytes = bytes_received(*filled); });
 }
 extern "C" int p_MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                              MPI_Status* status) {

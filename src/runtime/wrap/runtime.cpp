@@ -36,7 +36,7 @@ uint32_t add_to_record(const world::Description& info) noexcept {
     return runtime.recorder.add_communicator(row);
 }
 
-void tell(const char* key, const char* value) noexcept { runtime.recorder.fact(key, value); }
+void add_fact(const char* key, const char* value) noexcept { runtime.recorder.fact(key, value); }
 
 /// The file under the tables has been taken away; called by a signal handler.
 void lose_record() noexcept {
@@ -66,7 +66,7 @@ bool open_record(int thread_level) noexcept {
     if (runtime.recorder.is_in_file())
         profile::guard_pages(&runtime.recorder.image(), runtime.recorder.image().bytes, lose_record);
     else
-        tell("record.in_memory", reason);
+        add_fact("record.in_memory", reason);
     return true;
 }
 
@@ -95,11 +95,11 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     world::begin_comm_info(world, add_to_record);
     if (!of_sessions)
         world::comm_info(world::handles.comm_world);
-    tell("mpi.family", MPIRIC_FAMILY);
-    tell("mpi.version", world::version_text());
+    add_fact("mpi.family", MPIRIC_FAMILY);
+    add_fact("mpi.version", world::version_text());
     if (spawned)
-        tell("spawned", "1");
-    system::tell_beginning(tell, runtime.options.counters);
+        add_fact("spawned", "1");
+    system::add_start_facts(add_fact, runtime.options.counters);
     if (runtime.options.posix_io)
         symbols::watch_posix();
     runtime.recording = true;
@@ -113,9 +113,9 @@ void end() noexcept {
     runtime.recording = false;
     if (runtime.recorder.is_open()) {
         runtime.recorder.finish(profile::State::finalized);
-        system::tell_end(tell);
+        system::add_end_facts(add_fact);
         if (world_rank == 0 && !runtime.of_sessions)
-            select::report_library_choice(tell);
+            select::report_library_choice(add_fact);
     }
     symbols::step_aside();
     if (merges()) {

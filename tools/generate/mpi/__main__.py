@@ -25,9 +25,10 @@ def render() -> dict[str, str]:
         f"{WRAPPERS}/ledger.tsv": emit.ledger(functions, by_hand),
     }
     generated = sorted(
-        (one for one in functions if one.function.name not in by_hand), key=lambda one: one.rule.class_name
+        (entry for entry in functions if entry.function.name not in by_hand),
+        key=lambda entry: entry.rule.class_name,
     )
-    for name, group in groupby(generated, key=lambda one: one.rule.class_name):
+    for name, group in groupby(generated, key=lambda entry: entry.rule.class_name):
         files[f"{WRAPPERS}/{name}.cpp"] = emit.wrappers(list(group))
     return files
 

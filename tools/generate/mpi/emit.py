@@ -50,14 +50,14 @@ def message_statement(notes: dict[str, str]) -> str:
     return ""
 
 
-def statements(one: Classified) -> list[str]:
+def statements(entry: Classified) -> list[str]:
     """What is noted after the call has succeeded."""
-    notes, lines = one.rule.notes, []
+    notes, lines = entry.rule.notes, []
     for kind, suffix in (("COMMUNICATOR", ""), ("WINDOW", "_window")):
-        if one.rule.class_name != "local":
-            lines += [f"call.on{suffix}({name});" for name in one.parameters(kind, "in")[:1]]
-        if not one.parameters("REQUEST", "out"):
-            lines += [f"if ({name}) call.born{suffix}(*{name});" for name in one.parameters(kind, "out")]
+        if entry.rule.class_name != "local":
+            lines += [f"call.on{suffix}({name});" for name in entry.parameters(kind, "in")[:1]]
+        if not entry.parameters("REQUEST", "out"):
+            lines += [f"if ({name}) call.born{suffix}(*{name});" for name in entry.parameters(kind, "out")]
     lines.append(bytes_statement(notes))
     lines.append(message_statement(notes))
     for note in ("put_to", "got_from"):
@@ -73,55 +73,55 @@ def statements(one: Classified) -> list[str]:
     return [line for line in lines if line]
 
 
-def arguments(one: Classified) -> str:
+def arguments(entry: Classified) -> str:
     """What is passed on: communicators are where a rank order may put another in place."""
-    communicators = set(one.parameters("COMMUNICATOR", "in"))
-    names = [p.name for p in one.function.parameters]
+    communicators = set(entry.parameters("COMMUNICATOR", "in"))
+    names = [p.name for p in entry.function.parameters]
     return ", ".join(f"substitute({name})" if name in communicators else name for name in names)
 
 
-def policy(one: Classified) -> str:
+def policy(entry: Classified) -> str:
     """When the body reads the clock, and whether others may be waited for before it."""
-    blocking = one.rule.class_name == "collective" and not one.parameters("REQUEST", "out")
-    if blocking and one.function.name.removesuffix("_c") != "MPI_Barrier":
+    blocking = entry.rule.class_name == "collective" and not entry.parameters("REQUEST", "out")
+    if blocking and entry.function.name.removesuffix("_c") != "MPI_Barrier":
         return "Policy::synchronising"
-    return "Policy::polled" if one.rule.timing == "polled" else "Policy::always"
+    return "Policy::polled" if entry.rule.timing == "polled" else "Policy::always"
 
 
-def has_profiling_entrance(one: Classified) -> bool:
+def has_profiling_entrance(entry: Classified) -> bool:
     """Whether a call by the PMPI_ name can be one of the program."""
-    return one.rule.notes.get("profiling_name") != "library"
+    return entry.rule.notes.get("profiling_name") != "library"
 
 
-def wrapper(one: Classified) -> str:
+def wrapper(entry: Classified) -> str:
     """The body, the same for every function, and the entrance of callers that use the PMPI name."""
-    name, result = one.function.name, one.function.result
-    declared = ", ".join(p.declaration for p in one.function.parameters)
-    passed = ", ".join(p.name for p in one.function.parameters)
-    told = statements(one)
-    tell = f"[&](Call& call) {{ {' '.join(told)} }}" if told else "[](Call&) {}"
+    name, result = entry.function.name, entry.function.result
+    declared = ", ".join(p.declaration for p in entry.function.parameters)
+    passed = ", ".join(p.name for p in entry.function.parameters)
+    recorded = statements(entry)
+    tell = f"[&](Call& call) {{ {' '.join(recorded)} }}" if recorded else "[](Call&) {}"
     before = "".join(
         f"    posts({', '.join(notes.split())});\n"
-        for key, notes in one.rule.notes.items()
+        for key, notes in entry.rule.notes.items()
         if key == "posted_for"
     )
-    if "starts" in one.rule.notes:
-        before += f"    starting({', '.join(one.rule.notes['starts'].split())});\n"
-    if policy(one) == "Policy::synchronising":
-        before += f"    arrive({one.parameters('COMMUNICATOR', 'in')[0]});\n"
+    if "starts" in entry.rule.notes:
+        before += f"    starting({', '.join(entry.rule.notes['starts'].split())});\n"
+    if policy(entry) == "Policy::synchronising":
+        before += f"    arrive({entry.parameters('COMMUNICATOR', 'in')[0]});\n"
     body = (
         f"    return count_local<Function::{name}, decltype(&w_{name})>(\n"
-        f"        [&](auto* next) {{ return next({arguments(one)}); }});\n"
-        if one.rule.timing == "sampled" and not told
-        else f"    return intercept<Function::{name}, {policy(one)}, decltype(&w_{name})>(\n"
-        f"        [&](auto* next) {{ return next({arguments(one)}); }},\n"
+        f"        [&](auto* next) {{ return next({arguments(entry)}); }});\n"
+        if entry.rule.timing == "sampled" and not recorded
+        else f"    return intercept<Function::{name}, {policy(entry)}, decltype(&w_{name})>(\n"
+        f"        [&](auto* next) {{ return next({arguments(entry)}); }},\n"
         f"        {tell});\n"
     )
     entrance = (
         f'extern "C" {result} p_{name}({declared}) {{\n'
         f"    return by_profiling_name<Function::{name}>(&w_{name}{', ' if passed else ''}{passed});\n}}\n"
     )
-    if not has_profiling_entrance(one):
+    if not has_profiling_entrance(entry):
         entrance = ""
     return (
         f"#if MPIRIC_HAS_{name}\n"
@@ -133,20 +133,20 @@ def wrapper(one: Classified) -> str:
 def wrappers(functions: list[Classified]) -> str:
     """One source file of wrappers."""
     head = f'{MARK}\n// clang-format off\n#include "wrap/intercept.hpp"\n\nnamespace mpiric::wrap {{\n\n'
-    return head + "\n".join(wrapper(one) for one in functions) + "\n}  // namespace mpiric::wrap\n"
+    return head + "\n".join(wrapper(entry) for entry in functions) + "\n}  // namespace mpiric::wrap\n"
 
 
 def function_list(functions: list[Classified]) -> str:
     """One line per function: for the enumeration, the names and the exported symbols."""
-    lines = [f"MPIRIC_FUNCTION({one.function.name}, {one.rule.class_name})" for one in functions]
+    lines = [f"MPIRIC_FUNCTION({entry.function.name}, {entry.rule.class_name})" for entry in functions]
     return MARK + "\n// clang-format off\n" + "\n".join(lines) + "\n"
 
 
 def entrances(functions: list[Classified]) -> str:
     """The exported symbols for the assembler, two per function, with their positions."""
     lines = [f"#define MPIRIC_FUNCTION_COUNT {len(functions)}"]
-    for index, one in enumerate(functions):
-        name = one.function.name
+    for index, entry in enumerate(functions):
+        name = entry.function.name
         lines += [
             f"#if MPIRIC_HAS_{name}",
             f"ENTRANCE {name} {2 * index}",
@@ -160,7 +160,7 @@ def entrances(functions: list[Classified]) -> str:
 
 def recent_functions(functions: list[Classified]) -> str:
     """Names, in order, that not every library has: younger than the oldest version the spec tells apart."""
-    recent = sorted(one.function.name for one in functions if one.function.since not in {"1.0", "3.1"})
+    recent = sorted(entry.function.name for entry in functions if entry.function.since not in {"1.0", "3.1"})
     lines = [f'"{name}",' for name in recent]
     return MARK + "\n// clang-format off\n" + "\n".join(lines) + "\n"
 
@@ -168,11 +168,11 @@ def recent_functions(functions: list[Classified]) -> str:
 def declarations(functions: list[Classified]) -> str:
     """Wrappers that this header has, as entries of the table; one that it lacks has none."""
     lines = []
-    for one in functions:
-        name = one.function.name
+    for entry in functions:
+        name = entry.function.name
         lines += [
             f"#if MPIRIC_HAS_{name}",
-            f"MPIRIC_WRAPPER({name})" if has_profiling_entrance(one) else f"MPIRIC_WRAPPER_BY_NAME({name})",
+            f"MPIRIC_WRAPPER({name})" if has_profiling_entrance(entry) else f"MPIRIC_WRAPPER_BY_NAME({name})",
             "#else",
             f"MPIRIC_NO_WRAPPER({name})",
             "#endif",
@@ -187,8 +187,8 @@ def ledger(functions: list[Classified], by_hand: frozenset[str]) -> str:
         "function\tsince\tclass\ttiming\twrapper",
     ]
     lines += [
-        f"{one.function.name}\t{one.function.since}\t{one.rule.class_name}\t{one.rule.timing}\t"
-        + ("by hand" if one.function.name in by_hand else "generated")
-        for one in functions
+        f"{entry.function.name}\t{entry.function.since}\t{entry.rule.class_name}\t{entry.rule.timing}\t"
+        + ("by hand" if entry.function.name in by_hand else "generated")
+        for entry in functions
     ]
     return "\n".join(lines) + "\n"

@@ -30,7 +30,9 @@ def declared(header: str) -> set[str]:
 def c_parameters(prototype: str) -> list[str]:
     """The C declarations of the parameters in a rendered prototype."""
     inside = prototype[prototype.index("(") + 1 : prototype.rindex(")")].replace("\\ldots", "...")
-    return [] if inside.strip() == "void" else [" ".join(one.split()) for one in inside.split(",")]
+    return (
+        [] if inside.strip() == "void" else [" ".join(parameter.split()) for parameter in inside.split(",")]
+    )
 
 
 def line(prototype: str, kinds: dict[str, str], since: str) -> str:
@@ -60,7 +62,7 @@ def render(headers: dict[str, str]) -> str:
             procedure.express.iso_c,
             procedure.express.embiggen.iso_c if procedure.has_embiggenment() else None,
         ]
-        for form in (str(one) for one in forms if one):
+        for form in (str(form) for form in forms if form):
             name = form[: form.index("(")].rsplit(" ", 1)[1]
             since = next((version for version, names in known.items() if name in names), "")
             if since:
@@ -82,7 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("headers", nargs="+", metavar="VERSION=HEADER")
     arguments = parser.parse_args()
-    FUNCTIONS.write_text(render(dict(one.split("=", 1) for one in arguments.headers)), encoding="utf-8")
+    FUNCTIONS.write_text(render(dict(header.split("=", 1) for header in arguments.headers)), encoding="utf-8")
     return 0
 
 

@@ -43,7 +43,7 @@ def identity(dialect: Dialect, option: LaunchOption) -> tuple[object, ...]:
 
 
 def gives_way(dialect: Dialect, own: LaunchOption, new: LaunchOption) -> bool:
-    """Whether an option of the user's has no place beside a new one: a list of hosts replaces a file too."""
+    """Whether an option of the user's gives way to a new one: a list of hosts replaces a file too."""
     listed = new.meaning is Meaning.HOSTS and own.meaning is Meaning.HOSTFILE
     return listed or identity(dialect, own) == identity(dialect, new)
 

@@ -13,7 +13,7 @@ from mpiric.model.pu_set import pu_list
 
 PROGRAM = "PROGRAM"  # stands for the program and its arguments
 _SCRIPT = "ranks.sh"
-_BINDS_ITSELF = "one list of places serves all nodes here: each rank binds itself by taskset (util-linux)"
+_BINDS_ITSELF = "one list of CPUs serves all nodes here: each rank binds itself by taskset (util-linux)"
 REPEATED = f"write the program and its arguments for {PROGRAM} and at the end"
 
 

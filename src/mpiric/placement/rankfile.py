@@ -113,7 +113,7 @@ def _seat(topology: Topology, entry: Entry, numbers: Numbers, threads: int) -> S
     units = _units(topology, entry, numbers)
     if threads and len(units) % threads:
         raise MpiricError(
-            f"rank {entry.rank} has {len(units)} places for {threads} threads", hint="another --threads"
+            f"rank {entry.rank} has {len(units)} CPUs for {threads} threads", hint="another --threads"
         )
     each = len(units) // threads if threads else 1
     shares = [units[at : at + each] for at in range(0, len(units), each)]

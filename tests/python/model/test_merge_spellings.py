@@ -9,17 +9,17 @@ from mpiric.model.spelling import Spelling
 
 def test_tunables_of_two_knobs_end_up_in_one_variable() -> None:
     spellings = {"malloc": Spelling(tunables={"a": "1"}), "huge-pages": Spelling(tunables={"b": "2"})}
-    settled = merge_spellings(spellings, {})
-    assert settled["malloc"].environment == {"GLIBC_TUNABLES": "a=1:b=2"}
-    assert settled["huge-pages"].environment == {}
+    merged = merge_spellings(spellings, {})
+    assert merged["malloc"].environment == {"GLIBC_TUNABLES": "a=1:b=2"}
+    assert merged["huge-pages"].environment == {}
 
 
 def test_tunables_of_the_user_are_kept() -> None:
-    settled = merge_spellings({"huge-pages": Spelling(tunables={"b": "2"})}, {"GLIBC_TUNABLES": "c=3:b=1"})
-    assert settled["huge-pages"].environment["GLIBC_TUNABLES"] == "c=3:b=2"
+    merged = merge_spellings({"huge-pages": Spelling(tunables={"b": "2"})}, {"GLIBC_TUNABLES": "c=3:b=1"})
+    assert merged["huge-pages"].environment["GLIBC_TUNABLES"] == "c=3:b=2"
 
 
-def test_settling_twice_changes_nothing() -> None:
+def test_merging_twice_changes_nothing() -> None:
     once = merge_spellings(
         {"k": Spelling(tunables={"a": "1"}, environment={"X": "y"})}, {"GLIBC_TUNABLES": "b=2"}
     )
@@ -45,10 +45,8 @@ def test_the_same_value_from_two_knobs_is_no_contradiction() -> None:
 
 
 def test_a_variable_that_is_set_is_not_taken_away() -> None:
-    settled = merge_spellings(
-        {"one": Spelling(environment={"X": "1"}), "two": Spelling(unset=("X", "Y"))}, {}
-    )
-    assert settled["two"].unset == ("Y",)
+    merged = merge_spellings({"one": Spelling(environment={"X": "1"}), "two": Spelling(unset=("X", "Y"))}, {})
+    assert merged["two"].unset == ("Y",)
 
 
 @pytest.mark.parametrize("inherited", ["", ":", "nonsense", "=1"])

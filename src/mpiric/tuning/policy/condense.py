@@ -27,7 +27,7 @@ def condense(learned: LearnedPolicy) -> Policy:
 
 
 def without_own(learned: LearnedPolicy) -> LearnedPolicy:
-    """The same with the best of the library's own candidates wherever mpiric's was chosen."""
+    """A learned policy with the best of the library's own candidates wherever mpiric's was chosen."""
     return replace(learned, keys=tuple(_of_library(key) for key in learned.keys))
 
 
@@ -44,17 +44,17 @@ def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey
     own: list[LearnedKey] = []
     common: list[LearnedKey] = []
     for low, high in zip(ends, [*ends[1:], None], strict=True):
-        here = [
+        of_piece = [
             replace(key, start=low, end=high)
             for key in keys
             if key.start <= low and (key.end is None or low < key.end)
         ]
-        if not here:
+        if not of_piece:
             continue
-        chosen = {key.candidate for key in here}
-        shared = chosen.pop() if len(chosen) == 1 else least_everywhere(here, pooled_times(here))
-        common.append(replace(here[0], candidate=shared))
-        own += [key for key in here if key.shape.placement != ANY and not _does_as_well(key, shared)]
+        chosen = {key.candidate for key in of_piece}
+        shared = chosen.pop() if len(chosen) == 1 else least_everywhere(of_piece, pooled_times(of_piece))
+        common.append(replace(of_piece[0], candidate=shared))
+        own += [key for key in of_piece if key.shape.placement != ANY and not _does_as_well(key, shared)]
     own.sort(key=lambda key: (key.shape, key.start))
     return own, common
 
@@ -62,8 +62,8 @@ def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey
 def _does_as_well(key: LearnedKey, candidate: str) -> bool:
     if key.candidate == candidate:
         return True
-    mine, other = key.time_of(key.candidate), key.time_of(candidate)
-    return mine is not None and other is not None and other.median_s <= mine.high_s
+    own, shared = key.time_of(key.candidate), key.time_of(candidate)
+    return own is not None and shared is not None and shared.median_s <= own.high_s
 
 
 def _line(collective: str, shape: Shape, key: LearnedKey) -> Line:

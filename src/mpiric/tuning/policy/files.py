@@ -29,7 +29,7 @@ def read_bounded(path: Path, what: str, most_bytes: int) -> bytes:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write it completely or not at all: a file beside it, then renamed. Raises NoRoomError."""
+    """Write a file completely or not at all: a file beside it, then renamed. Raises NoRoomError."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ def read_flat(path: Path) -> Policy:
 
 
 def parse_flat(data: bytes, where: str) -> Policy:
-    """``data`` is the contents of the file, ``where`` what to call it in errors."""
+    """Check and read the contents of a flat policy's file; ``where`` is what errors call it."""
     try:
         text = data.decode("ascii")
     except UnicodeDecodeError as error:
@@ -111,7 +111,7 @@ def _span(word: str) -> Span:
 
 
 def render_flat(policy: Policy) -> str:
-    """The text of the file; raises ValueError when it would have more lines than a reader takes."""
+    """Render a policy as its file; raises ValueError for more lines than a reader takes."""
     if len(policy.lines) + 4 > _MOST_LINES:
         raise ValueError(f"a policy of more than {_MOST_LINES} lines")
     head = f"mpiric-policy {FLAT_FORMAT}\nmpi {policy.implementation} {policy.version}\n"

@@ -34,7 +34,7 @@ def read_learned(path: Path) -> LearnedPolicy:
 
 
 def parse_learned(data: bytes, where: str) -> LearnedPolicy:
-    """``data`` is the contents of the file, ``where`` what to call it in errors."""
+    """Check and read the contents of a learned policy's file; ``where`` is what errors call it."""
     try:
         document = json.loads(data.decode(), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:  # JSON and UTF-8 errors are ValueErrors
@@ -49,7 +49,6 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
         )
     mpi, world = top.table("mpi"), top.table("world")
     keys = tuple(_key(entry) for entry in top.tables("keys", _MOST_KEYS))
-    told = top.has("learning_s")
     return LearnedPolicy(
         implementation=_matching(mpi, "implementation", r"[a-z][a-z0-9_-]{0,31}"),
         version=_matching(mpi, "version", r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}"),
@@ -58,7 +57,9 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
         written=top.text("written", default=""),
         machine=top.table("machine").text_map() if top.has("machine") else {},
         collective_s=_seconds(top, "collective_s"),
-        learning_s=_seconds(top, "learning_s") if told else sum(key.learning_s for key in keys),
+        learning_s=_seconds(top, "learning_s")
+        if top.has("learning_s")
+        else sum(key.learning_s for key in keys),
     )
 
 
@@ -146,12 +147,12 @@ def _seconds(table: CheckedTable, key: str) -> float:
 
 
 def write_learned(path: Path, learned: LearnedPolicy) -> None:
-    """Write it completely or not at all. Raises NoRoomError."""
+    """Write a learned policy completely or not at all. Raises NoRoomError."""
     write_whole(path, render_learned(learned))
 
 
 def render_learned(learned: LearnedPolicy) -> str:
-    """The text of the file."""
+    """Render a learned policy as the text of its file."""
     document: dict[str, Any] = {
         "mpiric_policy": LEARNED_FORMAT,
         "mpi": {"implementation": learned.implementation, "version": learned.version},

@@ -59,9 +59,9 @@ def _pieces(keys: list[LearnedKey], one_of: _OneOf) -> list[LearnedKey]:
     ends = sorted({key.end for key in keys if key.end is not None} | {key.start for key in keys})
     pieces = []
     for low, high in zip(ends, [*ends[1:], None], strict=True):
-        here = [key for key in keys if key.start <= low and (key.end is None or low < key.end)]
-        if here:
-            pieces.append(replace(one_of(here), start=low, end=high))
+        of_piece = [key for key in keys if key.start <= low and (key.end is None or low < key.end)]
+        if of_piece:
+            pieces.append(replace(one_of(of_piece), start=low, end=high))
     return pieces
 
 

@@ -158,7 +158,7 @@ def _by_subject(measured: Times) -> dict[Subject, dict[int, dict[str, Measured]]
 
 
 def confirmed(measured: Times, fresh: Times) -> dict[SweepPoint, Measured]:
-    """With the fresh times alone wherever there are any."""
+    """Times measured, the fresh ones alone wherever there are any."""
     places = {(point.subject, point.size) for point in fresh}
     kept = {p: times for p, times in measured.items() if (p.subject, p.size) not in places}
     return {**kept, **fresh}
@@ -211,7 +211,7 @@ def _open(key: LearnedKey) -> LearnedKey:
 
 
 def _rests_on(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> set[int]:
-    """The measured sizes that what is known about one rests on."""
+    """Measured sizes that the knowledge of a size rests on."""
     if size in by_size:
         return {size}
     below = max((each for each in by_size if each < size), default=size)
@@ -219,7 +219,7 @@ def _rests_on(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> set[i
 
 
 def _at(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> dict[str, Measured]:
-    """Measured there, or on the line between the nearest sizes on both sides that have the candidate."""
+    """Times at a size: measured there, or on the line between the nearest sizes that have the candidate."""
     if size in by_size:
         return dict(by_size[size])
     names = {name for times in by_size.values() for name in times}
@@ -235,8 +235,8 @@ def _at(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> dict[str, M
 def _interpolated(size: int, low: int, first: Measured, high: int, second: Measured) -> Measured:
     weight = log(size / max(low, 1)) / log(high / max(low, 1))
 
-    def between(one: float, other: float) -> float:
-        return exp((1 - weight) * log(max(one, 1e-12)) + weight * log(max(other, 1e-12)))
+    def between(below_s: float, above_s: float) -> float:
+        return exp((1 - weight) * log(max(below_s, 1e-12)) + weight * log(max(above_s, 1e-12)))
 
     return Measured(
         first.name,

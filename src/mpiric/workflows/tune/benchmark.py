@@ -191,7 +191,7 @@ def benchmark(
         confirm(prepared, host, log, _silently, effort, seconds - (time.monotonic() - begun))
     found = replace(
         learned,
-        keys=tuple(_settled_by(log, prepared, keys)),
+        keys=tuple(_decided_by(log, prepared, keys)),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(request.argv)},
         collective_s=0.0,
@@ -232,7 +232,7 @@ def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
     return {kind: over_sizes(several).median_s for kind, several in own.items()}
 
 
-def _settled_by(log: Log, prepared: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
+def _decided_by(log: Log, prepared: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
     """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
     times = confirmed(log.measured, log.fresh)
     for key in keys:

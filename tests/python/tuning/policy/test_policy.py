@@ -228,7 +228,7 @@ def test_the_programs_own_word_counts_before_that_of_a_benchmark() -> None:
     assert [line.candidate for line in condense(learned(*both)).lines] == ["library:ring", "library:tree"]
 
 
-def test_neighbours_are_joined_and_the_unsettled_left_out() -> None:
+def test_neighbours_are_joined_and_the_undecided_left_out() -> None:
     open_end = replace(key(4096, None, "library:ring", library=2.0), decided=False)
     policy = condense(
         learned(

@@ -292,7 +292,7 @@ def test_communicators_that_the_benchmark_cannot_make_are_left_out(probe: Probe,
     assert {k.shape for k in read_learned(benchmark_file(record.path)).keys} == {WORLD}
 
 
-def test_a_tune_that_settled_all_by_itself_makes_none(probe: Probe, record: TuneLog) -> None:
+def test_a_tune_that_decided_all_by_itself_makes_none(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(replace(key("bcast", 64), decided=True)))
     assert settle(record) == ""
     assert (probe.calls, origins(record.path)) == (0, [])

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from mpiric.fabric.carriers import carriers, contradiction, in_words
 from mpiric.fabric.networks import kinds, misdriven
-from mpiric.fabric.seen import carriers, contradiction, in_words
 from mpiric.fabric.verdict import times_us, winners
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import (

@@ -14,7 +14,7 @@ from mpiric.host.processes.proc import TICKS_PER_S, program_of
 from mpiric.model.count import count_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import parse_pu_list
-from mpiric.model.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
+from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 
 _SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
@@ -27,7 +27,7 @@ def see_jobs(host: Host) -> tuple[ProcessSeen, ...]:
     found = _processes(host)
     parents = {seen.pid: seen.parent for seen, _ in found.values()}
     launchers = {pid for pid, (seen, _) in found.items() if seen.is_launcher}
-    jobs: dict[str, list[Seen]] = {}
+    jobs: dict[str, list[ObservedProcess]] = {}
     for pid, (seen, environment) in found.items():
         if seen.rank is not None and not seen.is_launcher:
             jobs.setdefault(_job(pid, parents, launchers, environment), []).append(seen)
@@ -75,9 +75,9 @@ def memory_pages(numa_maps: str) -> dict[int, int]:
     return found
 
 
-def _processes(host: Host) -> Mapping[int, tuple[Seen, Mapping[str, str]]]:
+def _processes(host: Host) -> Mapping[int, tuple[ObservedProcess, Mapping[str, str]]]:
     """Processes by pid, parents before children as far as pids are given out in order."""
-    found: dict[int, tuple[Seen, Mapping[str, str]]] = {}
+    found: dict[int, tuple[ObservedProcess, Mapping[str, str]]] = {}
     for pid in sorted(int(name) for name in host.list_dir("/proc") if name.isdigit()):
         status = _status(host, f"/proc/{pid}/status")
         if not status or status.get("State", "Z")[:1] in "ZX":
@@ -87,7 +87,7 @@ def _processes(host: Host) -> Mapping[int, tuple[Seen, Mapping[str, str]]]:
         maps_mpi = rank is not None and _maps_mpi(host, pid)
         program = program_of(pid)
         found[pid] = (
-            Seen(pid, _count(status.get("PPid", "")), program, rank, maps_mpi=maps_mpi),
+            ObservedProcess(pid, _count(status.get("PPid", "")), program, rank, maps_mpi=maps_mpi),
             environment,
         )
     return found

@@ -86,7 +86,7 @@ _MOST_DIGITS = 9  # of a rank; an environment may hold anything
 _MPI_STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpi_cray", "libmpi_gnu", "libmpicxx.so")
 
 
-class Seen:
+class ObservedProcess:
     """A process as far as the choice needs it."""
 
     __slots__ = ("maps_mpi", "parent", "pid", "program", "rank")
@@ -126,7 +126,7 @@ def is_mpi_library(path: str) -> bool:
     return path.rsplit("/", 1)[-1].startswith(_MPI_STEMS)
 
 
-def choose_ranks(processes: list[Seen]) -> list[Seen]:
+def choose_ranks(processes: list[ObservedProcess]) -> list[ObservedProcess]:
     """The ranks among ``processes``, which are given parents before children.
 
     Without any rank number (a program started without a launcher) it is the one process that maps
@@ -138,7 +138,7 @@ def choose_ranks(processes: list[Seen]) -> list[Seen]:
         chosen = _best(candidates)
         return [chosen] if chosen is not None else []
     parents = {seen.pid: seen.parent for seen in processes}
-    chains: dict[tuple[int, int | None], list[Seen]] = {}
+    chains: dict[tuple[int, int | None], list[ObservedProcess]] = {}
     tops: dict[int, tuple[int, int | None]] = {}
     for seen in numbered:
         above = tops.get(seen.parent)
@@ -150,7 +150,7 @@ def choose_ranks(processes: list[Seen]) -> list[Seen]:
     return [seen for seen in best if seen.maps_mpi or seen.pid not in outer]
 
 
-def _best(chain: list[Seen]) -> Seen | None:
+def _best(chain: list[ObservedProcess]) -> ObservedProcess | None:
     for seen in chain:
         if seen.maps_mpi:
             return seen

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from mpiric.fabric.carriers import carriers, contradiction, in_words, varying
 from mpiric.fabric.networks import kinds
 from mpiric.fabric.pairs import pair_reports, warnings_of
 from mpiric.fabric.probe import damaged, read_probe
-from mpiric.fabric.seen import carriers, contradiction, in_words, varying
 from mpiric.fabric.verdict import best_way, gain, winners
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Way, Words

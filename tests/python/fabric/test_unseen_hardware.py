@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 from tests.support.connections import heard
 
+from mpiric.fabric.carriers import carriers, contradiction
 from mpiric.fabric.networks import best_network, kinds, misdriven
-from mpiric.fabric.seen import carriers, contradiction
 from mpiric.host.facts.recording import Recording
 from mpiric.host.facts.replay import ReplayHost
 from mpiric.machine.network import read_nics

@@ -2,14 +2,16 @@
 
 import pytest
 
-from mpiric.model.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
+from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 
 
-def seen(pid: int, parent: int, program: str, rank: int | None = None, *, mpi: bool = False) -> Seen:
-    return Seen(pid, parent, f"/usr/bin/{program}", rank, maps_mpi=mpi)
+def seen(
+    pid: int, parent: int, program: str, rank: int | None = None, *, mpi: bool = False
+) -> ObservedProcess:
+    return ObservedProcess(pid, parent, f"/usr/bin/{program}", rank, maps_mpi=mpi)
 
 
-def chosen(*processes: Seen) -> list[int]:
+def chosen(*processes: ObservedProcess) -> list[int]:
     return [process.pid for process in choose_ranks(list(processes))]
 
 

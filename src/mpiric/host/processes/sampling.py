@@ -21,7 +21,7 @@ from mpiric.host.processes.proc import (
     read_bytes,
     read_stat,
 )
-from mpiric.model.rank_choice import Seen, choose_ranks, is_mpi_library, rank_of
+from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -97,7 +97,7 @@ class Sampler:
             self._identify(watched, outer, elapsed_s)
             found[pid] = (watched, stat)
         seen = [
-            Seen(pid, stat.parent, watched.program, watched.rank, maps_mpi=watched.maps_mpi)
+            ObservedProcess(pid, stat.parent, watched.program, watched.rank, maps_mpi=watched.maps_mpi)
             for pid, (watched, stat) in found.items()
         ]
         return [found[chosen.pid] for chosen in choose_ranks(seen)]

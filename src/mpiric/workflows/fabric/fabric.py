@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from mpiric import knobs, mpis
 from mpiric.fabric import words as libraries_words
+from mpiric.fabric.carriers import varying
 from mpiric.fabric.pairs import pair_reports, warnings_of
-from mpiric.fabric.seen import varying
 from mpiric.fabric.verdict import best_way, gain_of
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration

@@ -1,4 +1,4 @@
-"""What was open and moving while ranks talked, and whether it agrees with what the library says."""
+"""What carried the bytes while ranks talked, and whether it agrees with what the library reports."""
 
 from collections.abc import Mapping, Sequence
 

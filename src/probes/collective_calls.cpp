@@ -113,8 +113,9 @@ constexpr std::array collectives = {
 
 const Collective* find_collective(std::string_view name) {
     name.remove_prefix(is_nonblocking(name) ? 1 : 0);
-    const auto* const found = std::find_if(collectives.begin(), collectives.end(),
-                                           [&](const Collective& one) { return one.name == name; });
+    const auto* const found =
+        std::find_if(collectives.begin(), collectives.end(),
+                     [&](const Collective& collective) { return collective.name == name; });
     return found == collectives.end() ? nullptr : found;
 }
 

@@ -55,11 +55,11 @@ Seat own_seat() {
     return seat;
 }
 
-Class class_of(const Seat& one, const Seat& other) {
-    if (std::strcmp(one.host.data(), other.host.data()) != 0) {
+Class class_of(const Seat& first, const Seat& second) {
+    if (std::strcmp(first.host.data(), second.host.data()) != 0) {
         return other_node;
     }
-    return one.numa == other.numa ? same_numa : same_node;
+    return first.numa == second.numa ? same_numa : same_node;
 }
 
 // The first pair of each class, rank 0 taking part wherever it can.
@@ -163,10 +163,10 @@ std::string network_line(const Interface& own, const Interface& peer, const std:
            ',' + text.data();
 }
 
-std::string addresses_text(const std::vector<Interface>& here, std::uint16_t port) {
+std::string addresses_text(const std::vector<Interface>& interfaces, std::uint16_t port) {
     std::string text(sizeof port, ' ');
     std::memcpy(text.data(), &port, sizeof port);
-    for (const Interface& each : here) {
+    for (const Interface& each : interfaces) {
         text.append(reinterpret_cast<const char*>(&each.address), sizeof each.address);
     }
     return text;

@@ -61,8 +61,8 @@ bool send_all(int descriptor, const void* bytes, std::size_t size) {
 }
 
 bool wait_for(int descriptor, short what) {
-    pollfd one{.fd = descriptor, .events = what, .revents = 0};
-    return poll(&one, 1, patience_ms) == 1 && (one.revents & what) != 0;
+    pollfd polled{.fd = descriptor, .events = what, .revents = 0};
+    return poll(&polled, 1, patience_ms) == 1 && (polled.revents & what) != 0;
 }
 
 double now_s() {

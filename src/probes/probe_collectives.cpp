@@ -168,9 +168,9 @@ class Calls {
             MPI_Send(&ranks, 1, MPI_INT, 0, answer_tag, comm_);
         }
         for (int other = 1; rank == 0 && other < size_; ++other) {
-            int one = 0;
-            MPI_Recv(&one, 1, MPI_INT, other, answer_tag, comm_, MPI_STATUS_IGNORE);
-            ranks += one;
+            int count = 0;
+            MPI_Recv(&count, 1, MPI_INT, other, answer_tag, comm_, MPI_STATUS_IGNORE);
+            ranks += count;
         }
         return ranks;
     }

@@ -149,7 +149,7 @@ std::vector<double> run(const Request& request) {
         });
     }
     threads.clear();  // joins
-    const bool all_good = std::all_of(good.begin(), good.end(), [](char one) { return one != 0; });
+    const bool all_good = std::all_of(good.begin(), good.end(), [](char is_good) { return is_good != 0; });
     return all_good ? seconds : std::vector<double>{};
 }
 

@@ -59,8 +59,8 @@ struct Call {
     void* receive = nullptr;                      ///< may be MPI_IN_PLACE (scatter, at the root)
     MPI_Count send_count = 0, receive_count = 0;  ///< one count; reductions and bcast: receive_count
     // NOLINTBEGIN(readability-redundant-member-init): without {}, GCC asks whoever makes a Call to name them
-    Counts send_counts{}, receive_counts{};  ///< v-forms, reduce_scatter
-    Counts send_places{}, receive_places{};  ///< v-forms: displacements in extents
+    Counts send_counts{}, receive_counts{};                ///< v-forms, reduce_scatter
+    Counts send_displacements{}, receive_displacements{};  ///< v-forms: displacements in extents
     // NOLINTEND(readability-redundant-member-init)
     MPI_Datatype send_type{}, receive_type{};  ///< reductions and bcast: receive_type
     MPI_Op op{};

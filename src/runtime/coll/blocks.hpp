@@ -12,13 +12,13 @@ namespace mpiric::coll {
 /// Consecutive blocks, one for each member, in bytes or in elements.
 class Blocks {
   public:
-    /// As even as can be: the first ones have one more.
+    /// Blocks as even as possible: the first ones have one element more.
     static Blocks even(uint64_t whole, int members) noexcept {
         return Blocks{whole / uint64_t(members), whole % uint64_t(members)};
     }
     /// All of one size.
     static Blocks equal(uint64_t each) noexcept { return Blocks{each, 0}; }
-    /// Of the sizes in `counts`, in units of `unit`.
+    /// Blocks of the sizes in `counts`, in units of `unit`.
     static Blocks of(const Counts& counts, int members, uint64_t unit) {
         Blocks made{0, 0};
         made.begins_.assign(1, 0);

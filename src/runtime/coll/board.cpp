@@ -84,8 +84,8 @@ Board::Slot& Board::slot(int rank) const noexcept {
 }
 
 char* Board::data_of(int rank, uint64_t bytes) const noexcept {
-    Slot& here = slot(rank);
-    return bytes <= short_bytes ? here.brief : here.bulk();
+    Slot& own = slot(rank);
+    return bytes <= short_bytes ? own.brief : own.bulk();
 }
 
 bool Board::try_direct_reads() noexcept {
@@ -148,8 +148,8 @@ bool Board::read(int rank, const void* from, void* into, uint64_t bytes) const n
     auto* to = static_cast<char*>(into);
     auto* source = static_cast<const char*>(from);
     while (bytes > 0) {
-        const iovec here{to, bytes}, there{const_cast<char*>(source), bytes};
-        const ssize_t got = process_vm_readv(pids_[size_t(rank)], &here, 1, &there, 1, 0);
+        const iovec local{to, bytes}, remote{const_cast<char*>(source), bytes};
+        const ssize_t got = process_vm_readv(pids_[size_t(rank)], &local, 1, &remote, 1, 0);
         if (got <= 0)
             return false;
         to += got;

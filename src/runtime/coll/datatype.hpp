@@ -29,15 +29,15 @@ struct RememberedGeometry {
 inline Geometry geometry_of(MPI_Datatype type) noexcept {
     static thread_local RememberedGeometry remembered[16];
     const uint64_t handle = world::number(type);
-    RememberedGeometry& here = remembered[world::cache_index(handle)];
+    RememberedGeometry& cached = remembered[world::cache_index(handle)];
     const uint32_t now = world::generation.load(std::memory_order_acquire);
-    if (here.handle == handle && here.generation == now && here.geometry.size) [[likely]]
-        return here.geometry;
+    if (cached.handle == handle && cached.generation == now && cached.geometry.size) [[likely]]
+        return cached.geometry;
     Geometry known;
     world::library.Type_get_extent(type, &known.lower, &known.extent);
     world::library.Type_get_true_extent(type, &known.true_lower, &known.true_extent);
     known.size = world::size_of(type);
-    here = {handle, now, known};
+    cached = {handle, now, known};
     return known;
 }
 

@@ -9,11 +9,11 @@
 
 namespace mpiric::coll {
 
-/// Members `here` … `here` + reach − 1 are the subtree, as far as there are any; its parent is that whose
+/// Members `r` … `r` + reach − 1 are the subtree, as far as there are any; its parent is that whose
 /// number is a multiple of reach · radix before it.
-inline int knomial_reach(int here, int size, int radix) noexcept {
+inline int knomial_reach(int relative_rank, int size, int radix) noexcept {
     int reach = 1;
-    while (reach < size && here % (reach * radix) == 0)
+    while (reach < size && relative_rank % (reach * radix) == 0)
         reach *= radix;
     return reach;
 }
@@ -21,20 +21,21 @@ inline int knomial_reach(int here, int size, int radix) noexcept {
 /// One rank in the tree of a call's root.
 struct Knomial {
     int size, root, radix;
-    int here;   ///< this rank, counted from the root
-    int reach;  ///< of its subtree
+    int relative_rank;  ///< this rank, counted from the root
+    int reach;          ///< of its subtree
 
     Knomial(const Call& call, int radix) noexcept
         : size(call.team.size()), root(call.root), radix(radix),
-          here((call.team.rank() - root + size) % size), reach(knomial_reach(here, size, radix)) {}
+          relative_rank((call.team.rank() - root + size) % size),
+          reach(knomial_reach(relative_rank, size, radix)) {}
 
-    int parent() const noexcept { return here - here % (reach * radix); }
-    /// Of the program, of a member.
+    int parent() const noexcept { return relative_rank - relative_rank % (reach * radix); }
+    /// The rank in the program's communicator of a member.
     int rank(int member) const noexcept { return (member + root) % size; }
     /// How many members a child's subtree has whose step is this.
     uint64_t members(int child, int step) const noexcept { return uint64_t(std::min(step, size - child)); }
     /// One after the last child of that step.
-    int end_of_children(int step) const noexcept { return std::min(here + radix * step, size); }
+    int end_of_children(int step) const noexcept { return std::min(relative_rank + radix * step, size); }
 };
 
 }  // namespace mpiric::coll

@@ -10,7 +10,7 @@
 
 namespace mpiric::coll {
 
-/// As a number of leaders: every rank of a node is one. For nodes with equally many.
+/// The number of leaders where every rank of a node leads: for nodes with equally many ranks.
 inline constexpr int all_ranks = 0;
 
 class Lanes {
@@ -30,7 +30,7 @@ class Lanes {
     }
 
     int leaders() const noexcept { return leaders_; }
-    /// Whether this rank is a leader: of lane().
+    /// Whether this rank leads lane().
     bool leads() const noexcept { return lane_ < leaders_; }
     int lane() const noexcept { return lane_; }
     /// The ranks of that lane, in the order of nodes.
@@ -49,7 +49,7 @@ class Lanes {
             sizes[size_t(first_of(lane, ranks))] = MPI_Count(parts.size(lane));
         return Blocks::of(Counts{sizes.data()}, ranks, 1);
     }
-    /// The same for parts as even as can be.
+    /// What all leaders share in parts as even as possible.
     Blocks among(uint64_t whole) const { return among(Blocks::even(whole, leaders_)); }
 
   private:
@@ -58,7 +58,7 @@ class Lanes {
     std::vector<int> ranks_;
 };
 
-/// Every node has so many leaders, and they are not all of every node's ranks: that is a form of its own.
+/// Whether every node has so many ranks, and some node more: where all ranks lead, that is `all_ranks`.
 template <int leaders> bool has_leaders(const Shape& shape) noexcept {
     if (leaders == all_ranks)
         return has_levels(shape) && is_uniform(shape);
@@ -66,7 +66,7 @@ template <int leaders> bool has_leaders(const Shape& shape) noexcept {
            shape.layout.most_per_node > leaders;
 }
 
-/// What leaders divide is more than a message costs anyway.
+/// Whether dividing saves more than the additional messages cost.
 inline bool worth_dividing(uint64_t bytes) noexcept { return bytes >= 4096; }
 
 }  // namespace mpiric::coll

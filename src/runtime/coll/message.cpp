@@ -113,12 +113,12 @@ int start_receive(const Team& team, char* into, uint64_t bytes, int from, MPI_Re
     return library.Irecv(into, in.count(), in.type(), from, tag + stream, team.comm(), &request);
 }
 
-int either(MPI_Request& one, MPI_Request& other, size_t& which) noexcept {
-    MPI_Request both[2] = {one, other};
+int either(MPI_Request& first, MPI_Request& other, size_t& which) noexcept {
+    MPI_Request both[2] = {first, other};
     int index = 0;
     const int code = world::wait_until(
         [&](int* flag) { return library.Testany(2, both, &index, flag, MPI_STATUS_IGNORE); });
-    one = both[0], other = both[1];
+    first = both[0], other = both[1];
     which = size_t(index);
     return code;
 }

@@ -33,7 +33,7 @@ int exchange(const Team& team, const void* out, MPI_Count out_count, MPI_Datatyp
 int start_receive(const Team& team, char* into, uint64_t bytes, int from, MPI_Request& request,
                   int stream) noexcept;
 /// Waits until one of two has come: which, 0 or 1.
-int either(MPI_Request& one, MPI_Request& other, size_t& which) noexcept;
+int either(MPI_Request& first, MPI_Request& second, size_t& which) noexcept;
 
 /// Each gets what the other has there.
 int swap(const Team& team, void* there, MPI_Count count, MPI_Datatype type, int with) noexcept;

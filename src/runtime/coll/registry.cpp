@@ -14,7 +14,8 @@ extern "C" {
 namespace mpiric::coll {
 namespace {
 
-/// Nothing to move or reduce: the library's own is as quick. Reductions count in int.
+/// Whether there is anything to move or reduce: without, the library's own is as quick. Reductions count in
+/// int.
 bool has_work(const Shape& shape) noexcept {
     switch (shape.collective) {
     case Collective::barrier:
@@ -47,9 +48,9 @@ std::span<const Algorithm* const> algorithms() noexcept {
 }
 
 const Algorithm* find_algorithm(Collective collective, const char* name) noexcept {
-    for (const Algorithm* one : algorithms())
-        if (one->collective == collective && std::strcmp(one->name, name) == 0)
-            return one;
+    for (const Algorithm* algorithm : algorithms())
+        if (algorithm->collective == collective && std::strcmp(algorithm->name, name) == 0)
+            return algorithm;
     return nullptr;
 }
 

@@ -95,8 +95,8 @@ bool SharedMemory::map(MPI_Comm node, size_t part_bytes, bool able) noexcept {
     Address address;
     if (shadow.rank == 0 && able)
         address = offer(bytes_);
-    const bool told = world::broadcast(shadow, &address, sizeof address);
-    const int file = shadow.rank == 0 ? address.file : told && able ? open_offered(address) : -1;
+    const bool received = world::broadcast(shadow, &address, sizeof address);
+    const int file = shadow.rank == 0 ? address.file : received && able ? open_offered(address) : -1;
     if (file >= 0 && take(file, off_t(part_bytes) * shadow.rank, off_t(part_bytes)))
         data_ = map_whole(file, bytes_);
     uint64_t lacking = data_ == nullptr;

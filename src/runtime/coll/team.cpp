@@ -62,15 +62,15 @@ bool Team::learn_nodes(NodeSplit split, Seat seat, std::span<Introduction> all) 
     layout_.shared_memory = layout_.direct_reads = true;
     layout_.slot_bytes = UINT32_MAX;
     for (int other = 0; other < size(); ++other) {
-        Introduction& one = all[size_t(other)];
-        layout_.shared_memory &= one.has_board != 0;
-        layout_.direct_reads &= one.direct_reads != 0;
-        layout_.slot_bytes = std::min(layout_.slot_bytes, one.slot_bytes);
-        if (one.leader == other) {
-            one.node = int(leader_ranks_.size());
+        Introduction& introduction = all[size_t(other)];
+        layout_.shared_memory &= introduction.has_board != 0;
+        layout_.direct_reads &= introduction.direct_reads != 0;
+        layout_.slot_bytes = std::min(layout_.slot_bytes, introduction.slot_bytes);
+        if (introduction.leader == other) {
+            introduction.node = int(leader_ranks_.size());
             leader_ranks_.push_back(other);
         }
-        node_of_[size_t(other)] = all[size_t(one.leader)].node;
+        node_of_[size_t(other)] = all[size_t(introduction.leader)].node;
     }
     return true;
 }

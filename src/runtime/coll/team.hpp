@@ -25,7 +25,7 @@ class Team {
     /// this rank's.
     static Team* make(MPI_Comm comm, NodeSplit split = split_by_memory, Seat seat = {}) noexcept;
 
-    /// Of this rank alone; leaves `comm` to its owner.
+    /// A team of this rank alone; leaves `comm` to its owner.
     static void free(Team* team) noexcept;
 
     MPI_Comm comm() const noexcept { return comm_; }

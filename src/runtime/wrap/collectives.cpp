@@ -212,7 +212,8 @@ struct UnevenGathering {
             },
             [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts, call.receive_places = displacements;
+                call.receive = receive, call.receive_counts = counts,
+                call.receive_displacements = displacements;
                 call.receive_type = type;
             },
             rest...);
@@ -231,9 +232,11 @@ struct UnevenExchange {
                             type, on, rest...);
             },
             [=](coll::Call& call) {
-                call.send = send, call.send_counts = send_counts, call.send_places = send_displacements;
+                call.send = send, call.send_counts = send_counts,
+                call.send_displacements = send_displacements;
                 call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts, call.receive_places = displacements;
+                call.receive = receive, call.receive_counts = counts,
+                call.receive_displacements = displacements;
                 call.receive_type = type;
             },
             rest...);
@@ -253,7 +256,8 @@ struct UnevenRootedGathering {
             },
             [=](coll::Call& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
-                call.receive = receive, call.receive_counts = counts, call.receive_places = displacements;
+                call.receive = receive, call.receive_counts = counts,
+                call.receive_displacements = displacements;
                 call.receive_type = type;
             },
             rest...);
@@ -272,7 +276,7 @@ struct UnevenScattering {
                             root, on, rest...);
             },
             [=](coll::Call& call) {
-                call.send = send, call.send_counts = counts, call.send_places = displacements;
+                call.send = send, call.send_counts = counts, call.send_displacements = displacements;
                 call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
             },

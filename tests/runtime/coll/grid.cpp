@@ -165,7 +165,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
                 call.send_type = out_type;
                 call.receive = to;
                 call.receive_counts = Counts{rows_in.data()};
-                call.receive_places = Counts{at->data()};
+                call.receive_displacements = Counts{at->data()};
                 call.receive_type = in_type;
             });
     }
@@ -180,11 +180,11 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
         [&](Call& call, void* to) {
             call.send = cells_or_in_place;
             call.send_counts = Counts{cells_out.data()};
-            call.send_places = Counts{cells_out_at.data()};
+            call.send_displacements = Counts{cells_out_at.data()};
             call.send_type = out_type;
             call.receive = to;
             call.receive_counts = Counts{cells_in.data()};
-            call.receive_places = Counts{cells_in_at.data()};
+            call.receive_displacements = Counts{cells_in_at.data()};
             call.receive_type = in_type;
         });
     for (int root : roots()) {
@@ -205,7 +205,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
                 if (me != root)
                     return;
                 call.receive_counts = Counts{rows_in.data()};
-                call.receive_places = Counts{gaps_in_at.data()};
+                call.receive_displacements = Counts{gaps_in_at.data()};
                 call.receive_type = in_type;
             });
         auto place = [&](void* to) { return me == root && in_place ? MPI_IN_PLACE : to; };
@@ -225,7 +225,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
                     return;
                 call.send = rows.data();
                 call.send_counts = Counts{rows_out.data()};
-                call.send_places = Counts{rows_out_at.data()};
+                call.send_displacements = Counts{rows_out_at.data()};
                 call.send_type = out_type;
             });
     }

@@ -9,7 +9,7 @@ bool is_row(const Call& call, const Geometry& type, const Blocks& blocks) noexce
     if (call.receive_counts)
         for (int rank = 0; rank < call.team.size(); ++rank)
             if (call.receive_counts[rank] != 0 &&
-                uint64_t(call.receive_places[rank]) * type.size != blocks.begin(rank))
+                uint64_t(call.receive_displacements[rank]) * type.size != blocks.begin(rank))
                 return false;
     return true;
 }
@@ -17,7 +17,7 @@ bool is_row(const Call& call, const Geometry& type, const Blocks& blocks) noexce
 }  // namespace
 
 Gathering::Gathering(const Call& call)
-    : call_(call), type_(geometry_of(call.receive_type)), places_(received_by(call)),
+    : call_(call), type_(geometry_of(call.receive_type)), displacements_(received_by(call)),
       blocks_(call.receive_counts ? Blocks::of(call.receive_counts, call.team.size(), type_.size)
                                   : Blocks::equal(uint64_t(call.receive_count) * type_.size)),
       direct_(is_row(call, type_, blocks_)), whole_(direct_ ? 0 : blocks_.begin(call.team.size())),
@@ -30,15 +30,17 @@ int Gathering::begin() noexcept {
     char* own = data_ + blocks_.begin(me);
     if (call_.send != MPI_IN_PLACE)
         return pack(call_.team, call_.send, call_.send_count, call_.send_type, own);
-    return direct_ ? MPI_SUCCESS : pack(call_.team, places_.at(me), places_.count(me), places_.type(), own);
+    return direct_ ? MPI_SUCCESS
+                   : pack(call_.team, displacements_.at(me), displacements_.count(me), displacements_.type(),
+                          own);
 }
 
 int Gathering::end() noexcept {
     if (direct_)
         return MPI_SUCCESS;
     for (int rank = 0; rank < call_.team.size(); ++rank)
-        MPIRIC_TRY(unpack(call_.team, data_ + blocks_.begin(rank), places_.at(rank), places_.count(rank),
-                          places_.type()));
+        MPIRIC_TRY(unpack(call_.team, data_ + blocks_.begin(rank), displacements_.at(rank),
+                          displacements_.count(rank), displacements_.type()));
     return MPI_SUCCESS;
 }
 

@@ -40,9 +40,9 @@ int ring_of_nodes(const NodeRow& row) {
 int doubling_of_nodes(const NodeRow& row) {
     const Team& team = row.team();
     for (int bit = 1; team.local().rank == 0 && bit < team.leaders().size; bit *= 2) {
-        const int peer = team.node() ^ bit, mine = team.node() & ~(bit - 1), theirs = peer & ~(bit - 1);
-        MPIRIC_TRY(exchange(team, row.at(mine), row.bytes(mine, bit), row.leader(peer), row.at(theirs),
-                            row.bytes(theirs, bit), row.leader(peer)));
+        const int peer = team.node() ^ bit, mine = team.node() & ~(bit - 1), peer_first = peer & ~(bit - 1);
+        MPIRIC_TRY(exchange(team, row.at(mine), row.bytes(mine, bit), row.leader(peer), row.at(peer_first),
+                            row.bytes(peer_first, bit), row.leader(peer)));
     }
     return show_others(row);
 }

@@ -12,10 +12,10 @@ namespace mpiric::coll {
 int recursive_doubling_allgather(const Team& team, const Group& group, char* data,
                                  const Blocks& blocks) noexcept {
     for (int bit = 1; bit < group.size; bit *= 2) {
-        const int peer = group.rank ^ bit, mine = group.rank & ~(bit - 1), theirs = peer & ~(bit - 1);
+        const int peer = group.rank ^ bit, mine = group.rank & ~(bit - 1), peer_first = peer & ~(bit - 1);
         MPIRIC_TRY(exchange(team, data + blocks.begin(mine), blocks.begin(mine + bit) - blocks.begin(mine),
-                            group[peer], data + blocks.begin(theirs),
-                            blocks.begin(theirs + bit) - blocks.begin(theirs), group[peer]));
+                            group[peer], data + blocks.begin(peer_first),
+                            blocks.begin(peer_first + bit) - blocks.begin(peer_first), group[peer]));
     }
     return MPI_SUCCESS;
 }

@@ -25,8 +25,8 @@ template <int radix> int run(const Call& call) {
         Requests round{size_t(2 * radix)};
         for (int step = 1; step < factor; ++step) {
             const int from = me + ((digit + factor - step) % factor - digit) * have,
-                      to = me + ((digit + step) % factor - digit) * have, theirs = from - from % have;
-            MPIRIC_TRY(round.receive(call.team, data + blocks.begin(theirs), bytes(theirs), from));
+                      to = me + ((digit + step) % factor - digit) * have, first = from - from % have;
+            MPIRIC_TRY(round.receive(call.team, data + blocks.begin(first), bytes(first), from));
             MPIRIC_TRY(round.send(call.team, data + blocks.begin(mine), bytes(mine), to));
         }
         MPIRIC_TRY(round.wait());

@@ -3,7 +3,7 @@
 
 #include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
-#include "coll/places.hpp"
+#include "coll/rank_blocks.hpp"
 
 namespace mpiric::coll {
 
@@ -30,7 +30,7 @@ class Gathering {
   private:
     const Call& call_;
     Geometry type_;
-    Places<char> places_;
+    RankBlocks<char> displacements_;
     Blocks blocks_;
     bool direct_;  ///< the program's buffer is that row
     Scratch whole_;

@@ -41,13 +41,14 @@ int swing_allgather(const Team& team, const Group& group, char* data, const Bloc
         return MPI_ERR_NO_MEM;
     for (int step = swing.steps() - 1; step >= 0; --step) {
         const int peer = swing.peer(group.rank, step);
-        const std::vector<int> mine = swing.from(group.rank, step + 1), theirs = swing.from(peer, step + 1);
+        const std::vector<int> mine = swing.from(group.rank, step + 1),
+                               peer_blocks = swing.from(peer, step + 1);
         uint64_t expected = 0;
-        for (const int block : theirs)
+        for (const int block : peer_blocks)
             expected += blocks.size(block);
         const uint64_t bytes = gather(mine, blocks, data, out.data());
         MPIRIC_TRY(exchange(team, out.data(), bytes, group[peer], in.data(), expected, group[peer]));
-        put_back(theirs, blocks, in.data(), data);
+        put_back(peer_blocks, blocks, in.data(), data);
     }
     return MPI_SUCCESS;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coll/buffers.hpp"
-#include "coll/places.hpp"
+#include "coll/rank_blocks.hpp"
 
 namespace mpiric::coll {
 
@@ -21,8 +21,8 @@ struct Cells {
 
     const Team& team;
     const bool in_place;
-    const Places<const char> out;
-    const Places<char> in;
+    const RankBlocks<const char> out;
+    const RankBlocks<char> in;
 };
 
 /// All cells of an alltoall as two rows of bytes.

@@ -9,12 +9,12 @@ namespace mpiric::coll {
 namespace bcast_binary_tree {
 
 template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
+    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
     auto member = [&](int relative) { return relative < size ? (relative + call.root) % size : nobody; };
-    const Neighbours one[1] = {
-        {here == 0 ? nobody : member((here - 1) / 2), {member(2 * here + 1), member(2 * here + 2)}}};
+    const Neighbours tree[1] = {{relative_rank == 0 ? nobody : member((relative_rank - 1) / 2),
+                                 {member(2 * relative_rank + 1), member(2 * relative_rank + 2)}}};
     return as_bytes(
-        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, one, data, bytes, segment); });
+        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, tree, data, bytes, segment); });
 }
 
 bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }

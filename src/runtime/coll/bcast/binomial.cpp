@@ -9,17 +9,17 @@
 namespace mpiric::coll {
 
 int binomial(const Message& message, const Group& group, int root) noexcept {
-    const int here = (group.rank - root + group.size) % group.size;
+    const int relative_rank = (group.rank - root + group.size) % group.size;
     auto member = [&](int relative) { return group[(relative + root) % group.size]; };
     int bit = 1;
     for (; bit < group.size; bit *= 2)
-        if (here & bit) {
-            MPIRIC_TRY(message.receive(member(here - bit)));
+        if (relative_rank & bit) {
+            MPIRIC_TRY(message.receive(member(relative_rank - bit)));
             break;
         }
     for (bit /= 2; bit > 0; bit /= 2)
-        if (here + bit < group.size)
-            MPIRIC_TRY(message.send(member(here + bit)));
+        if (relative_rank + bit < group.size)
+            MPIRIC_TRY(message.send(member(relative_rank + bit)));
     return MPI_SUCCESS;
 }
 

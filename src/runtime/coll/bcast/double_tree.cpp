@@ -13,15 +13,15 @@ namespace bcast_double_tree {
 
 /// In-order binary tree on 1 … count: a number with k trailing zero bits is on level k, so odd ones are
 /// leaves.
-Neighbours in_order(int here, int count) noexcept {
-    const int level = std::countr_zero(unsigned(here)), half = 1 << level;
+Neighbours in_order(int relative_rank, int count) noexcept {
+    const int level = std::countr_zero(unsigned(relative_rank)), half = 1 << level;
     Neighbours found;
     const int top = int(std::bit_floor(unsigned(count)));
-    if (here == top) {
+    if (relative_rank == top) {
         found.parent = 0;
     } else {
         // Up along the path until a number that exists: the tree may be cut off on its right.
-        int up = here, step = half;
+        int up = relative_rank, step = half;
         do {
             up = (up & (2 * step)) ? up - step : up + step;
             step *= 2;
@@ -30,17 +30,18 @@ Neighbours in_order(int here, int count) noexcept {
     }
     if (level == 0)
         return found;
-    found.children[0] = here - half / 2;
-    int right = here + half / 2;
+    found.children[0] = relative_rank - half / 2;
+    int right = relative_rank + half / 2;
     for (int step = half / 4; right > count && step > 0; step /= 2)
         right -= step;
-    if (right <= count && right > here)
+    if (right <= count && right > relative_rank)
         found.children[1] = right;
     return found;
 }
 
 template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), others = size - 1, here = (call.team.rank() - call.root + size) % size;
+    const int size = call.team.size(), others = size - 1,
+              relative_rank = (call.team.rank() - call.root + size) % size;
     const int top = int(std::bit_floor(unsigned(others)));
     // The second tree is the first one with every number moved on by one, or seen in a mirror: leaves are odd
     // there and even here.
@@ -50,11 +51,12 @@ template <uint64_t segment> int run(const Call& call) {
     };
     auto rank = [&](int number) { return number == nobody ? nobody : (number + call.root) % size; };
     Neighbours trees[2];
-    if (here == 0) {
+    if (relative_rank == 0) {
         trees[0].children[0] = rank(top);
         trees[1].children[0] = rank(second(top));
     } else {
-        const Neighbours first = in_order(here, others), other = in_order(back(here), others);
+        const Neighbours first = in_order(relative_rank, others),
+                         other = in_order(back(relative_rank), others);
         trees[0] = {rank(first.parent), {rank(first.children[0]), rank(first.children[1])}};
         auto moved = [&](int number) { return number == nobody ? nobody : rank(second(number)); };
         trees[1] = {other.parent == 0 ? call.root : moved(other.parent),

@@ -11,16 +11,16 @@
 namespace mpiric::coll {
 
 template <int radix> int knomial(const Message& message, const Group& group, int root) noexcept {
-    const int here = (group.rank - root + group.size) % group.size;
+    const int relative_rank = (group.rank - root + group.size) % group.size;
     auto member = [&](int relative) { return group[(relative + root) % group.size]; };
-    const int reach = knomial_reach(here, group.size, radix);
-    if (here)
-        MPIRIC_TRY(message.receive(member(here - here % (reach * radix))));
+    const int reach = knomial_reach(relative_rank, group.size, radix);
+    if (relative_rank)
+        MPIRIC_TRY(message.receive(member(relative_rank - relative_rank % (reach * radix))));
     Requests children{64};
     for (int step = reach / radix; step > 0; step /= radix)
-        for (int child = 1; child < radix && here + child * step < group.size; ++child)
+        for (int child = 1; child < radix && relative_rank + child * step < group.size; ++child)
             MPIRIC_TRY(children.send(message.team, message.at, message.count, message.type,
-                                     member(here + child * step)));
+                                     member(relative_rank + child * step)));
     return children.wait();
 }
 

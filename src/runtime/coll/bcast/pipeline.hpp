@@ -20,7 +20,7 @@ struct Neighbours {
 /// that a library that asks the receiver first has its answer at once.
 class Coming {
   public:
-    /// Of segments `begin`, `begin` + `step`, … below `end`.
+    /// The segments `begin`, `begin` + `step`, … below `end`.
     Coming(uint64_t begin, uint64_t step, uint64_t end) noexcept
         : next_(begin), posted_(begin), step_(step), end_(end) {}
     ~Coming() {

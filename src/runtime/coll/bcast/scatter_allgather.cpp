@@ -19,21 +19,23 @@ using Allgather = int (*)(const Team& team, const Group& group, char* data, cons
 
 template <Allgather allgather>
 int scatter_and(const Team& team, const Group& group, int root, char* data, uint64_t bytes) {
-    const int size = group.size, here = (group.rank - root + size) % size;
+    const int size = group.size, relative_rank = (group.rank - root + size) % size;
     auto member = [&](int relative) { return group[(relative + root) % size]; };
     // Blocks in the order counted from the root: those of a subtree follow one another.
     const Blocks blocks = Blocks::even(bytes, size);
     auto until = [&](int relative) { return blocks.begin(std::min(relative, size)); };
-    const int span = here ? 1 << std::countr_zero(unsigned(here)) : int(std::bit_ceil(unsigned(size)));
-    if (here)
-        MPIRIC_TRY(receive(team, data + until(here), until(here + span) - until(here), member(here - span)));
+    const int span =
+        relative_rank ? 1 << std::countr_zero(unsigned(relative_rank)) : int(std::bit_ceil(unsigned(size)));
+    if (relative_rank)
+        MPIRIC_TRY(receive(team, data + until(relative_rank),
+                           until(relative_rank + span) - until(relative_rank), member(relative_rank - span)));
     for (int step = span / 2; step > 0; step /= 2)
-        if (const int child = here + step; child < size)
+        if (const int child = relative_rank + step; child < size)
             MPIRIC_TRY(send(team, data + until(child), until(child + step) - until(child), member(child)));
     std::vector<int> from_root(static_cast<size_t>(size));
     for (int relative = 0; relative < size; ++relative)
         from_root[size_t(relative)] = member(relative);
-    return allgather(team, {from_root.data(), size, here}, data, blocks);
+    return allgather(team, {from_root.data(), size, relative_rank}, data, blocks);
 }
 
 }  // namespace

@@ -14,12 +14,13 @@ namespace gather_binomial {
 /// there.
 int climb(const Call& call, const Knomial& tree, char* row, uint64_t block) {
     for (int step = 1; step < tree.reach; step *= 2)
-        if (const int child = tree.here + step; child < tree.size)
+        if (const int child = tree.relative_rank + step; child < tree.size)
             MPIRIC_TRY(receive(call.team, row + block * uint64_t(step), block * tree.members(child, step),
                                tree.rank(child)));
-    if (tree.here == 0)
+    if (tree.relative_rank == 0)
         return MPI_SUCCESS;
-    return send(call.team, row, block * tree.members(tree.here, tree.reach), tree.rank(tree.parent()));
+    return send(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
+                tree.rank(tree.parent()));
 }
 
 int run(const Call& call) {

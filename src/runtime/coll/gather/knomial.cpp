@@ -15,13 +15,13 @@ template <int radix> int run(const Call& call) {
     return gather_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
         Requests coming{64};
         for (int step = 1; step < tree.reach; step *= radix)
-            for (int child = tree.here + step; child < tree.end_of_children(step); child += step)
-                MPIRIC_TRY(coming.receive(call.team, row + block * uint64_t(child - tree.here),
+            for (int child = tree.relative_rank + step; child < tree.end_of_children(step); child += step)
+                MPIRIC_TRY(coming.receive(call.team, row + block * uint64_t(child - tree.relative_rank),
                                           block * tree.members(child, step), tree.rank(child)));
         MPIRIC_TRY(coming.wait());
-        return tree.here ? send(call.team, row, block * tree.members(tree.here, tree.reach),
-                                tree.rank(tree.parent()))
-                         : MPI_SUCCESS;
+        return tree.relative_rank ? send(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
+                                         tree.rank(tree.parent()))
+                                  : MPI_SUCCESS;
     });
 }
 

@@ -3,7 +3,7 @@
 // Cost: α + (p − 1) mβ at the root. Best for long blocks and few ranks; the form for uneven blocks.
 // Thakur, Gropp: Improving the Performance of Collective Operations in MPICH. EuroPVM/MPI 2003.
 #include "coll/buffers.hpp"
-#include "coll/places.hpp"
+#include "coll/rank_blocks.hpp"
 
 namespace mpiric::coll {
 namespace gather_linear {
@@ -12,7 +12,7 @@ int run(const Call& call) {
     const Team& team = call.team;
     if (team.rank() != call.root)
         return send(team, call.send, call.send_count, call.send_type, call.root);
-    const Places<char> blocks = received_by(call);
+    const RankBlocks<char> blocks = received_by(call);
     Requests coming{size_t(team.size())};
     for (int step = 1; step < team.size(); ++step) {
         const int rank = (call.root + step) % team.size();

@@ -3,7 +3,7 @@
 
 #include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
-#include "coll/places.hpp"
+#include "coll/rank_blocks.hpp"
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
@@ -16,11 +16,11 @@ int shared_gather(const Team& team, int root, char* data, const Blocks& blocks, 
 /// of a row with room for those of its subtree, `reach` ranks as far as there are any, and leaves all of them
 /// there on the root.
 template <class Climb> int gather_by_tree(const Call& call, int reach, Climb climb) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
-    const bool root = here == 0;
+    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
+    const bool root = relative_rank == 0;
     const uint64_t block = world::size_of(root ? call.receive_type : call.send_type) *
                            uint64_t(root ? call.receive_count : call.send_count);
-    const Scratch row{block * uint64_t(std::min(reach, size - here))};
+    const Scratch row{block * uint64_t(std::min(reach, size - relative_rank))};
     if (!row.data())
         return MPI_ERR_NO_MEM;
     const bool in_place = call.send == MPI_IN_PLACE;

@@ -10,10 +10,10 @@ namespace mpiric::coll {
 namespace reduce_binary_tree {
 
 template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
+    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
     auto member = [&](int relative) { return relative < size ? (relative + call.root) % size : nobody; };
-    const Neighbours by{here == 0 ? nobody : member((here - 1) / 2),
-                        {member(2 * here + 1), member(2 * here + 2)}};
+    const Neighbours by{relative_rank == 0 ? nobody : member((relative_rank - 1) / 2),
+                        {member(2 * relative_rank + 1), member(2 * relative_rank + 2)}};
     return on_a_copy(call, [&](const Reduction& reduction, char* data) {
         return reduce_pipeline(reduction, by, data, call.receive_count, segment);
     });

@@ -14,15 +14,16 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
     const Elements other{reduction, count};
     MPIRIC_TRY(other.error());
     Operands operands{data, other.data()};
-    const int top = reduction.commutative() ? root : 0, here = (group.rank - top + group.size) % group.size;
+    const int top = reduction.commutative() ? root : 0,
+              relative_rank = (group.rank - top + group.size) % group.size;
     auto member = [&](int relative) { return group[(relative + top) % group.size]; };
     for (int bit = 1; bit < group.size; bit *= 2) {
-        if (here & bit) {
-            MPIRIC_TRY(reduction.send(operands.partial, count, member(here - bit)));
+        if (relative_rank & bit) {
+            MPIRIC_TRY(reduction.send(operands.partial, count, member(relative_rank - bit)));
             break;
         }
-        if (here + bit < group.size) {
-            MPIRIC_TRY(reduction.receive(operands.incoming, count, member(here + bit)));
+        if (relative_rank + bit < group.size) {
+            MPIRIC_TRY(reduction.receive(operands.incoming, count, member(relative_rank + bit)));
             MPIRIC_TRY(operands.join_from_right(reduction, count));
         }
     }

@@ -19,10 +19,10 @@ int halving_gather(const Reduction& reduction, const Group& group, int root, cha
         const auto count = [&](int first) {
             return MPI_Count(blocks.begin(first + bit) - blocks.begin(first));
         };
-        const int peer = group.rank ^ bit, mine = group.rank & ~(bit - 1), theirs = peer & ~(bit - 1);
+        const int peer = group.rank ^ bit, mine = group.rank & ~(bit - 1), peer_first = peer & ~(bit - 1);
         if ((group.rank ^ root) & bit)
             return reduction.send(at(mine), count(mine), group[peer]);
-        MPIRIC_TRY(reduction.receive(at(theirs), count(theirs), group[peer]));
+        MPIRIC_TRY(reduction.receive(at(peer_first), count(peer_first), group[peer]));
     }
     return MPI_SUCCESS;
 }

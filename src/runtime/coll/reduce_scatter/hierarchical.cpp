@@ -22,8 +22,8 @@ template <Between between> int run(const Call& call) {
     for (int rank = 0; rank < team.size(); ++rank)
         of_node[size_t(team.node_of(rank))] += MPI_Count(blocks.size(rank));
     const uint64_t row = blocks.begin(team.local()[0]);
-    const MPI_Count whole = MPI_Count(blocks.begin(team.size())), here = of_node[size_t(team.node())];
-    const Elements work{reduction, leads ? whole : here};
+    const MPI_Count whole = MPI_Count(blocks.begin(team.size())), own_node = of_node[size_t(team.node())];
+    const Elements work{reduction, leads ? whole : own_node};
     MPIRIC_TRY(work.error());
     MPIRIC_TRY(shared_reduce(reduction, 0, input_of(call), work.data(), whole));
     if (leads)
@@ -31,7 +31,7 @@ template <Between between> int run(const Call& call) {
                            Blocks::of(Counts{of_node.data()}, team.leaders().size, 1)));
     char* mine = leads ? reduction.at(work.data(), MPI_Count(row)) : work.data();
     if (team.local().size > 1)
-        MPIRIC_TRY(shared_bcast(team, 0, mine, reduction.bytes(here)));
+        MPIRIC_TRY(shared_bcast(team, 0, mine, reduction.bytes(own_node)));
     const uint64_t own = blocks.begin(team.rank()) - row;
     return reduction.copy(reduction.at(mine, MPI_Count(own)), call.receive,
                           MPI_Count(blocks.size(team.rank())));

@@ -25,8 +25,8 @@ namespace {
 
 MPI_Count elements(const Blocks& blocks, const std::vector<int>& which) noexcept {
     uint64_t sum = 0;
-    for (const int one : which)
-        sum += blocks.size(one);
+    for (const int block : which)
+        sum += blocks.size(block);
     return MPI_Count(sum);
 }
 
@@ -41,9 +41,10 @@ int swing_reduce_scatter(const Reduction& reduction, const Group& group, char* d
     MPIRIC_TRY(in.error());
     for (int step = 0; step < swing.steps(); ++step) {
         const int peer = swing.peer(group.rank, step);
-        const std::vector<int> theirs = swing.from(peer, step + 1), mine = swing.from(group.rank, step + 1);
+        const std::vector<int> peer_blocks = swing.from(peer, step + 1),
+                               mine = swing.from(group.rank, step + 1);
         MPI_Count at = 0;
-        for (const int block : theirs) {
+        for (const int block : peer_blocks) {
             const MPI_Count count = MPI_Count(blocks.size(block));
             MPIRIC_TRY(reduction.copy(reduction.at(data, MPI_Count(blocks.begin(block))),
                                       reduction.at(out.data(), at), count));

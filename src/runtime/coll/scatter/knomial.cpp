@@ -13,13 +13,13 @@ namespace scatter_knomial {
 template <int radix> int run(const Call& call) {
     const Knomial tree{call, radix};
     return scatter_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
-        if (tree.here)
-            MPIRIC_TRY(receive(call.team, row, block * tree.members(tree.here, tree.reach),
+        if (tree.relative_rank)
+            MPIRIC_TRY(receive(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
                                tree.rank(tree.parent())));
         Requests sent{64};
         for (int step = tree.reach / radix; step > 0; step /= radix)
-            for (int child = tree.here + step; child < tree.end_of_children(step); child += step)
-                MPIRIC_TRY(sent.send(call.team, row + block * uint64_t(child - tree.here),
+            for (int child = tree.relative_rank + step; child < tree.end_of_children(step); child += step)
+                MPIRIC_TRY(sent.send(call.team, row + block * uint64_t(child - tree.relative_rank),
                                      block * tree.members(child, step), tree.rank(child)));
         return sent.wait();
     });

@@ -3,7 +3,7 @@
 // Cost: α + (p − 1) mβ at the root. Best for long blocks and few ranks; the form for uneven blocks.
 // Thakur, Gropp: Improving the Performance of Collective Operations in MPICH. EuroPVM/MPI 2003.
 #include "coll/buffers.hpp"
-#include "coll/places.hpp"
+#include "coll/rank_blocks.hpp"
 
 namespace mpiric::coll {
 namespace scatter_linear {
@@ -12,7 +12,7 @@ int run(const Call& call) {
     const Team& team = call.team;
     if (team.rank() != call.root)
         return receive(team, call.receive, call.receive_count, call.receive_type, call.root);
-    const Places<const char> blocks = sent_by(call);
+    const RankBlocks<const char> blocks = sent_by(call);
     Requests sent{size_t(team.size())};
     for (int step = 1; step < team.size(); ++step) {
         const int rank = (call.root + step) % team.size();

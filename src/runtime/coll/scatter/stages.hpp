@@ -3,7 +3,7 @@
 
 #include "coll/blocks.hpp"
 #include "coll/buffers.hpp"
-#include "coll/places.hpp"
+#include "coll/rank_blocks.hpp"
 #include "coll/suits.hpp"
 
 namespace mpiric::coll {
@@ -15,11 +15,11 @@ int shared_scatter(const Team& team, int root, const char* row, char* own, const
 /// Over all ranks, in the order counted from the root: `descend(row, block)` has room for the blocks of this
 /// rank's subtree, `reach` ranks as far as there are any; the root has all in it, the others get theirs.
 template <class Descend> int scatter_by_tree(const Call& call, int reach, Descend descend) {
-    const int size = call.team.size(), here = (call.team.rank() - call.root + size) % size;
-    const bool root = here == 0;
+    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
+    const bool root = relative_rank == 0;
     const uint64_t block = world::size_of(root ? call.send_type : call.receive_type) *
                            uint64_t(root ? call.send_count : call.receive_count);
-    const Scratch row{block * uint64_t(std::min(reach, size - here))};
+    const Scratch row{block * uint64_t(std::min(reach, size - relative_rank))};
     if (!row.data())
         return MPI_ERR_NO_MEM;
     for (int relative = 0; root && relative < size; ++relative) {

@@ -79,7 +79,10 @@ class Login:
         return [job for path in self.store.glob("*/jobs") for job in path.read_text().split()]
 
 
-@pytest.fixture(params=sorted(COMMANDS))
+# One of them in every run of the tests: the others differ in syntax, which faster tests hold.
+@pytest.fixture(
+    params=[pytest.param(name, marks=[] if name == "pbs" else pytest.mark.sweep) for name in sorted(COMMANDS)]
+)
 def login(request, tmp_path, mpi_prefix):
     return Login(request.param, tmp_path, mpi_prefix)
 
@@ -92,6 +95,7 @@ def test_a_tune_is_made_by_an_array(login):
     assert len(login.jobs()) >= 3  # one that looks, an array, one after it
 
 
+@pytest.mark.sweep
 def test_a_cancelled_tune_goes_on_where_it_was(login):
     session = login.tune("--max-runs", "12")
     login.await_that(lambda: len(login.trials()) >= 4)
@@ -107,6 +111,7 @@ def test_a_cancelled_tune_goes_on_where_it_was(login):
     assert tuned["runs"] == len(login.trials())
 
 
+@pytest.mark.sweep
 def test_a_tune_outlives_its_login_session_and_a_host(login):
     session = login.tune("--max-runs", "12")
     login.await_that(lambda: len(login.trials()) >= 4)
@@ -121,6 +126,7 @@ def test_a_tune_outlives_its_login_session_and_a_host(login):
     assert tuned["runs"] == len(login.trials())
 
 
+@pytest.mark.sweep
 def test_each_type_of_node_is_examined_in_a_job(login):
     words = ("fabric", "--submit", "--json", "--rounds", "1", "--limit", "5s", "--ranks-per-node", "2")
     (examined,) = login.finished(login.start(*words, "--", "mpiexec", "-n", "2", login.program))["node_types"]
@@ -128,6 +134,7 @@ def test_each_type_of_node_is_examined_in_a_job(login):
     assert examined["answer"]["pairs"]
 
 
+@pytest.mark.sweep
 def test_a_sweep_is_made_by_an_array(login):
     out = login.place / "swept"
     options = ("--json", "--collectives", "barrier,bcast", "--sizes", "8", "--seconds", "0.002")

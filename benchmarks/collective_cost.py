@@ -27,7 +27,7 @@ from benchmarks._report import Result, options, run, show, tell
 from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned, render_flat
-from mpiric.workflows.policies import strictly, tuner_for
+from mpiric.workflows.policies.tuner import strictly, tuner_for
 
 _PROGRAM = Path(__file__).parent / "_collective_cost.c"
 _KEYS = (("allreduce", 8), ("allreduce", 16_384), ("bcast", 1024), ("alltoall", 65_536))

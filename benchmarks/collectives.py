@@ -31,7 +31,9 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned
-from mpiric.workflows.policies import export_policy, lay_out, tuner_for
+from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.files import lay_out
+from mpiric.workflows.policies.tuner import tuner_for
 
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
 _WAYS = ("idle", "online", "replayed", "exported", "Autotuner online", "Autotuner replayed")

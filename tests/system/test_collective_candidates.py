@@ -12,7 +12,7 @@ from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, versio
 from mpiric.algorithms.own import own_algorithms
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import COLLECTIVES
-from mpiric.workflows.policies import tuner_for
+from mpiric.workflows.policies.tuner import tuner_for
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 RANKS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17]

@@ -19,7 +19,8 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
 from mpiric.workflows.fabric.history import against_fabric
-from mpiric.workflows.history import AgainstRequest, DayComparison, Past, against, past
+from mpiric.workflows.history.baseline import AgainstRequest
+from mpiric.workflows.history.history import DayComparison, Past, against, past
 
 _EPILOG = """\b
 Examples:

@@ -15,7 +15,8 @@ from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned
-from mpiric.workflows.policies import export_policy, is_flat_policy, is_learned_policy
+from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
 from mpiric.workflows.profile.report import (
     PAGE,
     export_csv,

@@ -12,7 +12,7 @@ from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
-from mpiric.workflows.policies import parse_share
+from mpiric.workflows.policies.tuner import parse_share
 from mpiric.workflows.run.run import PreparedRun, RunRequest, prepare
 
 _EPILOG = """\b

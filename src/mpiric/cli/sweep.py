@@ -23,7 +23,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
-from mpiric.workflows.policies import SITE
+from mpiric.workflows.policies.files import SITE
 from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.sweep.array import work
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s

@@ -18,7 +18,7 @@ from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.policies import exporting, with_policy
+from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
 
 _EVERYTHING = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)  # the recipe's maker allowed it

@@ -14,7 +14,8 @@ from mpiric.model.situation import Situation, Tuner
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.policies import check_mpi, check_writable, read_policy, site_policy, with_policy
+from mpiric.workflows.policies.files import check_mpi, check_writable, read_policy, site_policy
+from mpiric.workflows.policies.tuner import with_policy
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,

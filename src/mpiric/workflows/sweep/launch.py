@@ -12,7 +12,8 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.sampling import SweepPoint
-from mpiric.workflows.policies import lay_out, strictly, tuner_for
+from mpiric.workflows.policies.files import lay_out
+from mpiric.workflows.policies.tuner import strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
 from mpiric.workflows.sweep.plan import NONBLOCKING, PROBE, LaunchFailedError, SweepPlan, run_launch
 

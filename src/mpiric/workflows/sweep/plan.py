@@ -21,7 +21,7 @@ from mpiric.profile.cells import bin_bounds
 from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.policies import tuner_for
+from mpiric.workflows.policies.tuner import tuner_for
 
 USUAL = (  # what applications spend their time in
     "allgather",

@@ -14,7 +14,8 @@ from mpiric.schedulers import ROUNDS
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
 from mpiric.tuning.store.lock import Lock
-from mpiric.workflows.policies import export_policy, site_name
+from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.files import site_name
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan

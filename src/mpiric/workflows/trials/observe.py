@@ -22,7 +22,7 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
-from mpiric.workflows.policies import tuner_for
+from mpiric.workflows.policies.tuner import tuner_for
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")

@@ -1,7 +1,7 @@
 """What a program calls too seldom to learn from in one run, measured by the sweep's benchmark.
 
 The benchmark takes the place of the program in the launch line and makes those of its calls about which
-nothing was decided: first by the library alone, which tells together with their number which of them matter,
+nothing was decided: first by the library alone, whose times and their number show which of them matter,
 then these by every candidate. What seems to win is measured afresh; whether it helps the program, a proof
 says. There is seldom time for all: those that did best in the program's own few calls come first.
 """
@@ -11,29 +11,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from math import inf
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job, Meaning
 from mpiric.model.narrator import Narrator
-from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy, Measured
+from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured
 from mpiric.model.situation import Situation
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.flat import render_line
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys
 from mpiric.tuning.policy.together import over_sizes
 from mpiric.tuning.store.store import TuneLog
-from mpiric.workflows.policies import benchmark_file, learned_file
+from mpiric.workflows.policies.files import benchmark_file, learned_file
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import COLLECTIVES, SweepPlan, SweepRequest, prepare_calls
+from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest, prepare_calls
 from mpiric.workflows.sweep.sweep import LOG
+from mpiric.workflows.tune.undecided import by_promise, kind_of, that_matter, undecided
 
-_MATTERS = 0.01  # of the run's wall time: what takes less of it shows in no proof
-_LEAST_BYTES = 4  # one element of what the benchmark reduces
-_MOST_BYTES = 64 << 20  # size × ranks: a rank of the benchmark has twice that
 _EXPLORING = 0.6  # of the time, the rest is for confirming
 _LEAST_S = 5.0  # in less nothing comes of it
 _PATIENCE, _START_S = 4.0, 5.0  # a launch may take so many times as long as the library's own, and longer
@@ -103,53 +100,6 @@ def line_without_program(job: Job) -> tuple[str, ...]:
     return (*job.prefix, *job.launcher_words, *(token for option in options for token in option.tokens))
 
 
-def undecided(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ...]:
-    """Keys that are not decided, and that the benchmark can make calls of."""
-    return tuple(
-        key
-        for key in learned.keys
-        if not key.decided
-        and key.collective in COLLECTIVES
-        and (rounding or key.collective not in REDUCING)
-        and size_of(key) * key.shape.ranks <= _MOST_BYTES
-    )
-
-
-def that_matter(
-    keys: Iterable[LearnedKey], own_s: Mapping[tuple[Subject, int], float], wall_s: float
-) -> tuple[LearnedKey, ...]:
-    """Those in whose calls a run of ``wall_s`` spends some of its time; on all parts of the job together.
-
-    ``own_s`` is what a call takes by the library when nothing is in its way. What the program may itself
-    have seen has waiting for late ranks in it, which no algorithm shortens.
-    """
-    keys = [key for key in keys if _kind(key) in own_s]
-    spent_s: dict[tuple[Subject, int], float] = defaultdict(float)
-    for key in keys:
-        spent_s[_kind(key)] += key.calls * own_s[_kind(key)]
-    return tuple(key for key in keys if spent_s[_kind(key)] >= _MATTERS * wall_s)
-
-
-def by_promise(subject: Subject, names: Iterable[str], keys: Iterable[LearnedKey]) -> tuple[str, ...]:
-    """In the order in which they are to be tried, as there may be no time for all.
-
-    The library comes first, then what was the faster beside it in the program's own few calls; what was
-    not seen there counts as equal to the library.
-    """
-    seen: dict[str, float] = {}
-    for key in keys:
-        own = next((each.median_s for each in key.candidates if each.name == LIBRARY), 0.0)
-        if _kind(key)[0] == subject and own > 0:
-            for each in key.candidates:
-                seen[each.name] = min(each.median_s / own, seen.get(each.name, inf))
-    return tuple(sorted(names, key=lambda name: (name != LIBRARY, seen.get(name, 1.0))))
-
-
-def size_of(key: LearnedKey) -> int:
-    """The size that stands for a key's."""
-    return 0 if key.collective in UNSIZED else max(key.start, _LEAST_BYTES)
-
-
 def benchmark(
     learned: LearnedPolicy,
     situation: Situation,
@@ -204,13 +154,9 @@ def _silently(_: str) -> None:
     """A line a launch is too much beside a tune's own."""
 
 
-def _kind(key: LearnedKey) -> tuple[Subject, int]:
-    return Subject(key.collective, key.shape.anywhere()), size_of(key)
-
-
 def _sizes(keys: Iterable[LearnedKey]) -> dict[Subject, set[int]]:
     sizes: dict[Subject, set[int]] = defaultdict(set)
-    for subject, size in map(_kind, keys):
+    for subject, size in map(kind_of, keys):
         sizes[subject].add(size)
     return dict(sizes)
 
@@ -236,7 +182,7 @@ def _decided_by(log: Log, prepared: SweepPlan, keys: Iterable[LearnedKey]) -> It
     """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
     times = confirmed(log.measured, log.fresh)
     for key in keys:
-        subject, size = _kind(key)
+        subject, size = kind_of(key)
         sizes = prepared.sizes.get(subject, ()) if subject.has_one_choice else (size,)
         here = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
         tried = any(point.candidate != LIBRARY for point in here)

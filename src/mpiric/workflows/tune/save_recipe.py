@@ -11,7 +11,8 @@ from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
-from mpiric.workflows.policies import all_learned, export_policy, origins
+from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.tune.state import TuneState
 
 

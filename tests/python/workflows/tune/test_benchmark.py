@@ -19,11 +19,11 @@ from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.store.store import Store, TuneLog
-from mpiric.workflows import policies
-from mpiric.workflows.policies import all_learned, benchmark_file, learned_file, origins
+from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import plan as sweep_plan
-from mpiric.workflows.tune.benchmark import benchmark_remaining, line_without_program, that_matter, undecided
+from mpiric.workflows.tune.benchmark import benchmark_remaining, line_without_program
+from mpiric.workflows.tune.undecided import that_matter, undecided
 
 FOUR = Shape(4, 2, 2)
 WORLD = Shape(4, 2, 2, "block", "0123456789abcdef")
@@ -296,4 +296,4 @@ def test_a_tune_that_decided_all_by_itself_makes_none(probe: Probe, record: Tune
     write_learned(learned_file(record.path), learned(replace(key("bcast", 64), decided=True)))
     assert settle(record) == ""
     assert (probe.calls, origins(record.path)) == (0, [])
-    assert policies.all_learned(record.path) is not None
+    assert all_learned(record.path) is not None

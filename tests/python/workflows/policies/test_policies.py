@@ -16,17 +16,15 @@ from mpiric.model.situation import Allowed, Tuner
 from mpiric.tuning.policy import read_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.policies import (
+from mpiric.workflows.policies.files import (
     check_mpi,
     check_writable,
-    exporting,
     lay_out,
-    parse_share,
     read_policy,
     site_name,
     site_policy,
-    with_policy,
 )
+from mpiric.workflows.policies.tuner import exporting, parse_share, with_policy
 
 SPEC = Path(__file__).parents[3] / "spec" / "formats"
 HERE = situation(next(library for library in MPIS if library.label == "mpich-5.0.2"))

@@ -1,0 +1,1 @@
+"""`mpiric history`: tunes over time, and comparison with one of them."""

@@ -1,0 +1,109 @@
+"""What a program is compared with: the runs of a recipe, or of a tune of some day."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.trial import Phase, Trial
+from mpiric.tuning.recipe import read_recipe
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.workflows.run.recipe_choice import check_value
+
+_MOST_RUNS = 30  # of either day: more say little more
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What is compared with: a configuration and its objectives on that day."""
+
+    name: str
+    configuration: Configuration
+    tuned: tuple[float, ...]
+    original: tuple[float, ...]
+    objective: str
+
+
+@dataclass(frozen=True)
+class AgainstRequest:
+    """A command to measure again, and what with."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    against: str  # path of a recipe, or a date
+    stdin: str = ""
+    store: Path | None = None
+    in_place: bool = False
+    confidence: float = 0.99
+    minimum_effect: float = 0.01
+
+
+def baseline_of(request: AgainstRequest, job: str) -> Baseline:
+    """The runs of the recipe or day that a request names; ``job`` identifies the command."""
+    path = Path(request.against)
+    if path.suffix == ".toml" or path.exists():
+        recipe = read_recipe(path, check_value)
+        if recipe.evidence is None:
+            raise MpiricError(f"the recipe {path} has no evidence to compare with")
+        pairs = recipe.evidence.pairs[-_MOST_RUNS:]
+        log = read_log(path.parent / EVENTS)
+        objective = str(log.meta.get("objective", "wall"))
+        return Baseline(
+            f"{path} ({recipe.created[:10]})",
+            recipe.configuration,
+            tuple(candidate for _, candidate in pairs),
+            tuple(original for original, _ in pairs),
+            objective,
+        )
+    return _baseline_of_day(_date(request.against), Store(request.store), job)
+
+
+def _date(text: str) -> datetime:
+    try:
+        day = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise MpiricError(
+            f"{text!r} is neither a recipe nor a date",
+            hint="for example --against 2026-11-01, or --against lj.toml",
+        ) from error
+    # A bare date means the whole of that day.
+    whole = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
+    return whole if whole.tzinfo else whole.astimezone(timezone.utc)
+
+
+def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
+    """The newest finished tune of this command that is not younger than ``day``."""
+    known = [tune for tune in store.tunes() if tune.job == job and tune.finished]
+    fitting = [tune for tune in known if datetime.fromisoformat(tune.started_at) <= day]
+    if not fitting:
+        raise NotFoundError(
+            f"no tune of this command from {day:%Y-%m-%d} or before in {store.root}",
+            hint="`mpiric history` lists what there is" if known else "tune it first: mpiric tune -- CMD",
+        )
+    log = read_log(fitting[-1].path / EVENTS)
+    proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
+    tuned = next((trial.configuration for trial in reversed(proof) if trial.configuration), Configuration())
+    return Baseline(
+        f"the tune of {fitting[-1].started_at[:10]}",
+        tuned if result_of(fitting[-1].path).get("recipe") else Configuration(),
+        _objectives(proof, tuned),
+        _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
+        str(log.meta.get("objective", "wall")),
+    )
+
+
+def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[float, ...]:
+    values = [t.objective for t in trials if t.configuration == configuration and t.objective is not None]
+    return tuple(values[-_MOST_RUNS:])
+
+
+def result_of(directory: Path) -> Mapping[str, Any]:
+    """The result that a tune recorded in its directory; empty for one that did not end."""
+    finished = [event for event in read_log(directory / EVENTS).events if event.get("event") == "finished"]
+    result = finished[-1].get("result") if finished else None
+    return result if isinstance(result, dict) else {}

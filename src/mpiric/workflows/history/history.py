@@ -1,0 +1,100 @@
+"""`mpiric history`: tunes and recipes over time; whether a program has become slower since one of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpiric.host.host import Host
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.processes.execution import Runner
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Allowed
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.objective import parse_objective
+from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
+from mpiric.tuning.store.store import Store, TuneSummary
+from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of, result_of
+from mpiric.workflows.launch.fingerprints import job_identity, program_name
+from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.trials import Trials
+
+
+@dataclass(frozen=True)
+class Past:
+    """One tune as a list shows it."""
+
+    summary: TuneSummary
+    result: Mapping[str, Any]  # of `mpiric tune --json`; empty for a tune that did not end
+
+
+@dataclass(frozen=True)
+class DayComparison:
+    """Then and now, for the command as it is and, where the baseline has one, with its recipe."""
+
+    baseline: Baseline
+    as_it_is: Regression
+    with_recipe: Regression | None
+    store: str
+
+    @property
+    def decisive(self) -> Regression:
+        """What the exit status goes by: the recipe's runs where there are any."""
+        return self.with_recipe or self.as_it_is
+
+
+def past(store: Path | None) -> tuple[Past, ...]:
+    """Every tune of the store, the oldest first."""
+    return tuple(Past(summary, result_of(summary.path)) for summary in Store(store).tunes())
+
+
+def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayComparison:
+    """Measure the command again, as it is and with the baseline's recipe in turn, and compare the days."""
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
+    baseline = baseline_of(request, job_identity(parsed.job))
+    wanted = runs_needed(len(baseline.original), request.confidence)
+    if wanted is None:
+        raise MpiricError(
+            f"{baseline.name} has only {len(baseline.original)} runs to compare with",
+            hint="take a recipe with a proof as baseline, or a lower --confidence",
+        )
+    store = Store(request.store)
+    name = program_name(parsed.job)
+    job = job_identity(parsed.job)
+    with (
+        store.create(name, f"history-{job}", request.argv, against=baseline.name) as record,
+        Runner() as runner,
+        WorkingCopies(
+            Path(request.working_directory), record.path, CopyPolicy(in_place=request.in_place)
+        ) as copies,
+    ):
+        trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
+        narrator.phase(f"Again, to compare with {baseline.name}")
+        everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
+        situation, _ = observe(trials, parsed, host, everything, narrator, compare=False)
+        situation = with_host_names(situation, host)
+        now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
+        for pair in range(max(wanted, 9)):
+            for configuration in now:  # in turn, so that a drift of the machine meets both
+                result = trials.run(situation, configuration, Phase.HISTORY, pair=pair)
+                narrator.trial(result.trial, None, float("inf"))
+                now[configuration].append(_value(result.trial))
+        record.append("finished", {"result": {}})
+    rule = (request.confidence, request.minimum_effect)
+    return DayComparison(
+        baseline,
+        compare_days(baseline.original, now[Configuration()], *rule),
+        compare_days(baseline.tuned, now[baseline.configuration], *rule) if baseline.configuration else None,
+        str(record.path),
+    )
+
+
+def _value(trial: Trial) -> float:
+    if trial.outcome is not Outcome.OK or trial.objective is None:
+        raise MpiricError(f"a run failed: {trial.configuration}: {trial.reason}")
+    return trial.objective

@@ -1,0 +1,1 @@
+"""Collective policies on their way to the ranks."""

@@ -1,0 +1,119 @@
+"""Collective policies as files: read, checked against the MPI, laid where rank 0 reads."""
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from mpiric.model.errors import MismatchError, NoRoomError
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.policy import LearnedPolicy, Policy
+from mpiric.tuning.policy import (
+    condense,
+    first_decided,
+    parse_flat,
+    parse_learned,
+    read_learned,
+    render_flat,
+)
+from mpiric.tuning.policy.files import read_bounded, write_whole
+from mpiric.tuning.store.store import default_store
+
+SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
+_MOST_BYTES = 64 << 20
+_HEAD_BYTES = 4096
+
+
+def read_policy(path: Path) -> Policy:
+    """A policy of either form: flat text, or the JSON of a learned one."""
+    data = read_bounded(path, "a policy", _MOST_BYTES)
+    if data.lstrip()[:1] == b"{":
+        return condense(parse_learned(data, str(path)))
+    return parse_flat(data, str(path))
+
+
+def is_learned_policy(path: Path) -> bool:
+    """Whether a file looks like the JSON of a learned policy (it may still be a damaged one)."""
+    return b'"mpiric_policy"' in _head(path)
+
+
+def is_flat_policy(path: Path) -> bool:
+    """Whether a file looks like what the runtime reads."""
+    return _head(path).startswith(b"mpiric-policy ")
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES) if path.is_file() else b""
+    except OSError:
+        return b""
+
+
+def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
+    """Raises MismatchError when the policy's names would mean something else under this library."""
+    major = policy.version.partition(".")[0]
+    if policy.implementation != mpi.implementation or major != mpi.version.partition(".")[0]:
+        raise MismatchError(
+            f"the policy {where} is for {policy.implementation} {policy.version}, and the program runs under "
+            f"{mpi.label}",
+            hint="make one for it: mpiric run --policy-out FILE -- CMD, or mpiric sweep",
+        )
+
+
+def check_writable(path: Path) -> None:
+    """Raises NoRoomError before a run of hours rather than at its end, where the ranks write."""
+    place = path.parent
+    if not place.is_dir():
+        raise NoRoomError(f"cannot write {path}: there is no directory {place}", hint="name another file")
+    if path.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise NoRoomError(f"cannot write {path}", hint="name another file")
+
+
+def learned_file(directory: Path) -> Path:
+    """Where the ranks of a tune leave what they learned."""
+    return directory / "learned.policy.json"
+
+
+def benchmark_file(directory: Path) -> Path:
+    """Where a tune leaves what a benchmark found of calls about which the ranks had decided nothing."""
+    return directory / "benchmark.policy.json"
+
+
+def all_learned(directory: Path) -> LearnedPolicy | None:
+    """What a tune knows of the program's collectives, the program's own word first; None for nothing."""
+    found = (learned_file(directory), benchmark_file(directory))
+    policies = [read_learned(path) for path in found if path.is_file()]
+    return first_decided(policies) if policies else None
+
+
+def origins(directory: Path) -> list[str]:
+    """A sentence on who decided what, where it was not the program alone."""
+    files = (learned_file(directory), benchmark_file(directory))
+    if not all(path.is_file() for path in files):
+        return []
+    own, more = (sum(key.decided for key in read_learned(path).keys) for path in files)
+    return [
+        f"of its kinds of collective calls {own} were decided in the program, {more} by a benchmark of them"
+    ]
+
+
+def lay_out(policy: Policy, store: Path | None = None) -> str:
+    """Path of the flat text, named by what is in it, below the store: home directories reach every node."""
+    text = render_flat(policy)
+    place = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
+    if not place.is_file():
+        write_whole(place, text)
+    return str(place.absolute())
+
+
+def site_policy(mpi: MpiLibrary, environment: Mapping[str, str]) -> Path | None:
+    """The policy that the administrator put in place for this library, if there is one."""
+    directory = Path(environment.get("MPIRIC_POLICIES", SITE))
+    path = directory / site_name(mpi.implementation, mpi.version)
+    return path if os.access(path, os.R_OK) else None
+
+
+def site_name(implementation: str, version: str) -> str:
+    """``openmpi-5.policy.json``."""
+    return f"{implementation}-{version.partition('.')[0]}.policy.json"

@@ -48,7 +48,12 @@ def includes(program: Path, mpi_prefix) -> list[str]:
     """Where headers are found: for rooms that know MPI also those of an MPI library, which is not linked."""
     if program.parent.name != "world":
         return []
-    return ["-DMPIRIC_MPI_HEADER=<mpi.h>", "-isystem", f"{mpi_prefix('mpich')}/include"]
+    return [
+        f"-I{program.parent}",
+        "-DMPIRIC_MPI_HEADER=<mpi.h>",
+        "-isystem",
+        f"{mpi_prefix('mpich')}/include",
+    ]
 
 
 def compile_units(compiler: str, *words: object) -> None:

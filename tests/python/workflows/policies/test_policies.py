@@ -26,7 +26,7 @@ from mpiric.workflows.policies.files import (
 )
 from mpiric.workflows.policies.tuner import exporting, parse_share, with_policy
 
-SPEC = Path(__file__).parents[3] / "spec" / "formats"
+SPEC = Path(__file__).parents[4] / "spec" / "formats"
 HERE = situation(next(library for library in MPIS if library.label == "mpich-5.0.2"))
 POLICY = Policy("mpich", "5.0.2", (Line("bcast", "library:binomial"),))
 

@@ -15,7 +15,7 @@ from tests.support.slurm_lab import NEEDS
 
 from mpiric.schedulers import batch_scheduler
 
-SLURM = batch_scheduler("slurm")
+QUEUE = batch_scheduler("slurm")
 
 pytestmark = [
     pytest.mark.requires(*NEEDS),
@@ -107,7 +107,7 @@ def test_arrays_outlive_the_login_session_a_host_and_the_controller(login, lab, 
 def test_a_cancelled_array_goes_on_when_somebody_asks(login, host):
     session = login.tune(*ARRAY, "--max-runs", "60", srun=SRUN)
     await_that(lambda: blocks_of(login, 1), login)
-    SLURM.cancel(host, [next(job for job in login.jobs() if "_" in job).partition("_")[0]])
+    QUEUE.cancel(host, [next(job for job in login.jobs() if "_" in job).partition("_")[0]])
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130, login.said
     assert "was cancelled; what it measured is kept" in login.said

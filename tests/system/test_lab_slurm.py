@@ -18,7 +18,7 @@ from tests.support.slurm_lab import NEEDS
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
 
-SLURM = batch_scheduler("slurm")
+QUEUE = batch_scheduler("slurm")
 
 pytestmark = [
     pytest.mark.requires(*NEEDS),
@@ -62,7 +62,7 @@ def batch(lab):
 
 
 def await_stage(host, job, stage):
-    return next(seen for seen in SLURM.follow(host, [job], PATIENCE) if seen.stage is stage)
+    return next(seen for seen in QUEUE.follow(host, [job], PATIENCE) if seen.stage is stage)
 
 
 def test_srun_starts_mpich_by_pmi2(ranks):
@@ -127,42 +127,42 @@ def test_mpiric_finds_the_allocation_it_is_in(lab, host):
 
 def test_a_submitted_job_is_followed_to_its_end(host, batch):
     script = batch("srun hostname")
-    job = SLURM.submit(host, str(script), SubmitSettings(options=("--nodes=4",)), PATIENCE)
-    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
+    job = QUEUE.submit(host, str(script), SubmitSettings(options=("--nodes=4",)), PATIENCE)
+    last = list(QUEUE.follow(host, [job], PATIENCE))[-1]
     assert last.succeeded
     assert sorted(script.with_suffix(".out").read_text().split()) == list(HOSTS)
 
 
 def test_the_status_of_a_failed_job_is_its_scripts(host, batch):
-    job = SLURM.submit(host, str(batch("exit 3")), SubmitSettings(), PATIENCE)
-    assert list(SLURM.follow(host, [job], PATIENCE))[-1].exit_status == 3
+    job = QUEUE.submit(host, str(batch("exit 3")), SubmitSettings(), PATIENCE)
+    assert list(QUEUE.follow(host, [job], PATIENCE))[-1].exit_status == 3
 
 
 def test_every_element_of_an_array_is_followed_by_itself(host, batch):
-    job = SLURM.submit(
+    job = QUEUE.submit(
         host, str(batch("exit $SLURM_ARRAY_TASK_ID")), SubmitSettings(options=("--array=0-2",)), PATIENCE
     )
-    ended = [seen for seen in SLURM.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE) if seen.is_over]
+    ended = [seen for seen in QUEUE.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE) if seen.is_over]
     assert {seen.job: seen.exit_status for seen in ended} == {f"{job}_{i}": i for i in range(3)}
 
 
 def test_a_cancelled_job_ends_without_success(host, batch):
-    job = SLURM.submit(host, str(batch("sleep 300")), SubmitSettings(), PATIENCE)
+    job = QUEUE.submit(host, str(batch("sleep 300")), SubmitSettings(), PATIENCE)
     await_stage(host, job, Stage.RUNNING)
-    SLURM.cancel(host, [job])
-    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
+    QUEUE.cancel(host, [job])
+    last = list(QUEUE.follow(host, [job], PATIENCE))[-1]
     assert (last.state, last.succeeded) == ("CANCELLED", False)
 
 
 def test_a_job_is_followed_through_a_restart_of_the_controller(lab, host, batch):
     script = batch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done")
-    job = SLURM.submit(host, str(script), SubmitSettings(options=("--nodes=2",)), PATIENCE)
-    following = SLURM.follow(host, [job], PATIENCE)
+    job = QUEUE.submit(host, str(script), SubmitSettings(options=("--nodes=2",)), PATIENCE)
+    following = QUEUE.follow(host, [job], PATIENCE)
     assert any(seen.stage is Stage.RUNNING for seen in following)
     daemons.stop(lab, "n1", ["slurmctld"])
     (lab.parent / f"go-{job}").touch()
     daemons.up(lab)
-    assert list(SLURM.follow(host, [job], PATIENCE))[-1].succeeded
+    assert list(QUEUE.follow(host, [job], PATIENCE))[-1].succeeded
 
 
 def test_a_submission_waits_for_the_controller(lab, host, batch):
@@ -175,13 +175,13 @@ def test_a_submission_waits_for_the_controller(lab, host, batch):
         daemons.up(lab)
 
     patient = Patience(sleep=restart_then_wait, controller_s=120)
-    assert SLURM.submit(host, str(script), SubmitSettings(), patient).isdigit()
+    assert QUEUE.submit(host, str(script), SubmitSettings(), patient).isdigit()
     assert asked
 
 
 def test_a_job_whose_host_crashes_begins_again_and_is_followed(lab, host, batch):
     script = batch('[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 600')
-    job = SLURM.submit(
+    job = QUEUE.submit(
         host,
         str(script),
         SubmitSettings(
@@ -201,13 +201,13 @@ def test_a_job_whose_host_crashes_begins_again_and_is_followed(lab, host, batch)
     cluster.boot(lab, "n3")
     daemons.up(lab)
     host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
-    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
+    last = list(QUEUE.follow(host, [job], PATIENCE))[-1]
     assert (last.succeeded, last.restarts) == (True, 1)
 
 
 @pytest.mark.sweep
 def test_slurm_notices_a_crashed_host_by_itself(lab, host, batch):
-    job = SLURM.submit(
+    job = QUEUE.submit(
         host,
         str(batch("sleep 600")),
         SubmitSettings(
@@ -220,13 +220,13 @@ def test_slurm_notices_a_crashed_host_by_itself(lab, host, batch):
     )
     await_stage(host, job, Stage.RUNNING)
     cluster.crash(lab, "n3")
-    last = list(SLURM.follow(host, [job], PATIENCE))[-1]
+    last = list(QUEUE.follow(host, [job], PATIENCE))[-1]
     cluster.boot(lab, "n3")
     assert (last.state, last.succeeded) == ("NODE_FAIL", False)
 
 
 def test_the_nodes_of_a_partition_are_read_from_slurm(host):
-    assert SLURM.node_shapes(host, "betzy")[0].cores == 128
+    assert QUEUE.node_shapes(host, "betzy")[0].cores == 128
 
 
 def script_of(lab, *options):

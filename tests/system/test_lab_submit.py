@@ -13,7 +13,7 @@ from tests.support.slurm_lab import NEEDS
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import Patience, batch_scheduler
 
-SLURM = batch_scheduler("slurm")
+QUEUE = batch_scheduler("slurm")
 
 pytestmark = [
     pytest.mark.requires(*NEEDS),
@@ -38,7 +38,7 @@ def test_a_tune_outlives_its_login_session(login):
 def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     session = login.tune("--max-runs", "8")
     login.await_trials(4)
-    SLURM.cancel(host, login.jobs())
+    QUEUE.cancel(host, login.jobs())
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130
     assert "was cancelled; what it measured is kept" in login.said
@@ -113,7 +113,7 @@ def test_a_tune_survives_a_killed_host_and_a_restarted_controller(login, lab, ho
     daemons.start(lab, "n1")
     again = login.tune("--max-runs", "24", "--resume")
     patience = Patience(first_s=0.2, longest_s=1.0, controller_s=120)
-    waiting = next(seen for seen in SLURM.follow(host, [job], patience) if seen.stage is Stage.WAITING)
+    waiting = next(seen for seen in QUEUE.follow(host, [job], patience) if seen.stage is Stage.WAITING)
     assert waiting.restarts == 1
     host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
     tuned = json.loads(again.communicate(timeout=PATIENCE_S)[0])

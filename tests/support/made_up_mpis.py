@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from mpiric.host.facts.recording import Recording, command_key
-from mpiric.host.facts.replay import ReplayHost
+from tests.support.replay_host import Recording, ReplayHost, command_key
+
 from mpiric.host.host import Completed, Elf
 from mpiric.mpis._ask import ASK_VERSION
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.replay_host import ReplayHost
 from tests.support.scripted_runner import ScriptedRunner
 
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.model.narrator import Silence
 from mpiric.model.situation import RankSeen
 from mpiric.model.trial import Trial

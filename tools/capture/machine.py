@@ -1,6 +1,6 @@
 """Record this machine and its MPI libraries into one file for the tests.
 
-    .venv/bin/python tools/capture/machine.py tests/data/machines/NAME.json --note "what it is" \
+    .venv/bin/python -m tools.capture.machine tests/data/machines/NAME.json --note "what it is" \
         [--without TEXT ...] [--program PATH ...]
 
 Only the answers to what mpiric asked are kept, of the environment only the variables it looked up.
@@ -13,8 +13,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from tests.support.recording_host import RecordingHost
+from tests.support.replay_host import Recording
+
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.facts.recording import Recording, RecordingHost
 from mpiric.machine import read_machine
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher
 

@@ -4,14 +4,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
+from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.cli._json import as_json
 from mpiric.cli._machine_text import survey_text
 from mpiric.cli._terminal import size
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.cli.machine import command
-from mpiric.host.facts.recording import Recording
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.machine import read_topology
 from mpiric.workflows.machine import survey
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 from tests.support.connections import heard
+from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.fabric.carriers import carriers, contradiction
 from mpiric.fabric.networks import best_network, kinds, misdriven
-from mpiric.host.facts.recording import Recording
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.machine.network import read_nics
 from mpiric.model.fabric import Moved, PairClass, Path
 

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from mpiric.host.facts.recording import Recording
-from mpiric.host.facts.replay import ReplayHost
+from tests.support.replay_host import Recording, ReplayHost
 
 DATA = Path(__file__).parents[2] / "data" / "machines"
 Build = Callable[..., ReplayHost]

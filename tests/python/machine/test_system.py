@@ -1,4 +1,5 @@
-from mpiric.host.facts.recording import command_key
+from tests.support.replay_host import command_key
+
 from mpiric.host.host import Completed, Space
 from mpiric.machine.compilers import read_compilers, version_in
 from mpiric.machine.file_systems import read_file_systems

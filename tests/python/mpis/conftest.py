@@ -1,8 +1,7 @@
 from pathlib import Path
 
 import pytest
-
-from mpiric.host.facts.replay import ReplayHost
+from tests.support.replay_host import ReplayHost
 
 DATA = Path(__file__).parents[2] / "data" / "machines"
 

@@ -1,9 +1,8 @@
 """What a program's files say of its use of MPI."""
 
 import pytest
+from tests.support.replay_host import Recording, ReplayHost
 
-from mpiric.host.facts.recording import Recording
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Elf
 from mpiric.mpis import mpi_calls, mpi_names, nailed_to
 

@@ -1,8 +1,8 @@
 """What is found on the recorded Debian with three wheels beside its own two MPIs."""
 
 import pytest
+from tests.support.replay_host import ReplayHost
 
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_needed_by, mpi_of_launcher, mpi_of_library
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.support import mpi_banners
 from tests.support.made_up_mpis import Installed, MadeUp
+from tests.support.replay_host import command_key
 
-from mpiric.host.facts.recording import command_key
 from mpiric.host.host import Completed, Elf
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import abi_of_program, find_mpis, mpi_of_launcher

@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
+from tests.support.recording_host import RecordingHost
+from tests.support.replay_host import Recording, ReplayHost, command_key
 
 from mpiric.host.facts.globbing import matching
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.facts.recording import Recording, RecordingHost, command_key
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Completed
 
 

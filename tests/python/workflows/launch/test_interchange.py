@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.support.replay_host import Recording, ReplayHost
 
-from mpiric.host.facts.recording import Recording
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Elf
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.workflows.launch.interchange import ready_to_serve

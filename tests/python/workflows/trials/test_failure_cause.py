@@ -1,10 +1,9 @@
 from typing import ClassVar
 
 import pytest
+from tests.support.replay_host import Recording, ReplayHost
 from tests.support.slurm_host import AWAY, SlurmHost
 
-from mpiric.host.facts.recording import Recording
-from mpiric.host.facts.replay import ReplayHost
 from mpiric.host.host import Completed
 from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.schedulers import Patience, batch_scheduler

@@ -1,73 +1,13 @@
-"""Recording: every answer of a host, kept in one JSON file, to be given again by a ReplayHost."""
+"""The host of this machine, with every answer kept in a `Recording`, to be given again by a ReplayHost."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.support.replay_host import Recording, command_key
 
 from mpiric.host.host import Changes, Completed, Elf, Host, Space
 
-FORMAT = 1
 _Answer = TypeVar("_Answer")
-
-
-def command_key(argv: Sequence[str], environment: Mapping[str, str | None] | None) -> str:
-    """One line that names a command and the variables set for it."""
-    variables = [
-        f"{name}={value}" for name, value in sorted((environment or {}).items()) if value is not None
-    ]
-    return json.dumps([*variables, *argv])
-
-
-@dataclass
-class Recording:
-    """Answers by question. ``note`` says where they come from: recorded, transcribed, made up."""
-
-    note: str = ""
-    python: str = "python3"
-    environ: dict[str, str] = field(default_factory=dict)
-    commands: dict[str, Completed] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    is_file: dict[str, bool] = field(default_factory=dict)
-    is_executable: dict[str, bool] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)  # only where real path and path differ
-    which: dict[str, str] = field(default_factory=dict)
-    spaces: dict[str, Space] = field(default_factory=dict)
-    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    topologies: dict[str, str] = field(default_factory=dict)
-    elfs: dict[str, Elf] = field(default_factory=dict)
-    symbols: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    format: int = FORMAT
-
-    def write(self, path: Path) -> None:
-        """Write it as JSON, stable under repeated recording."""
-        text = json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False)
-        path.write_text(text + "\n", encoding="utf-8")
-
-    @staticmethod
-    def read(path: Path) -> "Recording":
-        """Read what ``write`` wrote. Raises ValueError on another format."""
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if data.get("format") != FORMAT:
-            raise ValueError(f"{path}: recording of format {data.get('format')}, not {FORMAT}")
-        data["commands"] = {key: Completed(**value) for key, value in data["commands"].items()}
-        data["spaces"] = {key: Space(**value) for key, value in data["spaces"].items()}
-        data["elfs"] = {
-            key: Elf(
-                value["soname"],
-                tuple(value["needed"]),
-                tuple(value["search_path"]),
-                value["interpreter"],
-                tuple(value.get("fixed_path", ())),
-            )
-            for key, value in data["elfs"].items()
-        }
-        for name in ("directories", "addresses", "symbols", "imports"):
-            data[name] = {key: tuple(value) for key, value in data.get(name, {}).items()}
-        return Recording(**data)
 
 
 class _WatchedEnvironment(Mapping[str, str]):

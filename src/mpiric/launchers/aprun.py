@@ -7,12 +7,12 @@ Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); n
 
 from collections.abc import Sequence
 
-from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, flags, separate, valued
 from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_depth, by_word, ranks_per_node
 from mpiric.launchers._shape import fillings
 from mpiric.launchers._uneven import PROGRAM, REPEATED, shared_variables
+from mpiric.model.banner import version_by
 from mpiric.model.core_set import Level
 from mpiric.model.job import Meaning
 from mpiric.model.placement import Emission, HugePages, Plan

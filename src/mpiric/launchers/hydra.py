@@ -9,7 +9,6 @@ Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
 
 from collections.abc import Sequence
 
-from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Facet, Option, placement_above, separate
 from mpiric.launchers._hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
 from mpiric.launchers._openmp import openmp_variables
@@ -18,6 +17,7 @@ from mpiric.launchers._route import route_speller
 from mpiric.launchers._shape import Filled, fillings
 from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.launchers._words import words
+from mpiric.model.banner import version_by
 from mpiric.model.core_set import Level
 from mpiric.model.count import count_of
 from mpiric.model.job import LaunchOption, Meaning

@@ -8,13 +8,13 @@ Source: Intel MPI Library Developer Reference, "Global Hydra Options" and "Proce
 from collections.abc import Sequence
 from re import fullmatch
 
-from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Option, Speller, Words, flags, placement_above, valued
 from mpiric.launchers._hydra import GRAMMAR, HOSTS, OPTIONS, SPELLINGS, WRITE
 from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._uneven import PROGRAM, REPEATED, hosts_with_ranks, shared_variables
 from mpiric.launchers._words import words
+from mpiric.model.banner import version_by
 from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
 from mpiric.model.placement import Emission, Plan

@@ -8,11 +8,11 @@ Source: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 
 
 from collections.abc import Sequence
 
-from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Grammar, Option, flags, valued
 from mpiric.launchers._openmpi import PlacementWords, dialect, placing_options
 from mpiric.launchers._openmpi_emission import forwarded, rankfile, uneven, words_for_hosts
 from mpiric.launchers._shape import fillings
+from mpiric.model.banner import version_by
 from mpiric.model.core_set import Level
 from mpiric.model.job import Meaning
 from mpiric.model.placement import Emission, Plan

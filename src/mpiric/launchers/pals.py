@@ -5,12 +5,12 @@ Source: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of A
 
 from collections.abc import Sequence
 
-from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, assignment, flags, separate, valued
 from mpiric.launchers._host_format import HostFormat, bare_name, by_commas, first_word
 from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_depth, by_word
 from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
+from mpiric.model.banner import version_by
 from mpiric.model.job import Meaning
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list

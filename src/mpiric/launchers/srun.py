@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mpiric.launchers import _export
-from mpiric.launchers._banner import version_by
 from mpiric.launchers._dialect import Dialect, Grammar, Option, VariableList, attached, flags, valued
 from mpiric.launchers._host_format import HostFormat, bare_name
 from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_word
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
+from mpiric.model.banner import version_by
 from mpiric.model.count import count_of
 from mpiric.model.host_list import hosts_of
 from mpiric.model.job import HostSlots, Meaning

@@ -8,14 +8,13 @@ documents only variables of its own. The manual promises that ``MPICH_OFI_VERBOS
 import re
 from collections.abc import Mapping
 
+from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents
 from mpiric.model.fabric import PairClass, Path, Words
-from mpiric.model.knob import parse_bytes
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
+from mpiric.model.spelling_forms import ValueSpeller, in_bytes, word
 from mpiric.mpis import _ch4, _fabrics
-from mpiric.mpis._implementation import Implementation, Speller
+from mpiric.mpis._implementation import Implementation
 
 _PROVIDER = re.compile(
     r"\bprovider(?: name)?\s*[:= ]\s*'?(cxi|verbs(?:;ofi_rxm)?|tcp(?:;ofi_rxm)?|psm2|efa)\b", re.I
@@ -23,16 +22,10 @@ _PROVIDER = re.compile(
 _ADAPTER = re.compile(r"\b(cxi\d+|hsn\d+|mlx5_\d+)\b")
 
 
-def _recognise(text: str) -> str | None:
-    """``MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)``."""
-    match = re.search(r"CRAY MPICH version (\S+)", text)
-    return match[1] if match else None
-
-
-def _recognise_launcher(text: str) -> str | None:
-    """``mpiexec version 1.2.12`` of the PBS/PALS launcher prints nothing of the library."""
-    match = re.search(r"(?:^|\n)(?:mpiexec|aprun) version (\d[\w.]*)", text)
-    return match[1] if match else None
+# ``MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)``.
+_recognise = version_by(r"CRAY MPICH version (\S+)")
+# ``mpiexec version 1.2.12`` of the PBS/PALS launcher prints nothing of the library.
+_recognise_launcher = version_by(r"(?:^|\n)(?:mpiexec|aprun) version (\d[\w.]*)")
 
 
 def _transports(_version_text: str, information: str) -> tuple[str, ...]:
@@ -51,49 +44,24 @@ def _connections(text: str) -> Words:
     return Words("ch4, netmod ofi", {PairClass.OTHER_NODE: Path(name, adapters)}, (), name)
 
 
-def _single_copy(value: str, _situation: Situation) -> Spelling | None:
-    mode = {"xpmem": "XPMEM", "cma": "CMA", "none": "NONE"}.get(value)
-    return Spelling(environment={"MPICH_SMP_SINGLE_COPY_MODE": mode}) if mode else None
-
-
-def _collectives(value: str, _situation: Situation) -> Spelling | None:
-    switch = {"shared-memory": "1", "messages": "0"}.get(value)
-    return Spelling(environment={"MPICH_SHARED_MEM_COLL_OPT": switch}) if switch else None
-
-
-def _single_copy_threshold(value: str, _situation: Situation) -> Spelling:
-    return Spelling(environment={"MPICH_SMP_SINGLE_COPY_SIZE": str(parse_bytes(value))})
-
-
-def _eager_network(value: str, _situation: Situation) -> Spelling:
-    """The cxi provider of libfabric has the limit: matching in the adapter up to it, rendezvous above."""
-    return Spelling(environment={"FI_CXI_RDZV_THRESHOLD": str(parse_bytes(value))})
-
-
-def _matching(value: str, _situation: Situation) -> Spelling | None:
-    mode = {"hardware": "hardware", "library": "software", "provider": "hybrid"}.get(value)
-    return Spelling(environment={"FI_CXI_RX_MATCH_MODE": mode}) if mode else None
-
-
-def _gpu_buffers(_value: str, _situation: Situation) -> Spelling:
-    return Spelling(environment={"MPICH_GPU_SUPPORT_ENABLED": "0"})
-
-
-def _collective_io(value: str, _situation: Situation) -> Spelling | None:
-    switch = {"buffered": "enable", "individual": "disable"}.get(value)
-    hints = f"*:romio_cb_write={switch}:romio_cb_read={switch}"
-    return Spelling(environment={"MPICH_MPIIO_HINTS": hints}) if switch else None
-
-
-_SPELLERS: Mapping[str, Speller] = {
-    **_fabrics.spellers(),
-    "single-copy": _single_copy,
-    "single-copy-threshold": _single_copy_threshold,
-    "collective-component": _collectives,
-    "eager-network": _eager_network,
-    "matching": _matching,
-    "gpu-buffers": _gpu_buffers,
-    "collective-io": _collective_io,
+_SPELLERS: Mapping[str, ValueSpeller] = {
+    **_fabrics.SPELLERS,
+    "single-copy": word("MPICH_SMP_SINGLE_COPY_MODE", {"xpmem": "XPMEM", "cma": "CMA", "none": "NONE"}),
+    "single-copy-threshold": in_bytes("MPICH_SMP_SINGLE_COPY_SIZE"),
+    "collective-component": word("MPICH_SHARED_MEM_COLL_OPT", {"shared-memory": "1", "messages": "0"}),
+    # The cxi provider of libfabric has the limit: matching in the adapter up to it, rendezvous above.
+    "eager-network": in_bytes("FI_CXI_RDZV_THRESHOLD"),
+    "matching": word(
+        "FI_CXI_RX_MATCH_MODE", {"hardware": "hardware", "library": "software", "provider": "hybrid"}
+    ),
+    "gpu-buffers": word("MPICH_GPU_SUPPORT_ENABLED", {"off": "0"}),
+    "collective-io": word(
+        "MPICH_MPIIO_HINTS",
+        {
+            "buffered": "*:romio_cb_write=enable:romio_cb_read=enable",
+            "individual": "*:romio_cb_write=disable:romio_cb_read=disable",
+        },
+    ),
 }
 
 

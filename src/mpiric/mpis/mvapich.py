@@ -7,22 +7,22 @@ User Guide ("MVAPICH2 Parameters"); not seen on a machine here.
 import re
 from collections.abc import Mapping
 
+from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents
 from mpiric.model.knob import parse_bytes
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
+from mpiric.model.spelling_forms import ValueSpeller, in_bytes, plain, word
 from mpiric.mpis import _ch4, _fabrics
-from mpiric.mpis._implementation import Implementation, Speller, major
+from mpiric.mpis._implementation import Implementation, major
 from mpiric.mpis.mpich.connections import ASK, recognise_connections
 
 _UNTRIED = {"node-buffers", "single-copy-threshold"}  # settings of ch4 that nobody has seen work in version 3
 
 
-def _recognise(text: str) -> str | None:
-    """``MVAPICH2 Version : 2.3.7`` up to version 2, ``MVAPICH Version : 3.0`` after it."""
-    match = re.search(r"MVAPICH(?:2)?(?:-\w+)? Version\s*:\s*(\S+)", text)
-    return match[1] if match else None
+# ``MVAPICH2 Version : 2.3.7`` up to version 2, ``MVAPICH Version : 3.0`` after it.
+_recognise = version_by(r"MVAPICH(?:2)?(?:-\w+)? Version\s*:\s*(\S+)")
 
 
 def _transports(version_text: str, _information: str) -> tuple[str, ...]:
@@ -34,50 +34,26 @@ def _transports(version_text: str, _information: str) -> tuple[str, ...]:
     return (*re.split(r"[ ,]+", modules), "shm") if modules else ()
 
 
-def _waiting(value: str, _situation: Situation) -> Spelling:
-    """Blocking gives the CPU away; affinity would keep ranks on a CPU others sit on."""
-    blocking = "0" if value == "spin" else "1"
-    return Spelling(environment={"MV2_USE_BLOCKING": blocking})
-
-
-def _single_copy(value: str, _situation: Situation) -> Spelling | None:
-    switch = {"cma": "1", "none": "0"}.get(value)
-    return Spelling(environment={"MV2_SMP_USE_CMA": switch}) if switch else None
-
-
-def _collectives(value: str, _situation: Situation) -> Spelling | None:
-    switch = {"shared-memory": "1", "messages": "0"}.get(value)
-    return Spelling(environment={"MV2_USE_SHMEM_COLL": switch}) if switch else None
-
-
 def _eager_node(value: str, _situation: Situation) -> Spelling:
     """The queue between two ranks of a node must hold several messages of the eager size."""
     size = parse_bytes(value)
     return Spelling(environment={"MV2_SMP_EAGERSIZE": str(size), "MV2_SMPI_LENGTH_QUEUE": str(4 * size)})
 
 
-def _eager_network(value: str, _situation: Situation) -> Spelling:
-    """The buffers that carry eager messages must hold the largest of them."""
-    size = str(parse_bytes(value))
-    return Spelling(environment={"MV2_IBA_EAGER_THRESHOLD": size, "MV2_VBUF_TOTAL_SIZE": size})
-
-
-def _network_interface(value: str, _situation: Situation) -> Spelling:
-    return Spelling(environment={"MV2_IBA_HCA": value})
-
-
-_SPELLERS: Mapping[str, Speller] = {
-    **_fabrics.spellers(),
-    "waiting": _waiting,
-    "single-copy": _single_copy,
-    "collective-component": _collectives,
+_SPELLERS: Mapping[str, ValueSpeller] = {
+    **_fabrics.SPELLERS,
+    # Blocking gives the CPU away; affinity would keep ranks on a CPU others sit on.
+    "waiting": word("MV2_USE_BLOCKING", {"spin": "0", "yield": "1", "sleep": "1"}),
+    "single-copy": word("MV2_SMP_USE_CMA", {"cma": "1", "none": "0"}),
+    "collective-component": word("MV2_USE_SHMEM_COLL", {"shared-memory": "1", "messages": "0"}),
     "eager-node": _eager_node,
-    "eager-network": _eager_network,
-    "network-interface": _network_interface,
+    # The buffers that carry eager messages must hold the largest of them.
+    "eager-network": in_bytes("MV2_IBA_EAGER_THRESHOLD", "MV2_VBUF_TOTAL_SIZE"),
+    "network-interface": plain("MV2_IBA_HCA"),
 }
 
 
-def _spellers(version: str) -> Mapping[str, Speller]:
+def _spellers(version: str) -> Mapping[str, ValueSpeller]:
     return _SPELLERS if major(version) < 3 else _ch4.spellers(newer=False)
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents, NodeSetting
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.mpi_package import MpiPackage, WheelPart
@@ -15,16 +16,10 @@ _NO_TRANSPORT = {"self", "monitoring", "cm", "ob1", "v", "bfo"}  # built on the 
 _REMOVED_IN = {"openib": 5, "vader": 6, "mxm": 4, "psm": 5}  # component → first version without it
 
 
-def _recognise(text: str) -> str | None:
-    """``Open MPI v4.1.4, package: …``."""
-    match = re.match(r"\s*Open MPI v(\d[\w.]*)", text)
-    return match[1] if match else None
-
-
-def _recognise_launcher(text: str) -> str | None:
-    """``mpirun (OpenRTE) 4.1.4`` up to version 4, ``mpirun (Open MPI) 5.0.11`` from 5 on."""
-    match = re.search(r"\((?:OpenRTE|Open MPI)\) v?(\d[\w.]*)", text)
-    return match[1] if match else None
+# ``Open MPI v4.1.4, package: …``.
+_recognise = version_by(r"\A\s*Open MPI v(\d[\w.]*)")
+# ``mpirun (OpenRTE) 4.1.4`` up to version 4, ``mpirun (Open MPI) 5.0.11`` from 5 on.
+_recognise_launcher = version_by(r"\((?:OpenRTE|Open MPI)\) v?(\d[\w.]*)")
 
 
 def _transports(_version_text: str, information: str) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from mpiric.model.knob import parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
+from mpiric.model.spelling_forms import ValueSpeller
 from mpiric.mpis import _fabrics
-from mpiric.mpis._implementation import Speller
 
 _COLLECTIVE_COMPONENTS = ("adapt", "han", "sm", "tuned", "xhc")
 _ABOVE_ALL = "80"  # of the components built in, none has more than 78 by default
@@ -69,12 +69,11 @@ def _single_copy(value: str, situation: Situation) -> Spelling | None:
 
 def _network_interface(value: str, situation: Situation) -> Spelling:
     """The TCP transport takes interfaces with an IP address; other adapters are left to UCX."""
-    kinds = {nic.name: nic.kind for nic in situation.machine.nics}
-    below = _fabrics.interface(value, kinds.get(value, ""))
-    if "FI_TCP_IFACE" not in below:
-        return Spelling(environment=below)
+    below = _fabrics.network_interface(value, situation)
+    if "FI_TCP_IFACE" not in below.environment:
+        return below
     own = {"OMPI_MCA_btl_tcp_if_include": value}
-    return Spelling(environment={**own, **below}, unset=("OMPI_MCA_btl_tcp_if_exclude",))
+    return Spelling(environment={**own, **below.environment}, unset=("OMPI_MCA_btl_tcp_if_exclude",))
 
 
 def _eager_node(value: str, situation: Situation) -> Spelling:
@@ -93,13 +92,9 @@ def _eager_node(value: str, situation: Situation) -> Spelling:
 
 def _eager_network(value: str, _situation: Situation) -> Spelling:
     size = parse_bytes(value)
-    sizes = {
-        "btl_tcp_eager_limit": size,
-        "btl_tcp_rndv_eager_limit": size,
-        "btl_tcp_max_send_size": max(size, 131072),
-    }
-    parameters = _mca({name: str(number) for name, number in sizes.items()}).environment
-    return Spelling(environment={**parameters, **_fabrics.network_eager(value)})
+    own = {"eager_limit": size, "rndv_eager_limit": size, "max_send_size": max(size, 131072)}
+    parameters = {f"OMPI_MCA_btl_tcp_{name}": str(number) for name, number in own.items()}
+    return Spelling(environment={**parameters, **dict.fromkeys(_fabrics.NETWORK_EAGER, str(size))})
 
 
 def _node_buffers(value: str, situation: Situation) -> Spelling:
@@ -137,8 +132,8 @@ def _collective_io(value: str, _situation: Situation) -> Spelling | None:
     return None if value == "buffered" else _mca({"fcoll": value})
 
 
-SPELLERS: Mapping[str, Speller] = {
-    **_fabrics.spellers(),
+SPELLERS: Mapping[str, ValueSpeller] = {
+    **_fabrics.SPELLERS,
     "waiting": _waiting,
     "node-transport": _node_transport,
     "network-library": _network_library,

@@ -1,4 +1,4 @@
-"""Versions out of what launchers print for ``--version``."""
+"""Versions out of what launchers and libraries print of themselves."""
 
 import re
 from collections.abc import Callable
@@ -13,8 +13,3 @@ def version_by(pattern: str) -> Callable[[str], str | None]:
         return match[1] if match else None
 
     return recognise
-
-
-def never(_text: str) -> str | None:
-    """Recognise nothing: the launcher prints no banner, or none that distinguishes it from others."""
-    return None

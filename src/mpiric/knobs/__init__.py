@@ -37,9 +37,9 @@ def all_knobs() -> Mapping[str, Knob]:
     knobs: dict[str, Knob] = {}
     for stem, module in modules_of(sys.modules[__name__]).items():
         for knob in module.KNOBS:
-            if knob.name in knobs or knob.family != stem:
-                raise ValueError(f"knobs/{stem}.py declares {knob.name} of family {knob.family} wrongly")
-            knobs[knob.name] = knob
+            if knob.name in knobs:
+                raise ValueError(f"knobs/{stem}.py declares {knob.name} again")
+            knobs[knob.name] = replace(knob, family=stem)
     return knobs
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from mpiric.model.knob import Applicability, Promise
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
 
 
 def yes(reason: str) -> Applicability:
@@ -25,11 +24,6 @@ def always(*values: str) -> Callable[[Situation], tuple[str, ...]]:
 def promising(score: float, because: str) -> Callable[[Situation], Promise]:
     """The same promise in every situation."""
     return lambda _: Promise(score, because)
-
-
-def variable(name: str) -> Callable[[str, Situation], Spelling]:
-    """Setting by a variable that takes the knob's own words."""
-    return lambda value, _: Spelling(environment={name: value})
 
 
 def suits_every_program(_value: str, _situation: Situation) -> bool:

@@ -116,7 +116,6 @@ def _spell_allocator(value: str, situation: Situation) -> Spelling | None:
 KNOBS = (
     Knob(
         name="malloc",
-        family="allocator",
         sentence="How glibc's allocator hands memory back to the kernel and shares it between threads",
         why=(
             "Blocks above 128 KiB (the threshold moves up to 32 MiB) are mapped afresh and given back at "
@@ -135,7 +134,6 @@ KNOBS = (
     ),
     Knob(
         name="allocator",
-        family="allocator",
         sentence="Another memory allocator in place of glibc's, preloaded",
         why="They keep freed memory longer, waste less of it and let threads allocate without waiting",
         source="jemalloc(3), the mimalloc and gperftools manuals (preloading)",

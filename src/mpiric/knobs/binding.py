@@ -81,7 +81,6 @@ def _mapping_promise(situation: Situation) -> Promise:
 KNOBS = (
     Knob(
         name="binding",
-        family="binding",
         sentence="The level of the machine each rank is bound to",
         why="A rank that stays on its core keeps its caches and memory close; MPICH does not bind by default",
         source=(
@@ -96,7 +95,6 @@ KNOBS = (
     ),
     Knob(
         name="mapping",
-        family="binding",
         sentence="The order in which ranks fill memory domains, sockets and nodes",
         why="Close ranks exchange faster; spread ranks have more memory bandwidth each",
         source=(

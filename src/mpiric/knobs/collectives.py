@@ -88,7 +88,6 @@ def _decided_by_policy(collective: str) -> Callable[[Mapping[str, str], Situatio
 def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
     return Knob(
         name=f"{collective.replace('_', '-')}-algorithm",
-        family="collectives",
         sentence=f"The algorithm of MPI_{collective.capitalize()}, one of the library's own",
         why="The best algorithm depends on ranks, sizes and network; libraries switch at fixed thresholds",
         source=(
@@ -182,7 +181,6 @@ def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
 KNOBS = (
     Knob(
         name="collectives",
-        family="collectives",
         sentence=(
             "Who chooses the algorithm of a collective call: the library, mpiric's runtime by measurement "
             "online or by a policy, or the library by its own form of that policy (exported)"
@@ -201,7 +199,6 @@ KNOBS = (
     ),
     Knob(
         name="collective-component",
-        family="collectives",
         sentence="The part of the library that carries out collective operations",
         why="Hierarchical, shared-memory and message-based implementations suit different machines",
         source=(

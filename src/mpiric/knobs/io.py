@@ -54,7 +54,6 @@ def _promise(situation: Situation) -> Promise:
 KNOBS = (
     Knob(
         name="mpi-io",
-        family="io",
         sentence="Open MPI's implementation of MPI-IO: its own (ompio) or ROMIO",
         why="They join requests and lock files differently; which is faster depends on the file system",
         source="Open MPI docs, 'MPI IO': io framework, ompio and romio components",
@@ -65,7 +64,6 @@ KNOBS = (
     ),
     Knob(
         name="collective-io",
-        family="io",
         sentence="How collective reads and writes of a file are joined",
         why="Few large requests by some ranks suit parallel file systems; a local disk needs none of it",
         source="Open MPI docs, fcoll framework; MPICH_MPIIO_HINTS in Cray's intro_mpi(3), ROMIO user's guide",

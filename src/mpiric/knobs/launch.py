@@ -39,7 +39,6 @@ def _bootstrap_applies(situation: Situation) -> Applicability:
 KNOBS = (
     Knob(
         name="launch-route",
-        family="launch",
         sentence="Whether the library's own launcher or srun starts the ranks",
         why="They place and bind ranks differently, and start large jobs at different speed",
         source=(
@@ -56,7 +55,6 @@ KNOBS = (
     ),
     Knob(
         name="bootstrap",
-        family="launch",
         sentence="How the launcher starts its helpers on other nodes",
         why="ssh connects node by node; the scheduler's daemons are there already",
         source="Hydra manual -bootstrap; I_MPI_HYDRA_BOOTSTRAP in the Intel MPI Developer Reference",

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from mpiric.knobs._declare import no, promising, variable, yes
+from mpiric.knobs._declare import no, promising, yes
 from mpiric.knobs._reading import in_force, is_dynamic
 from mpiric.model.errors import MismatchError
 from mpiric.model.knob import Applicability, Choice, Knob, Name, ResultsEffect
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
+from mpiric.model.spelling_forms import plain
 
 _BLAS = "libblas.so."
 _AMD = "AuthenticAMD"
@@ -78,7 +79,6 @@ def _code_path_knob(
     sentence, why, source = texts
     return Knob(
         name=name,
-        family="libraries",
         sentence=sentence,
         why=why,
         source=source,
@@ -87,7 +87,7 @@ def _code_path_knob(
         applies=applies,
         promise=promising(0.3, "the library chose its code path by the CPU's name, not by measurement"),
         results=ResultsEffect.ROUNDING,
-        spell=variable(setting),
+        spell=plain(setting),
     )
 
 
@@ -225,7 +225,6 @@ KNOBS = (
     ),
     Knob(
         name="blas",
-        family="libraries",
         sentence="Another installed BLAS of the same interface",
         why="The reference BLAS is many times slower than a tuned one",
         source="Debian's alternatives for libblas.so.3; ld.so(8), LD_LIBRARY_PATH",
@@ -239,7 +238,6 @@ KNOBS = (
     ),
     Knob(
         name="mpi",
-        family="libraries",
         sentence="The MPI library and its launcher",
         why="Libraries of one ABI family differ in latency, collectives and networks",
         source="MPICH ABI Compatibility Initiative; measured: ping-pong 1.1 µs MPICH, 0.35 µs Intel MPI",

@@ -47,7 +47,6 @@ def _brings(value: str, situation: Situation) -> Mapping[str, str]:
 KNOBS = (
     Knob(
         name="waiting",
-        family="oversubscription",
         sentence="What a rank does with its CPU while it waits for a message",
         why=(
             "With more ranks than CPUs, spinning ranks block the ones they wait for; MPICH's shared-memory "

@@ -69,7 +69,6 @@ def _spell(value: str, situation: Situation) -> Spelling | None:
 KNOBS = (
     Knob(
         name="huge-pages",
-        family="pages",
         sentence="Whether malloc requests huge pages, transparent or reserved ones",
         why="A huge page covers 512 ordinary ones: fewer faults on first touch, fewer TLB misses after",
         source=(

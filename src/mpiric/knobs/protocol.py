@@ -85,7 +85,6 @@ def _buffers_values(situation: Situation) -> tuple[str, ...]:
 KNOBS = (
     Knob(
         name="eager-node",
-        family="protocol",
         sentence="Size up to which a message on the node is sent without waiting for its receiver",
         why="Eager messages save a round trip and cost a copy and buffers, which grow along",
         source=(
@@ -100,7 +99,6 @@ KNOBS = (
     ),
     Knob(
         name="single-copy-threshold",
-        family="protocol",
         sentence="Size from which a message on the node is copied straight out of the sender's memory",
         why="The kernel's copy costs a call: cheap for large messages, dear for small ones",
         source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD in the manuals",
@@ -111,7 +109,6 @@ KNOBS = (
     ),
     Knob(
         name="node-buffers",
-        family="protocol",
         sentence="How many messages on the node may be under way before a sender has to wait",
         why="Bursts of messages stop when buffers run out; more of them cost memory and cache",
         source="btl_sm_fbox_max, MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS, I_MPI_SHM_CELL_FWD_NUM",
@@ -122,7 +119,6 @@ KNOBS = (
     ),
     Knob(
         name="eager-network",
-        family="protocol",
         sentence="Size up to which a message between nodes is sent without waiting for its receiver",
         why="Eager messages save a round trip of the network; every peer needs buffers of that size",
         source=(
@@ -137,7 +133,6 @@ KNOBS = (
     ),
     Knob(
         name="zero-copy",
-        family="protocol",
         sentence="Size from which UCX sends from the program's own buffer",
         why="Sending from the buffer saves a copy and costs its registration with the adapter",
         source="UCX_ZCOPY_THRESH in ucx_info -cf",
@@ -148,7 +143,6 @@ KNOBS = (
     ),
     Knob(
         name="memory-copy",
-        family="protocol",
         sentence="The routine that copies messages through shared memory",
         why="Vector width and streaming stores suit some sizes, CPUs and clock limits better than others",
         source="I_MPI_SHM in the Intel MPI Developer Reference; btl_vader_memcpy_limit of Open MPI",
@@ -159,7 +153,6 @@ KNOBS = (
     ),
     Knob(
         name="matching",
-        family="protocol",
         sentence="Who matches messages between nodes to receives: library, provider or adapter",
         why="Adapter and provider match without the program's help; the library copes with long queues",
         source="MPIR_CVAR_CH4_OFI_ENABLE_TAGGED, UCX_RC_MLX5_TM_ENABLE in ucx_info -cf, fi_cxi(7)",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._declare import always, no, promising, variable, yes
+from mpiric.knobs._declare import always, no, promising, yes
 from mpiric.knobs._reading import (
     cpus_per_node,
     in_force,
@@ -15,6 +15,7 @@ from mpiric.knobs._reading import (
 from mpiric.model.knob import Applicability, Choice, Count, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
+from mpiric.model.spelling_forms import by_value, plain
 
 _COUNTS = (
     "OMP_NUM_THREADS",
@@ -67,10 +68,6 @@ def _count_brings(value: str, situation: Situation) -> Mapping[str, str]:
         return {"threads-per-rank": value}
     narrow = any(len(rank.cpus_allowed) < int(value) for rank in situation.observation.ranks)
     return {"binding": "none"} if narrow else {}
-
-
-def _spell_count(value: str, _situation: Situation) -> Spelling:
-    return Spelling(environment=dict.fromkeys(_COUNTS, value))
 
 
 def _width_values(situation: Situation) -> tuple[str, ...]:
@@ -166,7 +163,6 @@ def _nodes_applies(situation: Situation) -> Applicability:
 KNOBS = (
     Knob(
         name="omp-threads",
-        family="threads",
         sentence="Threads of each rank, for OpenMP and the threaded math libraries",
         why="Left alone, every rank starts a thread for each CPU of the machine; too few leave CPUs idle",
         source=f"{_OPENMP}; MKL, OpenBLAS and BLIS user guides on threading",
@@ -177,11 +173,10 @@ KNOBS = (
         results=ResultsEffect.CHECKED,
         moves_with=("binding", "omp-places", "omp-bind"),
         brings=_count_brings,
-        spell=_spell_count,
+        spell=plain(*_COUNTS),
     ),
     Knob(
         name="threads-per-rank",
-        family="threads",
         sentence="The CPUs each rank is given for its threads",
         why="A rank bound to one core runs all its threads there, one after the other",
         source="mpirun(1) --map-by :PE=n, the Hydra manual -bind-to core:n, srun(1) --cpus-per-task",
@@ -193,7 +188,6 @@ KNOBS = (
     ),
     Knob(
         name="omp-places",
-        family="threads",
         sentence="What each OpenMP thread is bound to",
         why="A thread that stays keeps its caches and the memory it touched first",
         source=f"{_OPENMP}, OMP_PLACES",
@@ -203,11 +197,10 @@ KNOBS = (
         promise=promising(0.4, "threads are placed by the kernel unless they are bound"),
         moves_with=("binding", "omp-bind"),
         brings=lambda _value, _situation: {"omp-bind": "close"},
-        spell=variable("OMP_PLACES"),
+        spell=plain("OMP_PLACES"),
     ),
     Knob(
         name="omp-bind",
-        family="threads",
         sentence="Whether OpenMP threads are bound close together, spread, or not at all",
         why="Close threads share caches; spread ones have more memory bandwidth each",
         source=f"{_OPENMP}, OMP_PROC_BIND",
@@ -216,11 +209,10 @@ KNOBS = (
         applies=_placing_applies,
         promise=promising(0.35, "threads of a rank share what the rank is bound to"),
         moves_with=("omp-places",),
-        spell=variable("OMP_PROC_BIND"),
+        spell=plain("OMP_PROC_BIND"),
     ),
     Knob(
         name="omp-wait",
-        family="threads",
         sentence="Whether waiting OpenMP threads spin or sleep",
         why="Spinning threads answer at once; sleeping ones leave their CPU to others",
         source=f"{_OPENMP}, OMP_WAIT_POLICY; GOMP_SPINCOUNT in the libgomp manual, KMP_BLOCKTIME in Intel's",
@@ -228,11 +220,10 @@ KNOBS = (
         values=always(*_WAITS),
         applies=_wait_applies,
         promise=_wait_promise,
-        spell=lambda value, _: Spelling(environment=_WAITS[value]),
+        spell=by_value(_WAITS),
     ),
     Knob(
         name="ranks",
-        family="threads",
         sentence="The number of ranks",
         why="The best split of the CPUs into ranks and threads depends on the program",
         source="measured by the search; the program decides whether another number is possible",
@@ -248,7 +239,6 @@ KNOBS = (
     ),
     Knob(
         name="nodes",
-        family="threads",
         sentence="The number of nodes the ranks are spread over",
         why="Fewer nodes talk less over the network; more have more memory bandwidth",
         source="measured by the search",

@@ -201,7 +201,6 @@ def _ucx_promise(situation: Situation) -> Promise:
 KNOBS = (
     Knob(
         name="node-transport",
-        family="transport",
         sentence="Whether ranks on one node talk through shared memory",
         why="Shared memory takes 0.3 µs where the loopback network takes 10 µs and more",
         source=(
@@ -217,7 +216,6 @@ KNOBS = (
     ),
     Knob(
         name="network-library",
-        family="transport",
         sentence="The library below MPI that carries messages: its own, UCX, libfabric or PSM",
         why="They choose networks, protocols and thresholds differently",
         source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
@@ -229,7 +227,6 @@ KNOBS = (
     ),
     Knob(
         name="single-copy",
-        family="transport",
         sentence="How a large message on the node is copied straight from rank to rank",
         why="One copy by the kernel saves bandwidth; two through a shared buffer save the call and its locks",
         source=(
@@ -244,7 +241,6 @@ KNOBS = (
     ),
     Knob(
         name="gpu-buffers",
-        family="transport",
         sentence="Whether MPI asks of each buffer if it lies on a GPU",
         why="The question costs time in every call; a program without GPU never needs the answer",
         source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
@@ -255,7 +251,6 @@ KNOBS = (
     ),
     Knob(
         name="network-interface",
-        family="transport",
         sentence="The network interface that carries messages between nodes",
         why="Libraries pick the first interface or spread over all: the slow one decides",
         source=(
@@ -270,7 +265,6 @@ KNOBS = (
     ),
     Knob(
         name="host-names",
-        family="transport",
         sentence="By their names on which network the hosts are called in host lists and host files",
         why="Launchers reach hosts by these names, and some libraries send their messages to them as well",
         source=(
@@ -284,7 +278,6 @@ KNOBS = (
     ),
     Knob(
         name="ofi-provider",
-        family="transport",
         sentence="The libfabric provider that carries messages between nodes",
         why="Providers of one network differ in latency, and one for another network is slow or fails",
         source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
@@ -296,7 +289,6 @@ KNOBS = (
     ),
     Knob(
         name="ucx-transports",
-        family="transport",
         sentence="The transports UCX may use",
         why="Connections (rc) are fast for few peers, dynamic or unconnected ones (dc, ud) scale to many",
         source="UCX documentation, 'Transports' in the FAQ (UCX_TLS); UCX issues 10049, 11091",

@@ -112,7 +112,6 @@ class Knob:
     """
 
     name: str
-    family: str  # stem of the file in knobs/
     sentence: str  # what it changes, for help and docs
     why: str  # why it may help
     source: str  # the manual, paper or measurement that documents it
@@ -127,3 +126,4 @@ class Knob:
     spell: Spell | None = None
     idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
+    family: str = ""  # stem of the file in knobs/, which the registry fills in

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from mpiric.model.banner import version_by
 from mpiric.model.capabilities import NodeSetting
-from mpiric.model.knob import parse_bytes
+from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import ValueSpeller, by_value, in_bytes, plain, word
+from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
 
 CELLS = 64  # of a rank, unless `node-buffers` sets another number
@@ -49,7 +49,7 @@ _MATCHING = {
 }
 
 
-def _single_copy(mechanisms: tuple[str, ...]) -> ValueSpeller:
+def _single_copy(mechanisms: tuple[str, ...]) -> Spell:
     """One mechanism switched on, or none of them."""
 
     def switches(chosen: str) -> dict[str, str]:
@@ -74,7 +74,7 @@ def _eager_node(value: str, pack_buffer: str, default: int) -> Spelling:
     )
 
 
-def spellers(newer: bool) -> Mapping[str, ValueSpeller]:  # noqa: FBT001
+def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
     """Knob → how ch4 writes it; ``newer`` stands for version 4.3 and later, with which CMA came."""
     copies = ("XPMEM", "CMA") if newer else ("XPMEM",)
     eager = "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD" if newer else "MPIR_CVAR_CH4_OFI_EAGER_MAX_MSG_SIZE"

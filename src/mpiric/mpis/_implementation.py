@@ -7,11 +7,11 @@ from functools import lru_cache
 import mpiric.mpis
 from mpiric.model.capabilities import Capabilities
 from mpiric.model.fabric import Words
+from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
 from mpiric.model.policy import Policy
 from mpiric.model.registry import modules_of
-from mpiric.model.spelling_forms import ValueSpeller
 
 Defaults = tuple[str, ...]  # decision trees built into a library
 
@@ -68,7 +68,7 @@ class Implementation:
     dialect: Callable[[str], str]  # version → registry key in launchers/ that its own launcher speaks
     transports: Callable[[str, str], tuple[str, ...]]  # version text, information → those compiled in
     capabilities: Callable[[str, tuple[str, ...]], Capabilities]  # version, transports → what it can do
-    spellers: Callable[[str], Mapping[str, ValueSpeller]]  # version → knob → how it is set
+    spellers: Callable[[str], Mapping[str, Spell]]  # version → knob → how it is set
     surroundings: Callable[[Installation], Surroundings] = library_directory
     is_base: bool = False  # others derive from it and are recognised first
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents
 from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.spelling_forms import ValueSpeller, in_bytes, word
+from mpiric.model.spelling_forms import in_bytes, word
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._implementation import Implementation
 
@@ -44,7 +45,7 @@ def _connections(text: str) -> Words:
     return Words("ch4, netmod ofi", {PairClass.OTHER_NODE: Path(name, adapters)}, (), name)
 
 
-_SPELLERS: Mapping[str, ValueSpeller] = {
+_SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     "single-copy": word("MPICH_SMP_SINGLE_COPY_MODE", {"xpmem": "XPMEM", "cma": "CMA", "none": "NONE"}),
     "single-copy-threshold": in_bytes("MPICH_SMP_SINGLE_COPY_SIZE"),

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents
-from mpiric.model.knob import parse_bytes
+from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import ValueSpeller, in_bytes, plain, word
+from mpiric.model.spelling_forms import in_bytes, plain, word
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._implementation import Implementation, major
 from mpiric.mpis.mpich.connections import ASK, recognise_connections
@@ -40,7 +40,7 @@ def _eager_node(value: str, _situation: Situation) -> Spelling:
     return Spelling(environment={"MV2_SMP_EAGERSIZE": str(size), "MV2_SMPI_LENGTH_QUEUE": str(4 * size)})
 
 
-_SPELLERS: Mapping[str, ValueSpeller] = {
+_SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     # Blocking gives the CPU away; affinity would keep ranks on a CPU others sit on.
     "waiting": word("MV2_USE_BLOCKING", {"spin": "0", "yield": "1", "sleep": "1"}),
@@ -53,7 +53,7 @@ _SPELLERS: Mapping[str, ValueSpeller] = {
 }
 
 
-def _spellers(version: str) -> Mapping[str, ValueSpeller]:
+def _spellers(version: str) -> Mapping[str, Spell]:
     return _SPELLERS if major(version) < 3 else _ch4.spellers(newer=False)
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import parse_bytes
+from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import ValueSpeller, by_value, in_bytes, plain, word
+from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
 
 _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
@@ -46,7 +46,7 @@ def _ofi_provider(value: str, _situation: Situation) -> Spelling:
     return Spelling(environment={"I_MPI_OFI_PROVIDER": value}, unset=("FI_PROVIDER",))
 
 
-SPELLERS: Mapping[str, ValueSpeller] = {
+SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     "waiting": by_value(_WAITING),
     "node-transport": _node_transport,

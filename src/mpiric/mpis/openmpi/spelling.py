@@ -6,10 +6,9 @@ framework of its own (``smsc``).
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import parse_bytes
+from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import ValueSpeller
 from mpiric.mpis import _fabrics
 
 _COLLECTIVE_COMPONENTS = ("adapt", "han", "sm", "tuned", "xhc")
@@ -132,7 +131,7 @@ def _collective_io(value: str, _situation: Situation) -> Spelling | None:
     return None if value == "buffered" else _mca({"fcoll": value})
 
 
-SPELLERS: Mapping[str, ValueSpeller] = {
+SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     "waiting": _waiting,
     "node-transport": _node_transport,

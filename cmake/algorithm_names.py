@@ -9,22 +9,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# An algorithm names its collective, or is made by a function that does or that is given an alias of it.
-_DESCRIBED = re.compile(r"Algorithm \w+\s*\{\s*Collective::(\w+),\s*\"(\w+)\"")
-_MADE = re.compile(r"=\s*(\w+)<(\w+)[^;=]*?>\(\s*\"(\w+)\"")
-_ALIAS = re.compile(r"(\w+) = Collective::(\w+)")
-_MAKER = re.compile(r"consteval Algorithm (\w+)\([^{]*\{\s*return \{Collective::(\w+)")
+# A row of a table of algorithms begins with its collective and its name.
+_ROW = re.compile(r"\{\s*Collective::(\w+),\s*\"(\w+)\"")
 
 
 def algorithms(sources: Path) -> Iterator[tuple[str, str]]:
     """Collective and name of each algorithm that the sources register."""
     for path in sorted(sources.glob("*/*.cpp")):
         text = path.read_text(encoding="utf-8")
-        found = _DESCRIBED.findall(text)
-        collective = dict(_ALIAS.findall(text)) | dict(_MAKER.findall(text))
-        for maker, argument, name in _MADE.findall(text):
-            found.append((collective.get(argument) or collective.get(maker, ""), name))
-        if len(found) != text.count("MPIRIC_ALGORITHM(") or not all(of for of, _ in found):
+        found = _ROW.findall(text)
+        if bool(found) != ("MPIRIC_ALGORITHMS(" in text):
             raise SystemExit(f"{path}: an algorithm is described in another way than the others")
         yield from found
 

@@ -1,13 +1,15 @@
 // What a collective algorithm is to those who choose one: a name, what it serves, and how to run it.
 //
 // An algorithm lives in src/runtime/coll/<collective>/<name>.cpp and enters the registry with
-// MPIRIC_ALGORITHM; nothing else names it.
+// MPIRIC_ALGORITHMS; nothing else names it.
 #pragma once
 
 #include "base/collective.hpp"
 #include "coll/counts.hpp"
 #include "world/library.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -97,9 +99,18 @@ std::span<const Algorithm* const> algorithms() noexcept;
 /// The algorithm of that name, null when there is none.
 const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 
+template <size_t count>
+consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[count]) noexcept {
+    std::array<const Algorithm*, count> pointers{};
+    for (size_t row = 0; row < count; ++row)
+        pointers[row] = &table[row];
+    return pointers;
+}
+
 }  // namespace mpiric::coll
 
-/// Enters a namespace-scope `constinit const Algorithm` into the registry.
-#define MPIRIC_ALGORITHM(algorithm)                                                                          \
-    [[gnu::section("mpiric_algorithms"),                                                                     \
-      gnu::used]] constinit const ::mpiric::coll::Algorithm* const algorithm##_entry = &(algorithm);
+/// Enters a namespace-scope `constinit const Algorithm registered[]`, a row an algorithm, into the registry.
+/// Its alignment is said because the compiler may give arrays a larger one: the section has no gaps.
+#define MPIRIC_ALGORITHMS(table)                                                                             \
+    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto table##_entries =   \
+        ::mpiric::coll::each_of(table);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-// Bounds of the section that the linker gathers from MPIRIC_ALGORITHM.
+// Bounds of the section that the linker gathers from MPIRIC_ALGORITHMS.
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names from that of the section.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __start_mpiric_algorithms[];

@@ -41,15 +41,12 @@ template <int radix> int run(const Call& call) {
 
 uint64_t scratch(const Shape& shape) { return 2 * gathering_scratch(shape); }
 
-constinit const Algorithm two{
-    Collective::allgather, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>};
-constinit const Algorithm four{
-    Collective::allgather, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch, run<4>};
-constinit const Algorithm eight{
-    Collective::allgather, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch, run<8>};
-MPIRIC_ALGORITHM(two)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>},
+    {Collective::allgather, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch, run<4>},
+    {Collective::allgather, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch, run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_bruck
 }  // namespace mpiric::coll

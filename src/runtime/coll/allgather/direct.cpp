@@ -35,14 +35,13 @@ int run(const Call& call) {
     return gathering.end();
 }
 
-constinit const Algorithm algorithm{
-    Collective::allgather, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly,
-    gathering_scratch,     run};
-constinit const Algorithm varied{
-    Collective::allgatherv, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly,
-    gathering_scratch,      run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, gathering_scratch,
+     run},
+    {Collective::allgatherv, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, gathering_scratch,
+     run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_direct
 }  // namespace mpiric::coll

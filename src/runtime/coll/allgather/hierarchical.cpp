@@ -78,26 +78,21 @@ bool suits(const Shape& shape) { return has_levels(shape) && shape.layout.consec
 bool suits_doubling(const Shape& shape) { return suits(shape) && is_power(shape.layout.nodes); }
 bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
 
-template <Collective collective, int (*between)(const NodeRow&)>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
-    return {collective, name, "Träff 2006", Order::none, suited, gathering_scratch, run<between>};
-}
-
-constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
-constinit const Algorithm equal_ring = algorithm<equal, ring_of_nodes>("hierarchical", suits),
-                          equal_doubling =
-                              algorithm<equal, doubling_of_nodes>("hierarchical_doubling", suits_doubling),
-                          equal_linear = algorithm<equal, linear>("hierarchical_linear", suits_linear),
-                          ring = algorithm<uneven, ring_of_nodes>("hierarchical", suits),
-                          uneven_doubling =
-                              algorithm<uneven, doubling_of_nodes>("hierarchical_doubling", suits_doubling),
-                          uneven_linear = algorithm<uneven, linear>("hierarchical_linear", suits_linear);
-MPIRIC_ALGORITHM(equal_ring)
-MPIRIC_ALGORITHM(equal_doubling)
-MPIRIC_ALGORITHM(equal_linear)
-MPIRIC_ALGORITHM(ring)
-MPIRIC_ALGORITHM(uneven_doubling)
-MPIRIC_ALGORITHM(uneven_linear)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "hierarchical", "Träff 2006", Order::none, suits, gathering_scratch,
+     run<ring_of_nodes>},
+    {Collective::allgather, "hierarchical_doubling", "Träff 2006", Order::none, suits_doubling,
+     gathering_scratch, run<doubling_of_nodes>},
+    {Collective::allgather, "hierarchical_linear", "Träff 2006", Order::none, suits_linear, gathering_scratch,
+     run<linear>},
+    {Collective::allgatherv, "hierarchical", "Träff 2006", Order::none, suits, gathering_scratch,
+     run<ring_of_nodes>},
+    {Collective::allgatherv, "hierarchical_doubling", "Träff 2006", Order::none, suits_doubling,
+     gathering_scratch, run<doubling_of_nodes>},
+    {Collective::allgatherv, "hierarchical_linear", "Träff 2006", Order::none, suits_linear,
+     gathering_scratch, run<linear>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_hierarchical
 }  // namespace mpiric::coll

@@ -45,25 +45,21 @@ template <int leaders> bool suits(const Shape& shape) {
            worth_dividing(shape.bytes * ranks / uint64_t(shape.layout.nodes));
 }
 
-template <Collective collective, int leaders>
-consteval Algorithm algorithm(const char* name, const char* source) noexcept {
-    return {collective, name, source, Order::none, suits<leaders>, gathering_scratch, run<leaders>};
-}
-
-constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
-constexpr auto full = "Träff, Hunold 2020", some = "Kandalla et al. 2009";
-constinit const Algorithm equal_all = algorithm<equal, all_ranks>("multi_lane", full),
-                          equal_two = algorithm<equal, 2>("multi_lane_2", some),
-                          equal_four = algorithm<equal, 4>("multi_lane_4", some),
-                          uneven_all = algorithm<uneven, all_ranks>("multi_lane", full),
-                          uneven_two = algorithm<uneven, 2>("multi_lane_2", some),
-                          uneven_four = algorithm<uneven, 4>("multi_lane_4", some);
-MPIRIC_ALGORITHM(equal_all)
-MPIRIC_ALGORITHM(equal_two)
-MPIRIC_ALGORITHM(equal_four)
-MPIRIC_ALGORITHM(uneven_all)
-MPIRIC_ALGORITHM(uneven_two)
-MPIRIC_ALGORITHM(uneven_four)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "multi_lane", "Träff, Hunold 2020", Order::none, suits<all_ranks>,
+     gathering_scratch, run<all_ranks>},
+    {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", Order::none, suits<2>, gathering_scratch,
+     run<2>},
+    {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", Order::none, suits<4>, gathering_scratch,
+     run<4>},
+    {Collective::allgatherv, "multi_lane", "Träff, Hunold 2020", Order::none, suits<all_ranks>,
+     gathering_scratch, run<all_ranks>},
+    {Collective::allgatherv, "multi_lane_2", "Kandalla et al. 2009", Order::none, suits<2>, gathering_scratch,
+     run<2>},
+    {Collective::allgatherv, "multi_lane_4", "Kandalla et al. 2009", Order::none, suits<4>, gathering_scratch,
+     run<4>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_multi_lane
 }  // namespace mpiric::coll

@@ -32,23 +32,17 @@ bool suits_doubling(const Shape& shape) {
     return suits(shape) && shape.layout.nodes > 1 && is_power(shape.layout.nodes);
 }
 
-template <Collective collective, int (*between)(const NodeRow&)>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
-    return {collective,        name,        "Katevenis et al. 2022; Träff 2006", Order::none, suited,
-            gathering_scratch, run<between>};
-}
-
-constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
-constinit const Algorithm equal_ring = algorithm<equal, ring_of_nodes>("multilevel", suits),
-                          equal_doubling =
-                              algorithm<equal, doubling_of_nodes>("multilevel_doubling", suits_doubling),
-                          ring = algorithm<uneven, ring_of_nodes>("multilevel", suits),
-                          uneven_doubling =
-                              algorithm<uneven, doubling_of_nodes>("multilevel_doubling", suits_doubling);
-MPIRIC_ALGORITHM(equal_ring)
-MPIRIC_ALGORITHM(equal_doubling)
-MPIRIC_ALGORITHM(ring)
-MPIRIC_ALGORITHM(uneven_doubling)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006", Order::none, suits,
+     gathering_scratch, run<ring_of_nodes>},
+    {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", Order::none,
+     suits_doubling, gathering_scratch, run<doubling_of_nodes>},
+    {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006", Order::none, suits,
+     gathering_scratch, run<ring_of_nodes>},
+    {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", Order::none,
+     suits_doubling, gathering_scratch, run<doubling_of_nodes>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_multilevel
 }  // namespace mpiric::coll

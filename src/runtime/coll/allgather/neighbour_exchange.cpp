@@ -38,22 +38,13 @@ int run(const Call& call) {
 
 bool suits(const Shape& shape) { return shape.layout.size % 2 == 0 && shape.layout.size > 2; }
 
-constinit const Algorithm algorithm{Collective::allgather,
-                                    "neighbour_exchange",
-                                    "Chen et al. 2005",
-                                    Order::none,
-                                    suits,
-                                    gathering_scratch,
-                                    run};
-constinit const Algorithm varied{Collective::allgatherv,
-                                 "neighbour_exchange",
-                                 "Chen et al. 2005",
-                                 Order::none,
-                                 suits,
-                                 gathering_scratch,
-                                 run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "neighbour_exchange", "Chen et al. 2005", Order::none, suits, gathering_scratch,
+     run},
+    {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", Order::none, suits, gathering_scratch,
+     run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_neighbour_exchange
 }  // namespace mpiric::coll

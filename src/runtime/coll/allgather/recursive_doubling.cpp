@@ -32,22 +32,13 @@ int run(const Call& call) {
 
 bool suits(const Shape& shape) { return is_power(shape.layout.size); }
 
-constinit const Algorithm algorithm{Collective::allgather,
-                                    "recursive_doubling",
-                                    "Thakur et al. 2005",
-                                    Order::none,
-                                    suits,
-                                    gathering_scratch,
-                                    run};
-constinit const Algorithm varied{Collective::allgatherv,
-                                 "recursive_doubling",
-                                 "Thakur et al. 2005",
-                                 Order::none,
-                                 suits,
-                                 gathering_scratch,
-                                 run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "recursive_doubling", "Thakur et al. 2005", Order::none, suits, gathering_scratch,
+     run},
+    {Collective::allgatherv, "recursive_doubling", "Thakur et al. 2005", Order::none, suits,
+     gathering_scratch, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_recursive_doubling
 }  // namespace mpiric::coll

@@ -38,20 +38,17 @@ template <int radix> bool suits(const Shape& shape) {
     return multiplies_out(shape.layout.size, radix, radix / 2);
 }
 
-template <Collective collective, int radix> consteval Algorithm algorithm(const char* name) noexcept {
-    return {collective,        name,      "Chilkuri et al. 2023", Order::none, suits<radix>,
-            gathering_scratch, run<radix>};
-}
-
-constexpr auto equal = Collective::allgather, uneven = Collective::allgatherv;
-constinit const Algorithm equal_four = algorithm<equal, 4>("recursive_multiplying_4"),
-                          equal_eight = algorithm<equal, 8>("recursive_multiplying_8"),
-                          uneven_four = algorithm<uneven, 4>("recursive_multiplying_4"),
-                          uneven_eight = algorithm<uneven, 8>("recursive_multiplying_8");
-MPIRIC_ALGORITHM(equal_four)
-MPIRIC_ALGORITHM(equal_eight)
-MPIRIC_ALGORITHM(uneven_four)
-MPIRIC_ALGORITHM(uneven_eight)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::none, suits<4>,
+     gathering_scratch, run<4>},
+    {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::none, suits<8>,
+     gathering_scratch, run<8>},
+    {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::none, suits<4>,
+     gathering_scratch, run<4>},
+    {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::none, suits<8>,
+     gathering_scratch, run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_recursive_multiplying
 }  // namespace mpiric::coll

@@ -27,12 +27,11 @@ int run(const Call& call) {
     return gathering.end();
 }
 
-constinit const Algorithm algorithm{Collective::allgather, "ring", "Thakur et al. 2005", Order::none, nullptr,
-                                    gathering_scratch,     run};
-constinit const Algorithm varied{Collective::allgatherv, "ring", "Thakur et al. 2005", Order::none, nullptr,
-                                 gathering_scratch,      run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch, run},
+    {Collective::allgatherv, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_ring
 }  // namespace mpiric::coll

@@ -45,14 +45,13 @@ int run(const Call& call) {
     return gathering.end();
 }
 
-constinit const Algorithm algorithm{
-    Collective::allgather, "shared", "Graham, Shipman 2008", Order::none, on_one_node,
-    gathering_scratch,     run};
-constinit const Algorithm varied{
-    Collective::allgatherv, "shared", "Graham, Shipman 2008", Order::none, on_one_node,
-    gathering_scratch,      run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::allgather, "shared", "Graham, Shipman 2008", Order::none, on_one_node, gathering_scratch,
+     run},
+    {Collective::allgatherv, "shared", "Graham, Shipman 2008", Order::none, on_one_node, gathering_scratch,
+     run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allgather_shared
 }  // namespace mpiric::coll

@@ -76,15 +76,12 @@ int run(const Call& call) {
     return code;
 }
 
-constinit const Algorithm algorithm{
-    Collective::allreduce,
-    "direct",
-    "Goglin, Moreaud 2013",
-    Order::fixed,
-    [](const Shape& shape) { return reads_directly(shape) && can_divide(shape); },
-    [](const Shape& shape) { return piece_bytes + shape.span / shape.count; },
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "direct", "Goglin, Moreaud 2013", Order::fixed,
+     [](const Shape& shape) { return reads_directly(shape) && can_divide(shape); },
+     [](const Shape& shape) { return piece_bytes + shape.span / shape.count; }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_direct
 }  // namespace mpiric::coll

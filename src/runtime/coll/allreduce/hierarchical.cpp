@@ -17,47 +17,21 @@ template <BetweenNodes between> constexpr auto run = allreduce_nodes<shared_redu
 bool suits(const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); }
 bool suits_long(const Shape& shape) { return suits(shape) && can_divide(shape) && shape.layout.nodes > 2; }
 
-template <int radix> bool suits_radix(const Shape& shape) {
-    return suits(shape) && multiplies(radix, shape.layout.nodes, shape.commutative);
-}
-template <int radix> uint64_t several_spans(const Shape& shape) { return shape.span * (radix + 1); }
-
-template <int radix> consteval Algorithm multiplying(const char* name) noexcept {
-    return {Collective::allreduce,
-            name,
-            "Karonis et al. 2000; Chilkuri et al. 2023",
-            Order::placement,
-            suits_radix<radix>,
-            several_spans<radix>,
-            run<recursive_multiplying<radix>>};
-}
-
-constinit const Algorithm three = multiplying<3>("hierarchical_multiplying_3");
-constinit const Algorithm four = multiplying<4>("hierarchical_multiplying_4");
-constinit const Algorithm eight = multiplying<8>("hierarchical_multiplying_8");
-constinit const Algorithm algorithm{Collective::allreduce,  "hierarchical", "Karonis et al. 2000",
-                                    Order::placement,       suits,          whole_span,
-                                    run<recursive_doubling>};
-constinit const Algorithm halving{Collective::allreduce,
-                                  "hierarchical_rabenseifner",
-                                  "Karonis et al. 2000; Rabenseifner 2004",
-                                  Order::placement,
-                                  suits_long,
-                                  whole_span,
-                                  run<rabenseifner>};
-constinit const Algorithm around{Collective::allreduce,
-                                 "hierarchical_ring",
-                                 "Karonis et al. 2000; Patarasuk, Yuan 2009",
-                                 Order::placement,
-                                 suits_long,
-                                 whole_span,
-                                 run<ring>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(three)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
-MPIRIC_ALGORITHM(halving)
-MPIRIC_ALGORITHM(around)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "hierarchical", "Karonis et al. 2000", Order::placement, suits, whole_span,
+     run<recursive_doubling>},
+    {Collective::allreduce, "hierarchical_multiplying_3", "Karonis et al. 2000; Chilkuri et al. 2023",
+     Order::placement, suits_radix<suits, 3>, several_spans<3>, run<recursive_multiplying<3>>},
+    {Collective::allreduce, "hierarchical_multiplying_4", "Karonis et al. 2000; Chilkuri et al. 2023",
+     Order::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+    {Collective::allreduce, "hierarchical_multiplying_8", "Karonis et al. 2000; Chilkuri et al. 2023",
+     Order::placement, suits_radix<suits, 8>, several_spans<8>, run<recursive_multiplying<8>>},
+    {Collective::allreduce, "hierarchical_rabenseifner", "Karonis et al. 2000; Rabenseifner 2004",
+     Order::placement, suits_long, whole_span, run<rabenseifner>},
+    {Collective::allreduce, "hierarchical_ring", "Karonis et al. 2000; Patarasuk, Yuan 2009",
+     Order::placement, suits_long, whole_span, run<ring>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_hierarchical
 }  // namespace mpiric::coll

@@ -12,6 +12,11 @@ namespace mpiric::coll {
 /// An allreduce of the leaders of all nodes, in place.
 using BetweenNodes = int (*)(const Reduction&, const Group&, char*, MPI_Count) noexcept;
 
+/// Whether leaders can reduce by recursive multiplying where the whole `suits`.
+template <bool (*suits)(const Shape&), int radix> bool suits_radix(const Shape& shape) {
+    return suits(shape) && multiplies(radix, shape.layout.nodes, shape.commutative);
+}
+
 /// The leader of each node reduces its ranks' vectors, the leaders reduce among themselves, and each shows
 /// the result to its node.
 template <NodeReduce up, BetweenNodes between, NodeBcast down> int allreduce_nodes(const Call& call) {

@@ -35,26 +35,15 @@ template <int leaders> bool suits(const Shape& shape) {
     return has_leaders<leaders>(shape) && can_divide(shape) && elements_fit(shape);
 }
 
-constinit const Algorithm algorithm{Collective::allreduce, "multi_lane",     "Träff, Hunold 2020",
-                                    Order::placement,      suits<all_ranks>, whole_span,
-                                    run<all_ranks>};
-constinit const Algorithm two{Collective::allreduce,
-                              "multi_lane_2",
-                              "Bayatpour et al. 2017",
-                              Order::placement,
-                              suits<2>,
-                              whole_span,
-                              run<2>};
-constinit const Algorithm four{Collective::allreduce,
-                               "multi_lane_4",
-                               "Bayatpour et al. 2017",
-                               Order::placement,
-                               suits<4>,
-                               whole_span,
-                               run<4>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(two)
-MPIRIC_ALGORITHM(four)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits<all_ranks>,
+     whole_span, run<all_ranks>},
+    {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, whole_span,
+     run<2>},
+    {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, whole_span,
+     run<4>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_multi_lane
 }  // namespace mpiric::coll

@@ -21,30 +21,16 @@ bool suits(const Shape& shape) {
     return has_memory_levels(shape) && levels_join(shape) && elements_fit(shape);
 }
 bool suits_long(const Shape& shape) { return suits(shape) && can_divide(shape) && shape.layout.nodes > 2; }
-bool suits_four(const Shape& shape) {
-    return suits(shape) && multiplies(4, shape.layout.nodes, shape.commutative);
-}
 
-constinit const Algorithm algorithm{Collective::allreduce,  "multilevel", "Katevenis et al. 2022",
-                                    Order::placement,       suits,        whole_span,
-                                    run<recursive_doubling>};
-constinit const Algorithm four{Collective::allreduce,
-                               "multilevel_multiplying_4",
-                               "Katevenis et al. 2022; Chilkuri et al. 2023",
-                               Order::placement,
-                               suits_four,
-                               [](const Shape& shape) { return shape.span * 5; },
-                               run<recursive_multiplying<4>>};
-constinit const Algorithm halving{Collective::allreduce,
-                                  "multilevel_rabenseifner",
-                                  "Katevenis et al. 2022; Rabenseifner 2004",
-                                  Order::placement,
-                                  suits_long,
-                                  whole_span,
-                                  run<rabenseifner>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(halving)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "multilevel", "Katevenis et al. 2022", Order::placement, suits, whole_span,
+     run<recursive_doubling>},
+    {Collective::allreduce, "multilevel_multiplying_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
+     Order::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+    {Collective::allreduce, "multilevel_rabenseifner", "Katevenis et al. 2022; Rabenseifner 2004",
+     Order::placement, suits_long, whole_span, run<rabenseifner>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_multilevel
 }  // namespace mpiric::coll

@@ -21,10 +21,11 @@ int rabenseifner(const Reduction& reduction, const Group& group, char* data, MPI
 
 namespace allreduce_rabenseifner {
 
-constinit const Algorithm algorithm{
-    Collective::allreduce,        "rabenseifner", "Rabenseifner 2004", Order::fixed, can_divide, whole_span,
-    in_place_of_all<rabenseifner>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "rabenseifner", "Rabenseifner 2004", Order::fixed, can_divide, whole_span,
+     in_place_of_all<rabenseifner>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_rabenseifner
 }  // namespace mpiric::coll

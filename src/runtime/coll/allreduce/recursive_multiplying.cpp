@@ -77,32 +77,15 @@ template <int radix> bool suits(const Shape& shape) {
     return multiplies(radix, shape.layout.size, shape.commutative);
 }
 
-template <int radix> uint64_t scratch(const Shape& shape) { return shape.span * (radix + 1); }
-
-constinit const Algorithm three{Collective::allreduce,
-                                "recursive_multiplying_3",
-                                "Chilkuri et al. 2023",
-                                Order::fixed,
-                                suits<3>,
-                                scratch<3>,
-                                in_place_of_all<recursive_multiplying<3>>};
-constinit const Algorithm four{Collective::allreduce,
-                               "recursive_multiplying_4",
-                               "Chilkuri et al. 2023",
-                               Order::fixed,
-                               suits<4>,
-                               scratch<4>,
-                               in_place_of_all<recursive_multiplying<4>>};
-constinit const Algorithm eight{Collective::allreduce,
-                                "recursive_multiplying_8",
-                                "Chilkuri et al. 2023",
-                                Order::fixed,
-                                suits<8>,
-                                scratch<8>,
-                                in_place_of_all<recursive_multiplying<8>>};
-MPIRIC_ALGORITHM(three)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "recursive_multiplying_3", "Chilkuri et al. 2023", Order::fixed, suits<3>,
+     several_spans<3>, in_place_of_all<recursive_multiplying<3>>},
+    {Collective::allreduce, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::fixed, suits<4>,
+     several_spans<4>, in_place_of_all<recursive_multiplying<4>>},
+    {Collective::allreduce, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::fixed, suits<8>,
+     several_spans<8>, in_place_of_all<recursive_multiplying<8>>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_recursive_multiplying
 }  // namespace mpiric::coll

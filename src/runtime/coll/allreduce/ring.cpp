@@ -17,10 +17,11 @@ int ring(const Reduction& reduction, const Group& group, char* data, MPI_Count c
 
 namespace allreduce_ring {
 
-constinit const Algorithm algorithm{Collective::allreduce, "ring",     "Patarasuk, Yuan 2009",
-                                    Order::fixed,          can_divide, whole_span,
-                                    in_place_of_all<ring>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "ring", "Patarasuk, Yuan 2009", Order::fixed, can_divide, whole_span,
+     in_place_of_all<ring>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_ring
 }  // namespace mpiric::coll

@@ -47,15 +47,11 @@ int run(const Call& call) {
     return shared_allreduce(reduction, input_of(call), call.receive, call.receive_count);
 }
 
-constinit const Algorithm algorithm{
-    Collective::allreduce,
-    "shared",
-    "Graham, Shipman 2008",
-    Order::fixed,
-    [](const Shape& shape) { return on_one_node(shape) && elements_fit(shape); },
-    nullptr,
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "shared", "Graham, Shipman 2008", Order::fixed,
+     [](const Shape& shape) { return on_one_node(shape) && elements_fit(shape); }, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_shared
 }  // namespace mpiric::coll

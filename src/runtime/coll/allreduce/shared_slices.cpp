@@ -20,17 +20,15 @@ int run(const Call& call) {
                             slices.times(reduction.geometry().size));
 }
 
-constinit const Algorithm algorithm{Collective::allreduce,
-                                    "shared_slices",
-                                    "Jain et al. 2018",
-                                    Order::fixed,
-                                    [](const Shape& shape) {
-                                        return on_one_node(shape) && elements_fit(shape) && shape.dense &&
-                                               shape.count >= uint64_t(shape.layout.size);
-                                    },
-                                    nullptr,
-                                    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "shared_slices", "Jain et al. 2018", Order::fixed,
+     [](const Shape& shape) {
+         return on_one_node(shape) && elements_fit(shape) && shape.dense &&
+                shape.count >= uint64_t(shape.layout.size);
+     },
+     nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_shared_slices
 }  // namespace mpiric::coll

@@ -15,6 +15,8 @@ template <int radix>
 int recursive_multiplying(const Reduction& reduction, const Group& group, char* data,
                           MPI_Count count) noexcept;
 bool multiplies(int radix, int members, bool commutative) noexcept;
+/// Bytes of scratch memory that it takes with the copy of an operand.
+template <int radix> uint64_t several_spans(const Shape& shape) noexcept { return shape.span * (radix + 1); }
 
 /// Over the ranks of this node, through the board.
 int shared_allreduce(const Reduction& reduction, const void* input, void* result, MPI_Count count) noexcept;

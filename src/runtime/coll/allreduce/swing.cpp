@@ -61,11 +61,11 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
 
 bool suits(const Shape& shape) { return can_divide(shape) && is_power(shape.layout.size); }
 
-constinit const Algorithm algorithm{
-    Collective::allreduce, "swing", "De Sensi et al. 2024",
-    Order::fixed,          suits,   [](const Shape& shape) { return 2 * shape.span; },
-    in_place_of_all<swing>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::allreduce, "swing", "De Sensi et al. 2024", Order::fixed, suits,
+     [](const Shape& shape) { return 2 * shape.span; }, in_place_of_all<swing>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace allreduce_swing
 }  // namespace mpiric::coll

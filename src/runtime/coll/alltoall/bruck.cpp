@@ -53,15 +53,12 @@ template <int radix> int run(const Call& call) {
 
 uint64_t scratch(const Shape& shape) { return two_rows(shape) / 2 * 5; }
 
-constinit const Algorithm two{
-    Collective::alltoall, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>};
-constinit const Algorithm four{
-    Collective::alltoall, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch, run<4>};
-constinit const Algorithm eight{
-    Collective::alltoall, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch, run<8>};
-MPIRIC_ALGORITHM(two)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::alltoall, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>},
+    {Collective::alltoall, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch, run<4>},
+    {Collective::alltoall, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch, run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace alltoall_bruck
 }  // namespace mpiric::coll

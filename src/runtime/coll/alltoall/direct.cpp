@@ -34,9 +34,10 @@ int run(const Call& call) {
     return read ? rows.end() : MPI_ERR_OTHER;
 }
 
-constinit const Algorithm algorithm{
-    Collective::alltoall, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, two_rows, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::alltoall, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, two_rows, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace alltoall_direct
 }  // namespace mpiric::coll

@@ -142,13 +142,12 @@ uint64_t scratch_together(const Shape& shape) {
     return scratch(shape) + 2 * shape.bytes * uint64_t(shape.layout.size * shape.layout.most_per_node);
 }
 
-constinit const Algorithm algorithm{
-    Collective::alltoall, "hierarchical", "Träff, Rougier 2014", Order::none, suits, scratch, run<in_turns>};
-constinit const Algorithm linear{Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014",
-                                 Order::none,          suits_linear,          scratch_together,
-                                 run<together>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(linear)
+constinit const Algorithm registered[] = {
+    {Collective::alltoall, "hierarchical", "Träff, Rougier 2014", Order::none, suits, scratch, run<in_turns>},
+    {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", Order::none, suits_linear,
+     scratch_together, run<together>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace alltoall_hierarchical
 }  // namespace mpiric::coll

@@ -38,17 +38,12 @@ int run_packed(const Call& call) {
     return run(from_copy);
 }
 
-constinit const Algorithm algorithm{
-    Collective::alltoall, "linear", "Hoefler et al. 2009", Order::none, nullptr, two_rows, run_packed};
-constinit const Algorithm varied{Collective::alltoallv,
-                                 "linear",
-                                 "Hoefler et al. 2009",
-                                 Order::none,
-                                 [](const Shape& shape) { return !shape.in_place; },
-                                 nullptr,
-                                 run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::alltoall, "linear", "Hoefler et al. 2009", Order::none, nullptr, two_rows, run_packed},
+    {Collective::alltoallv, "linear", "Hoefler et al. 2009", Order::none,
+     [](const Shape& shape) { return !shape.in_place; }, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace alltoall_linear
 }  // namespace mpiric::coll

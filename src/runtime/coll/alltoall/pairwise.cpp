@@ -35,12 +35,11 @@ int run(const Call& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm algorithm{
-    Collective::alltoall, "pairwise", "Thakur et al. 2005", Order::none, nullptr, nullptr, run};
-constinit const Algorithm varied{
-    Collective::alltoallv, "pairwise", "Thakur et al. 2005", Order::none, nullptr, nullptr, run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::alltoall, "pairwise", "Thakur et al. 2005", Order::none, nullptr, nullptr, run},
+    {Collective::alltoallv, "pairwise", "Thakur et al. 2005", Order::none, nullptr, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace alltoall_pairwise
 }  // namespace mpiric::coll

@@ -37,9 +37,10 @@ int run(const Call& call) {
     return rows.end();
 }
 
-constinit const Algorithm algorithm{
-    Collective::alltoall, "shared", "Graham, Shipman 2008", Order::none, on_one_node, two_rows, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::alltoall, "shared", "Graham, Shipman 2008", Order::none, on_one_node, two_rows, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace alltoall_shared
 }  // namespace mpiric::coll

@@ -31,25 +31,14 @@ template <int radix> int run(const Call& call) {
     return dissemination(call.team, call.team.everyone(), radix);
 }
 
-constinit const Algorithm algorithm{
-    Collective::barrier, "dissemination", "Hensgen et al. 1988", Order::none, nullptr, nullptr, run<2>};
-constinit const Algorithm four{Collective::barrier,
-                               "dissemination_4",
-                               "Hoefler et al. 2006",
-                               Order::none,
-                               on_more_than<2>,
-                               nullptr,
-                               run<4>};
-constinit const Algorithm eight{Collective::barrier,
-                                "dissemination_8",
-                                "Hoefler et al. 2006",
-                                Order::none,
-                                on_more_than<4>,
-                                nullptr,
-                                run<8>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::barrier, "dissemination", "Hensgen et al. 1988", Order::none, nullptr, nullptr, run<2>},
+    {Collective::barrier, "dissemination_4", "Hoefler et al. 2006", Order::none, on_more_than<2>, nullptr,
+     run<4>},
+    {Collective::barrier, "dissemination_8", "Hoefler et al. 2006", Order::none, on_more_than<4>, nullptr,
+     run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace barrier_dissemination
 }  // namespace mpiric::coll

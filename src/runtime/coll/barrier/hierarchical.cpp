@@ -41,17 +41,12 @@ namespace barrier_hierarchical {
 
 template <int radix> int run(const Call& call) { return hierarchical_barrier(call.team, radix); }
 
-constinit const Algorithm algorithm{
-    Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run<2>};
-constinit const Algorithm four{Collective::barrier,
-                               "hierarchical_4",
-                               "Karonis et al. 2000; Hoefler et al. 2006",
-                               Order::none,
-                               [](const Shape& shape) { return has_levels(shape) && shape.layout.nodes > 2; },
-                               nullptr,
-                               run<4>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(four)
+constinit const Algorithm registered[] = {
+    {Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run<2>},
+    {Collective::barrier, "hierarchical_4", "Karonis et al. 2000; Hoefler et al. 2006", Order::none,
+     [](const Shape& shape) { return has_levels(shape) && shape.layout.nodes > 2; }, nullptr, run<4>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace barrier_hierarchical
 }  // namespace mpiric::coll

@@ -34,23 +34,13 @@ template <int radix> int run(const Call& call) {
     return code;
 }
 
-constinit const Algorithm algorithm{Collective::barrier,
-                                    "multilevel",
-                                    "Katevenis et al. 2022",
-                                    Order::none,
-                                    has_memory_levels,
-                                    nullptr,
-                                    run<2>};
-constinit const Algorithm four{
-    Collective::barrier,
-    "multilevel_4",
-    "Katevenis et al. 2022; Hoefler et al. 2006",
-    Order::none,
-    [](const Shape& shape) { return has_memory_levels(shape) && shape.layout.nodes > 2; },
-    nullptr,
-    run<4>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(four)
+constinit const Algorithm registered[] = {
+    {Collective::barrier, "multilevel", "Katevenis et al. 2022", Order::none, has_memory_levels, nullptr,
+     run<2>},
+    {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", Order::none,
+     [](const Shape& shape) { return has_memory_levels(shape) && shape.layout.nodes > 2; }, nullptr, run<4>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace barrier_multilevel
 }  // namespace mpiric::coll

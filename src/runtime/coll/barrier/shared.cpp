@@ -21,9 +21,10 @@ int run(const Call& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm algorithm{
-    Collective::barrier, "shared", "Graham, Shipman 2008", Order::none, on_one_node, nullptr, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::barrier, "shared", "Graham, Shipman 2008", Order::none, on_one_node, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace barrier_shared
 }  // namespace mpiric::coll

@@ -19,10 +19,11 @@ template <uint64_t segment> int run(const Call& call) {
 
 bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }
 
-constinit const Algorithm algorithm{
-    Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", Order::none, suits,
-    packed_bytes,      run<16384>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", Order::none, suits, packed_bytes,
+     run<16384>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_binary_tree
 }  // namespace mpiric::coll

@@ -30,9 +30,10 @@ int run(const Call& call) {
                     call.root);
 }
 
-constinit const Algorithm algorithm{Collective::bcast, "binomial", "Thakur et al. 2005", Order::none, nullptr,
-                                    nullptr,           run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "binomial", "Thakur et al. 2005", Order::none, nullptr, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_binomial
 }  // namespace mpiric::coll

@@ -19,12 +19,13 @@ template <uint64_t segment> int run(const Call& call) {
 
 template <uint64_t segment> bool suits(const Shape& shape) { return shape.bytes > segment; }
 
-constinit const Algorithm fine{Collective::bcast, "chain_16k",  "Träff, Ripke 2008", Order::none,
-                               suits<16384>,      packed_bytes, run<16384>};
-constinit const Algorithm coarse{Collective::bcast, "chain_128k", "Träff, Ripke 2008", Order::none,
-                                 suits<131072>,     packed_bytes, run<131072>};
-MPIRIC_ALGORITHM(fine)
-MPIRIC_ALGORITHM(coarse)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "chain_16k", "Träff, Ripke 2008", Order::none, suits<16384>, packed_bytes,
+     run<16384>},
+    {Collective::bcast, "chain_128k", "Träff, Ripke 2008", Order::none, suits<131072>, packed_bytes,
+     run<131072>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_chain
 }  // namespace mpiric::coll

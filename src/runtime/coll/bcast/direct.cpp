@@ -34,9 +34,10 @@ int run(const Call& call) {
     });
 }
 
-constinit const Algorithm algorithm{
-    Collective::bcast, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, packed_bytes, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, packed_bytes, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_direct
 }  // namespace mpiric::coll

@@ -30,44 +30,22 @@ bool suits_long(const Shape& shape) {
 }
 bool suits_doubling(const Shape& shape) { return suits_long(shape) && is_power(shape.layout.nodes); }
 
-constinit const Algorithm algorithm{Collective::bcast, "hierarchical", "Karonis et al. 2000", Order::none,
-                                    has_levels,        packed_bytes,   run<binomial>};
-constinit const Algorithm four{
-    Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023",
-    Order::none,       on_more_nodes<2>,         packed_bytes,
-    run<knomial<4>>};
-constinit const Algorithm eight{
-    Collective::bcast, "hierarchical_knomial_8", "Karonis et al. 2000; Chilkuri et al. 2023",
-    Order::none,       on_more_nodes<4>,         packed_bytes,
-    run<knomial<8>>};
-constinit const Algorithm longer{Collective::bcast,
-                                 "hierarchical_scatter_allgather",
-                                 "Karonis et al. 2000; Barnett et al. 1994",
-                                 Order::none,
-                                 suits_long,
-                                 packed_bytes,
-                                 run_long<scatter_allgather>};
-constinit const Algorithm doubling{Collective::bcast,
-                                   "hierarchical_scatter_recursive_doubling",
-                                   "Karonis et al. 2000; Thakur et al. 2005",
-                                   Order::none,
-                                   suits_doubling,
-                                   packed_bytes,
-                                   run_long<scatter_recursive_doubling>};
-constinit const Algorithm chain{
-    Collective::bcast,
-    "hierarchical_chain",
-    "Karonis et al. 2000; Träff, Ripke 2008",
-    Order::none,
-    [](const Shape& shape) { return has_levels(shape) && shape.bytes > chain_segment; },
-    packed_bytes,
-    bcast_chain_of_nodes<shared_bcast>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
-MPIRIC_ALGORITHM(longer)
-MPIRIC_ALGORITHM(doubling)
-MPIRIC_ALGORITHM(chain)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, packed_bytes,
+     run<binomial>},
+    {Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023", Order::none,
+     on_more_nodes<2>, packed_bytes, run<knomial<4>>},
+    {Collective::bcast, "hierarchical_knomial_8", "Karonis et al. 2000; Chilkuri et al. 2023", Order::none,
+     on_more_nodes<4>, packed_bytes, run<knomial<8>>},
+    {Collective::bcast, "hierarchical_scatter_allgather", "Karonis et al. 2000; Barnett et al. 1994",
+     Order::none, suits_long, packed_bytes, run_long<scatter_allgather>},
+    {Collective::bcast, "hierarchical_scatter_recursive_doubling", "Karonis et al. 2000; Thakur et al. 2005",
+     Order::none, suits_doubling, packed_bytes, run_long<scatter_recursive_doubling>},
+    {Collective::bcast, "hierarchical_chain", "Karonis et al. 2000; Träff, Ripke 2008", Order::none,
+     [](const Shape& shape) { return has_levels(shape) && shape.bytes > chain_segment; }, packed_bytes,
+     bcast_chain_of_nodes<shared_bcast>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_hierarchical
 }  // namespace mpiric::coll

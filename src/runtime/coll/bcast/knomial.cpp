@@ -34,12 +34,11 @@ template <int radix> int run(const Call& call) {
                           call.team.everyone(), call.root);
 }
 
-constinit const Algorithm four{
-    Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, nullptr, run<4>};
-constinit const Algorithm eight{
-    Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, nullptr, run<8>};
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, nullptr, run<4>},
+    {Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, nullptr, run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_knomial
 }  // namespace mpiric::coll

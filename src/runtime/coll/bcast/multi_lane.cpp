@@ -42,15 +42,13 @@ template <int leaders> bool suits(const Shape& shape) {
     return has_leaders<leaders>(shape) && worth_dividing(shape.bytes);
 }
 
-constinit const Algorithm algorithm{Collective::bcast, "multi_lane", "Träff, Hunold 2020", Order::none,
-                                    suits<all_ranks>,  packed_bytes, run<all_ranks>};
-constinit const Algorithm two{Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", Order::none, suits<2>,
-                              packed_bytes,      run<2>};
-constinit const Algorithm four{Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", Order::none, suits<4>,
-                               packed_bytes,      run<4>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(two)
-MPIRIC_ALGORITHM(four)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "multi_lane", "Träff, Hunold 2020", Order::none, suits<all_ranks>, packed_bytes,
+     run<all_ranks>},
+    {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", Order::none, suits<2>, packed_bytes, run<2>},
+    {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", Order::none, suits<4>, packed_bytes, run<4>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_multi_lane
 }  // namespace mpiric::coll

@@ -43,30 +43,19 @@ namespace bcast_multilevel {
 template <int (*tree)(const Message&, const Group&, int) noexcept>
 constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
 
-constinit const Algorithm algorithm{Collective::bcast, "multilevel",      "Katevenis et al. 2022",
-                                    Order::none,       has_memory_levels, packed_bytes,
-                                    run<binomial>};
-constinit const Algorithm four{
-    Collective::bcast,
-    "multilevel_knomial_4",
-    "Katevenis et al. 2022; Chilkuri et al. 2023",
-    Order::none,
-    [](const Shape& shape) { return has_memory_levels(shape) && shape.layout.nodes > 2; },
-    packed_bytes,
-    run<knomial<4>>};
-constinit const Algorithm chain{Collective::bcast,
-                                "multilevel_chain",
-                                "Katevenis et al. 2022; Träff, Ripke 2008",
-                                Order::none,
-                                [](const Shape& shape) {
-                                    return has_memory_levels(shape) && shape.layout.nodes > 1 &&
-                                           shape.bytes > chain_segment;
-                                },
-                                packed_bytes,
-                                bcast_chain_of_nodes<multilevel_bcast>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(chain)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "multilevel", "Katevenis et al. 2022", Order::none, has_memory_levels, packed_bytes,
+     run<binomial>},
+    {Collective::bcast, "multilevel_knomial_4", "Katevenis et al. 2022; Chilkuri et al. 2023", Order::none,
+     [](const Shape& shape) { return has_memory_levels(shape) && shape.layout.nodes > 2; }, packed_bytes,
+     run<knomial<4>>},
+    {Collective::bcast, "multilevel_chain", "Katevenis et al. 2022; Träff, Ripke 2008", Order::none,
+     [](const Shape& shape) {
+         return has_memory_levels(shape) && shape.layout.nodes > 1 && shape.bytes > chain_segment;
+     },
+     packed_bytes, bcast_chain_of_nodes<multilevel_bcast>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_multilevel
 }  // namespace mpiric::coll

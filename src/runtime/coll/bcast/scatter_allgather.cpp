@@ -61,14 +61,13 @@ bool suits(const Shape& shape) { return shape.layout.size > 2 && shape.bytes >= 
 
 bool suits_doubling(const Shape& shape) { return suits(shape) && is_power(shape.layout.size); }
 
-constinit const Algorithm algorithm{
-    Collective::bcast, "scatter_allgather",   "Barnett et al. 1994", Order::none, suits,
-    packed_bytes,      run<scatter_allgather>};
-constinit const Algorithm doubling{
-    Collective::bcast, "scatter_recursive_doubling",   "Thakur et al. 2005", Order::none, suits_doubling,
-    packed_bytes,      run<scatter_recursive_doubling>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(doubling)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "scatter_allgather", "Barnett et al. 1994", Order::none, suits, packed_bytes,
+     run<scatter_allgather>},
+    {Collective::bcast, "scatter_recursive_doubling", "Thakur et al. 2005", Order::none, suits_doubling,
+     packed_bytes, run<scatter_recursive_doubling>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_scatter_allgather
 }  // namespace mpiric::coll

@@ -35,9 +35,10 @@ int run(const Call& call) {
     });
 }
 
-constinit const Algorithm algorithm{
-    Collective::bcast, "shared", "Graham, Shipman 2008", Order::none, on_one_node, packed_bytes, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::bcast, "shared", "Graham, Shipman 2008", Order::none, on_one_node, packed_bytes, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace bcast_shared
 }  // namespace mpiric::coll

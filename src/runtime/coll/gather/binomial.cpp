@@ -29,9 +29,10 @@ int run(const Call& call) {
                           [&](char* row, uint64_t block) { return climb(call, tree, row, block); });
 }
 
-constinit const Algorithm algorithm{
-    Collective::gather, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::gather, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace gather_binomial
 }  // namespace mpiric::coll

@@ -50,15 +50,11 @@ int run(const Call& call) {
     return MPI_SUCCESS;
 }
 
-constinit const Algorithm algorithm{
-    Collective::gather,
-    "hierarchical",
-    "Karonis et al. 2000",
-    Order::none,
-    has_levels,
-    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); },
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::gather, "hierarchical", "Karonis et al. 2000", Order::none, has_levels,
+     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace gather_hierarchical
 }  // namespace mpiric::coll

@@ -25,14 +25,13 @@ template <int radix> int run(const Call& call) {
     });
 }
 
-constinit const Algorithm four{
-    Collective::gather, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>,
-    all_blocks,         run<4>};
-constinit const Algorithm eight{
-    Collective::gather, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>,
-    all_blocks,         run<8>};
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::gather, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, all_blocks,
+     run<4>},
+    {Collective::gather, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, all_blocks,
+     run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace gather_knomial
 }  // namespace mpiric::coll

@@ -24,12 +24,11 @@ int run(const Call& call) {
     return coming.wait();
 }
 
-constinit const Algorithm algorithm{
-    Collective::gather, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run};
-constinit const Algorithm varied{
-    Collective::gatherv, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::gather, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
+    {Collective::gatherv, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace gather_linear
 }  // namespace mpiric::coll

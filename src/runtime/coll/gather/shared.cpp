@@ -66,15 +66,11 @@ int run(const Call& call) {
     return row.store();
 }
 
-constinit const Algorithm algorithm{
-    Collective::gather,
-    "shared",
-    "Graham, Shipman 2008",
-    Order::none,
-    on_one_node,
-    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); },
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::gather, "shared", "Graham, Shipman 2008", Order::none, on_one_node,
+     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace gather_shared
 }  // namespace mpiric::coll

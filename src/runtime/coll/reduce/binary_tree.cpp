@@ -21,10 +21,11 @@ template <uint64_t segment> int run(const Call& call) {
 
 bool suits(const Shape& shape) { return has_segments<16384>(shape) && shape.layout.size > 3; }
 
-constinit const Algorithm algorithm{
-    Collective::reduce,       "binary_tree_16k", "Pješivac-Grbović et al. 2007", Order::fixed, suits,
-    copy_and_segments<16384>, run<16384>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007", Order::fixed, suits,
+     copy_and_segments<16384>, run<16384>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_binary_tree
 }  // namespace mpiric::coll

@@ -36,14 +36,11 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
 
 namespace reduce_binomial {
 
-constinit const Algorithm algorithm{Collective::reduce,
-                                    "binomial",
-                                    "Thakur et al. 2005",
-                                    Order::fixed,
-                                    nullptr,
-                                    [](const Shape& shape) { return 2 * shape.span; },
-                                    on_a_copy_of_all<binomial_reduce>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "binomial", "Thakur et al. 2005", Order::fixed, nullptr,
+     [](const Shape& shape) { return 2 * shape.span; }, on_a_copy_of_all<binomial_reduce>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_binomial
 }  // namespace mpiric::coll

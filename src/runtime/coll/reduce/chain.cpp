@@ -18,14 +18,13 @@ template <uint64_t segment> int run(const Call& call) {
     });
 }
 
-constinit const Algorithm fine{Collective::reduce, "chain_16k",         "Pješivac-Grbović et al. 2007",
-                               Order::fixed,       has_segments<16384>, copy_and_segments<16384>,
-                               run<16384>};
-constinit const Algorithm coarse{Collective::reduce, "chain_128k",         "Pješivac-Grbović et al. 2007",
-                                 Order::fixed,       has_segments<131072>, copy_and_segments<131072>,
-                                 run<131072>};
-MPIRIC_ALGORITHM(fine)
-MPIRIC_ALGORITHM(coarse)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "chain_16k", "Pješivac-Grbović et al. 2007", Order::fixed, has_segments<16384>,
+     copy_and_segments<16384>, run<16384>},
+    {Collective::reduce, "chain_128k", "Pješivac-Grbović et al. 2007", Order::fixed, has_segments<131072>,
+     copy_and_segments<131072>, run<131072>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_chain
 }  // namespace mpiric::coll

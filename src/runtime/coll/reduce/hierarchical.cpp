@@ -11,15 +11,12 @@
 namespace mpiric::coll {
 namespace reduce_hierarchical {
 
-constinit const Algorithm algorithm{
-    Collective::reduce,
-    "hierarchical",
-    "Karonis et al. 2000",
-    Order::placement,
-    [](const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); },
-    [](const Shape& shape) { return 2 * shape.span; },
-    reduce_nodes<shared_reduce>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "hierarchical", "Karonis et al. 2000", Order::placement,
+     [](const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); },
+     [](const Shape& shape) { return 2 * shape.span; }, reduce_nodes<shared_reduce>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_hierarchical
 }  // namespace mpiric::coll

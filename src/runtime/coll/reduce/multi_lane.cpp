@@ -42,15 +42,15 @@ template <int leaders> bool suits(const Shape& shape) {
 }
 uint64_t scratch(const Shape& shape) { return 2 * shape.span; }
 
-constinit const Algorithm algorithm{Collective::reduce, "multi_lane", "Träff, Hunold 2020", Order::placement,
-                                    suits<all_ranks>,   scratch,      run<all_ranks>};
-constinit const Algorithm two{
-    Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, scratch, run<2>};
-constinit const Algorithm four{
-    Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, scratch, run<4>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(two)
-MPIRIC_ALGORITHM(four)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits<all_ranks>, scratch,
+     run<all_ranks>},
+    {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, scratch,
+     run<2>},
+    {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, scratch,
+     run<4>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_multi_lane
 }  // namespace mpiric::coll

@@ -100,15 +100,12 @@ int multilevel_reduce(const Reduction& reduction, int root, const void* input, v
 
 namespace reduce_multilevel {
 
-constinit const Algorithm algorithm{
-    Collective::reduce,
-    "multilevel",
-    "Katevenis et al. 2022",
-    Order::placement,
-    [](const Shape& shape) { return has_memory_levels(shape) && levels_join(shape) && elements_fit(shape); },
-    [](const Shape& shape) { return 2 * shape.span; },
-    reduce_nodes<multilevel_reduce>};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "multilevel", "Katevenis et al. 2022", Order::placement,
+     [](const Shape& shape) { return has_memory_levels(shape) && levels_join(shape) && elements_fit(shape); },
+     [](const Shape& shape) { return 2 * shape.span; }, reduce_nodes<multilevel_reduce>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_multilevel
 }  // namespace mpiric::coll

@@ -27,14 +27,11 @@ int run(const Call& call) {
     });
 }
 
-constinit const Algorithm algorithm{Collective::reduce,
-                                    "reduce_scatter_gather",
-                                    "Rabenseifner 2004",
-                                    Order::fixed,
-                                    can_divide,
-                                    [](const Shape& shape) { return 2 * shape.span; },
-                                    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", Order::fixed, can_divide,
+     [](const Shape& shape) { return 2 * shape.span; }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_reduce_scatter_gather
 }  // namespace mpiric::coll

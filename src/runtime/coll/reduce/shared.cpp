@@ -43,15 +43,11 @@ int run(const Call& call) {
                          call.receive_count);
 }
 
-constinit const Algorithm algorithm{
-    Collective::reduce,
-    "shared",
-    "Graham, Shipman 2008",
-    Order::fixed,
-    [](const Shape& shape) { return on_one_node(shape) && elements_fit(shape); },
-    nullptr,
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "shared", "Graham, Shipman 2008", Order::fixed,
+     [](const Shape& shape) { return on_one_node(shape) && elements_fit(shape); }, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_shared
 }  // namespace mpiric::coll

@@ -22,17 +22,15 @@ int run(const Call& call) {
     return shared_gather(call.team, call.root, result, slices.times(reduction.geometry().size));
 }
 
-constinit const Algorithm algorithm{Collective::reduce,
-                                    "shared_slices",
-                                    "Jain et al. 2018",
-                                    Order::fixed,
-                                    [](const Shape& shape) {
-                                        return on_one_node(shape) && elements_fit(shape) && shape.dense &&
-                                               shape.count >= uint64_t(shape.layout.size);
-                                    },
-                                    [](const Shape& shape) { return shape.span; },
-                                    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce, "shared_slices", "Jain et al. 2018", Order::fixed,
+     [](const Shape& shape) {
+         return on_one_node(shape) && elements_fit(shape) && shape.dense &&
+                shape.count >= uint64_t(shape.layout.size);
+     },
+     [](const Shape& shape) { return shape.span; }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_shared_slices
 }  // namespace mpiric::coll

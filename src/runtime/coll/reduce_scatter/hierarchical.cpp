@@ -51,26 +51,21 @@ uint64_t scratch(const Shape& shape) {
                : shape.span * (nodes + 1);
 }
 
-template <Collective collective, Between between>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
-    return {collective, name, "Karonis et al. 2000", Order::placement, suited, scratch, run<between>};
-}
-
-constexpr auto blocks = Collective::reduce_scatter_block, uneven = Collective::reduce_scatter;
-constinit const Algorithm block_halving = algorithm<blocks, recursive_halving>("hierarchical", suits_halving),
-                          block_ring =
-                              algorithm<blocks, ring_reduce_scatter>("hierarchical_ring", suits_around),
-                          block_linear =
-                              algorithm<blocks, linear_reduce_scatter>("hierarchical_linear", suits),
-                          halving = algorithm<uneven, recursive_halving>("hierarchical", suits_halving),
-                          around = algorithm<uneven, ring_reduce_scatter>("hierarchical_ring", suits_around),
-                          linear = algorithm<uneven, linear_reduce_scatter>("hierarchical_linear", suits);
-MPIRIC_ALGORITHM(block_halving)
-MPIRIC_ALGORITHM(block_ring)
-MPIRIC_ALGORITHM(block_linear)
-MPIRIC_ALGORITHM(halving)
-MPIRIC_ALGORITHM(around)
-MPIRIC_ALGORITHM(linear)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000", Order::placement, suits_halving,
+     scratch, run<recursive_halving>},
+    {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000", Order::placement,
+     suits_around, scratch, run<ring_reduce_scatter>},
+    {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000", Order::placement, suits,
+     scratch, run<linear_reduce_scatter>},
+    {Collective::reduce_scatter, "hierarchical", "Karonis et al. 2000", Order::placement, suits_halving,
+     scratch, run<recursive_halving>},
+    {Collective::reduce_scatter, "hierarchical_ring", "Karonis et al. 2000", Order::placement, suits_around,
+     scratch, run<ring_reduce_scatter>},
+    {Collective::reduce_scatter, "hierarchical_linear", "Karonis et al. 2000", Order::placement, suits,
+     scratch, run<linear_reduce_scatter>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_hierarchical
 }  // namespace mpiric::coll

@@ -42,17 +42,12 @@ int run(const Call& call) {
     });
 }
 
-constinit const Algorithm block{Collective::reduce_scatter_block,
-                                "linear",
-                                "Iannello 1997",
-                                Order::fixed,
-                                nullptr,
-                                copy_and_all_blocks,
-                                run};
-constinit const Algorithm algorithm{
-    Collective::reduce_scatter, "linear", "Iannello 1997", Order::fixed, nullptr, copy_and_all_blocks, run};
-MPIRIC_ALGORITHM(block)
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "linear", "Iannello 1997", Order::fixed, nullptr, copy_and_all_blocks,
+     run},
+    {Collective::reduce_scatter, "linear", "Iannello 1997", Order::fixed, nullptr, copy_and_all_blocks, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_linear
 }  // namespace mpiric::coll

@@ -108,44 +108,25 @@ template <int leaders> bool suits_long(const Shape& shape) {
 /// And the blocks of a node.
 uint64_t scratch_to_show(const Shape& shape) { return copy_and_all_blocks(shape) + copy_and_more(shape) / 2; }
 
-template <Collective collective, Between between>
-consteval Algorithm algorithm(const char* name, bool (*suited)(const Shape&)) noexcept {
-    return {collective,
-            name,
-            "Träff, Hunold 2020",
-            Order::placement,
-            suited,
-            copy_and_all_blocks,
-            run<all_ranks, between>};
-}
-template <Collective collective, int leaders> consteval Algorithm led(const char* name) noexcept {
-    return {collective,
-            name,
-            "Träff, Hunold 2020; Bayatpour et al. 2017",
-            Order::placement,
-            suits_long<leaders>,
-            scratch_to_show,
-            run<leaders, halving_or_ring>};
-}
-
-constexpr auto blocks = Collective::reduce_scatter_block, uneven = Collective::reduce_scatter;
-constinit const Algorithm block_halving = algorithm<blocks, recursive_halving>("multi_lane", suits_halving),
-                          block_linear =
-                              algorithm<blocks, linear_reduce_scatter>("multi_lane_linear", suits<all_ranks>),
-                          block_two = led<blocks, 2>("multi_lane_2"),
-                          block_four = led<blocks, 4>("multi_lane_4"),
-                          halving = algorithm<uneven, recursive_halving>("multi_lane", suits_halving),
-                          linear =
-                              algorithm<uneven, linear_reduce_scatter>("multi_lane_linear", suits<all_ranks>),
-                          two = led<uneven, 2>("multi_lane_2"), four = led<uneven, 4>("multi_lane_4");
-MPIRIC_ALGORITHM(block_halving)
-MPIRIC_ALGORITHM(block_linear)
-MPIRIC_ALGORITHM(block_two)
-MPIRIC_ALGORITHM(block_four)
-MPIRIC_ALGORITHM(halving)
-MPIRIC_ALGORITHM(linear)
-MPIRIC_ALGORITHM(two)
-MPIRIC_ALGORITHM(four)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_halving,
+     copy_and_all_blocks, run<all_ranks, recursive_halving>},
+    {Collective::reduce_scatter_block, "multi_lane_linear", "Träff, Hunold 2020", Order::placement,
+     suits<all_ranks>, copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>},
+    {Collective::reduce_scatter_block, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
+     Order::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
+    {Collective::reduce_scatter_block, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
+     Order::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
+    {Collective::reduce_scatter, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_halving,
+     copy_and_all_blocks, run<all_ranks, recursive_halving>},
+    {Collective::reduce_scatter, "multi_lane_linear", "Träff, Hunold 2020", Order::placement,
+     suits<all_ranks>, copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>},
+    {Collective::reduce_scatter, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
+     Order::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
+    {Collective::reduce_scatter, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
+     Order::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_multi_lane
 }  // namespace mpiric::coll

@@ -28,22 +28,13 @@ int run(const Call& call) {
     return reduction.copy(sum.data(), call.receive, own);
 }
 
-constinit const Algorithm block{Collective::reduce_scatter_block,
-                                "pairwise",
-                                "Thakur et al. 2005",
-                                Order::fixed,
-                                is_commutative,
-                                copy_and_more,
-                                run};
-constinit const Algorithm algorithm{Collective::reduce_scatter,
-                                    "pairwise",
-                                    "Thakur et al. 2005",
-                                    Order::fixed,
-                                    is_commutative,
-                                    copy_and_more,
-                                    run};
-MPIRIC_ALGORITHM(block)
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", Order::fixed, is_commutative,
+     copy_and_more, run},
+    {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", Order::fixed, is_commutative,
+     copy_and_more, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_pairwise
 }  // namespace mpiric::coll

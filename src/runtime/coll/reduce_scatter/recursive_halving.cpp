@@ -40,22 +40,13 @@ int run(const Call& call) {
 
 bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
 
-constinit const Algorithm block{Collective::reduce_scatter_block,
-                                "recursive_halving",
-                                "Thakur et al. 2005",
-                                Order::fixed,
-                                suits,
-                                copy_and_more,
-                                run};
-constinit const Algorithm algorithm{Collective::reduce_scatter,
-                                    "recursive_halving",
-                                    "Thakur et al. 2005",
-                                    Order::fixed,
-                                    suits,
-                                    copy_and_more,
-                                    run};
-MPIRIC_ALGORITHM(block)
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", Order::fixed, suits,
+     copy_and_more, run},
+    {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005", Order::fixed, suits,
+     copy_and_more, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_recursive_halving
 }  // namespace mpiric::coll

@@ -54,20 +54,17 @@ template <int radix> bool suits(const Shape& shape) {
     return shape.commutative && multiplies_out(shape.layout.size, radix, radix / 2);
 }
 
-template <Collective collective, int radix> consteval Algorithm algorithm(const char* name) noexcept {
-    return {collective,          name,      "Chilkuri et al. 2023", Order::fixed, suits<radix>,
-            copy_and_all_blocks, run<radix>};
-}
-
-constexpr auto blocks = Collective::reduce_scatter_block, uneven = Collective::reduce_scatter;
-constinit const Algorithm block_four = algorithm<blocks, 4>("recursive_multiplying_4"),
-                          block_eight = algorithm<blocks, 8>("recursive_multiplying_8"),
-                          four = algorithm<uneven, 4>("recursive_multiplying_4"),
-                          eight = algorithm<uneven, 8>("recursive_multiplying_8");
-MPIRIC_ALGORITHM(block_four)
-MPIRIC_ALGORITHM(block_eight)
-MPIRIC_ALGORITHM(four)
-MPIRIC_ALGORITHM(eight)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::fixed,
+     suits<4>, copy_and_all_blocks, run<4>},
+    {Collective::reduce_scatter_block, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::fixed,
+     suits<8>, copy_and_all_blocks, run<8>},
+    {Collective::reduce_scatter, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::fixed, suits<4>,
+     copy_and_all_blocks, run<4>},
+    {Collective::reduce_scatter, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::fixed, suits<8>,
+     copy_and_all_blocks, run<8>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_recursive_multiplying
 }  // namespace mpiric::coll

@@ -31,22 +31,13 @@ int run(const Call& call) {
     });
 }
 
-constinit const Algorithm block{Collective::reduce_scatter_block,
-                                "ring",
-                                "Patarasuk, Yuan 2009",
-                                Order::fixed,
-                                is_commutative,
-                                copy_and_more,
-                                run};
-constinit const Algorithm algorithm{Collective::reduce_scatter,
-                                    "ring",
-                                    "Patarasuk, Yuan 2009",
-                                    Order::fixed,
-                                    is_commutative,
-                                    copy_and_more,
-                                    run};
-MPIRIC_ALGORITHM(block)
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "ring", "Patarasuk, Yuan 2009", Order::fixed, is_commutative,
+     copy_and_more, run},
+    {Collective::reduce_scatter, "ring", "Patarasuk, Yuan 2009", Order::fixed, is_commutative, copy_and_more,
+     run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_ring
 }  // namespace mpiric::coll

@@ -66,12 +66,11 @@ int run(const Call& call) {
     return shared_reduce_scatter(reduction, input_of(call), whole, slices);
 }
 
-constinit const Algorithm block{
-    Collective::reduce_scatter_block, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run};
-constinit const Algorithm algorithm{
-    Collective::reduce_scatter, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run};
-MPIRIC_ALGORITHM(block)
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run},
+    {Collective::reduce_scatter, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_shared
 }  // namespace mpiric::coll

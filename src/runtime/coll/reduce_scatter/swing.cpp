@@ -75,12 +75,11 @@ bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layo
 
 uint64_t scratch(const Shape& shape) { return copy_and_more(shape) / 2 * 3; }
 
-constinit const Algorithm block{
-    Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch, run};
-constinit const Algorithm algorithm{
-    Collective::reduce_scatter, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch, run};
-MPIRIC_ALGORITHM(block)
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch, run},
+    {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace reduce_scatter_swing
 }  // namespace mpiric::coll

@@ -42,12 +42,11 @@ template <bool inclusive> int run(const Call& call) {
 
 uint64_t scratch(const Shape& shape) { return shape.span; }
 
-constinit const Algorithm algorithm{Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr,
-                                    scratch,          run<true>};
-constinit const Algorithm exclusive{
-    Collective::exscan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, run<false>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(exclusive)
+constinit const Algorithm registered[] = {
+    {Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, run<true>},
+    {Collective::exscan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, run<false>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scan_linear
 }  // namespace mpiric::coll

@@ -35,13 +35,13 @@ template <bool inclusive> int run(const Call& call) {
 
 uint64_t scratch(const Shape& shape) { return 2 * shape.span; }
 
-constinit const Algorithm algorithm{
-    Collective::scan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch, run<true>};
-constinit const Algorithm exclusive{
-    Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch,
-    run<false>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(exclusive)
+constinit const Algorithm registered[] = {
+    {Collective::scan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch,
+     run<true>},
+    {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch,
+     run<false>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scan_recursive_doubling
 }  // namespace mpiric::coll

@@ -38,12 +38,11 @@ template <bool inclusive> int run(const Call& call) {
 
 bool suits(const Shape& shape) { return on_one_node(shape) && elements_fit(shape); }
 
-constinit const Algorithm algorithm{Collective::scan, "shared", "Graham, Shipman 2008", Order::fixed, suits,
-                                    nullptr,          run<true>};
-constinit const Algorithm exclusive{
-    Collective::exscan, "shared", "Graham, Shipman 2008", Order::fixed, suits, nullptr, run<false>};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(exclusive)
+constinit const Algorithm registered[] = {
+    {Collective::scan, "shared", "Graham, Shipman 2008", Order::fixed, suits, nullptr, run<true>},
+    {Collective::exscan, "shared", "Graham, Shipman 2008", Order::fixed, suits, nullptr, run<false>},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scan_shared
 }  // namespace mpiric::coll

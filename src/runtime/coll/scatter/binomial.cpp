@@ -28,9 +28,10 @@ int run(const Call& call) {
                            [&](char* row, uint64_t block) { return descend(call, tree, row, block); });
 }
 
-constinit const Algorithm algorithm{
-    Collective::scatter, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::scatter, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scatter_binomial
 }  // namespace mpiric::coll

@@ -56,15 +56,11 @@ int run(const Call& call) {
     return sent.wait();
 }
 
-constinit const Algorithm algorithm{
-    Collective::scatter,
-    "hierarchical",
-    "Karonis et al. 2000",
-    Order::none,
-    has_levels,
-    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size + 1); },
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::scatter, "hierarchical", "Karonis et al. 2000", Order::none, has_levels,
+     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size + 1); }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scatter_hierarchical
 }  // namespace mpiric::coll

@@ -24,12 +24,11 @@ int run(const Call& call) {
     return sent.wait();
 }
 
-constinit const Algorithm algorithm{
-    Collective::scatter, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run};
-constinit const Algorithm varied{
-    Collective::scatterv, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run};
-MPIRIC_ALGORITHM(algorithm)
-MPIRIC_ALGORITHM(varied)
+constinit const Algorithm registered[] = {
+    {Collective::scatter, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
+    {Collective::scatterv, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scatter_linear
 }  // namespace mpiric::coll

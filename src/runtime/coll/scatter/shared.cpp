@@ -77,15 +77,11 @@ int run(const Call& call) {
     return own.store();
 }
 
-constinit const Algorithm algorithm{
-    Collective::scatter,
-    "shared",
-    "Graham, Shipman 2008",
-    Order::none,
-    on_one_node,
-    [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size + 1); },
-    run};
-MPIRIC_ALGORITHM(algorithm)
+constinit const Algorithm registered[] = {
+    {Collective::scatter, "shared", "Graham, Shipman 2008", Order::none, on_one_node,
+     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size + 1); }, run},
+};
+MPIRIC_ALGORITHMS(registered)
 
 }  // namespace scatter_shared
 }  // namespace mpiric::coll

@@ -1,5 +1,7 @@
 #include "coll/buffers.hpp"
 
+#include "coll/rank_blocks.hpp"
+
 #include <cstring>
 
 namespace mpiric::coll {
@@ -30,6 +32,14 @@ int unpack(const Team& team, const char* from, void* into, MPI_Count count, MPI_
     }
     int place = 0;
     return world::library.Unpack(from, int(bytes), &place, into, int(count), type, team.comm());
+}
+
+int pack_own(const Call& call, char* into) noexcept {
+    if (call.send != MPI_IN_PLACE)
+        return pack(call.team, call.send, call.send_count, call.send_type, into);
+    const RankBlocks<char> blocks = received_by(call);
+    const int me = call.team.rank();
+    return pack(call.team, blocks.at(me), blocks.count(me), blocks.type(), into);
 }
 
 Source::Source(const Team& team, const void* from, MPI_Count count, MPI_Datatype type) noexcept

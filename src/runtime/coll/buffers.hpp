@@ -12,6 +12,9 @@ namespace mpiric::coll {
 int pack(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, char* into) noexcept;
 int unpack(const Team& team, const char* from, void* into, MPI_Count count, MPI_Datatype type) noexcept;
 
+/// This rank's block for a gather or allgather; with MPI_IN_PLACE from where it belongs.
+int pack_own(const Call& call, char* into) noexcept;
+
 /// Elements to read.
 class Source {
   public:

@@ -18,20 +18,22 @@ inline int knomial_reach(int relative_rank, int size, int radix) noexcept {
     return reach;
 }
 
-/// One rank in the tree of a call's root.
+/// One rank in the tree of some root.
 struct Knomial {
+    Group group;
     int size, root, radix;
     int relative_rank;  ///< this rank, counted from the root
     int reach;          ///< of its subtree
 
-    Knomial(const Call& call, int radix) noexcept
-        : size(call.team.size()), root(call.root), radix(radix),
-          relative_rank((call.team.rank() - root + size) % size),
-          reach(knomial_reach(relative_rank, size, radix)) {}
+    Knomial(const Group& group, int root, int radix) noexcept
+        : group(group), size(group.size), root(root), radix(radix),
+          relative_rank((group.rank - root + size) % size), reach(knomial_reach(relative_rank, size, radix)) {
+    }
+    Knomial(const Call& call, int radix) noexcept : Knomial(call.team.everyone(), call.root, radix) {}
 
     int parent() const noexcept { return relative_rank - relative_rank % (reach * radix); }
-    /// The rank in the program's communicator of a member.
-    int rank(int member) const noexcept { return (member + root) % size; }
+    /// The rank in the team of a member.
+    int rank(int member) const noexcept { return group[(member + root) % size]; }
     /// How many members a child's subtree has whose step is this.
     uint64_t members(int child, int step) const noexcept { return uint64_t(std::min(step, size - child)); }
     /// One after the last child of that step.

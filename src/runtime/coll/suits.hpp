@@ -57,4 +57,15 @@ inline bool elements_fit(const Shape& shape) noexcept {
     return shape.count > 0 && (shape.dense ? shape.span / shape.count : shape.span) <= room;
 }
 
+/// Whether the ranks of one node can show one another their operands.
+inline bool reduces_on_node(const Shape& shape) noexcept { return on_one_node(shape) && elements_fit(shape); }
+
+/// And can divide the vector among themselves.
+inline bool divides_on_node(const Shape& shape) noexcept {
+    return reduces_on_node(shape) && shape.dense && shape.count >= uint64_t(shape.layout.size);
+}
+
+inline uint64_t whole_span(const Shape& shape) noexcept { return shape.span; }
+inline uint64_t two_spans(const Shape& shape) noexcept { return 2 * shape.span; }
+
 }  // namespace mpiric::coll

@@ -12,39 +12,41 @@
 namespace mpiric::coll {
 namespace allgather_bruck {
 
-template <int radix> int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    const int size = call.team.size(), me = call.team.rank();
-    const uint64_t block = gathering.blocks().size(0);
+template <int radix> int turn(const Team& team, const Group& group, char* data, const Blocks& blocks) {
+    const int size = group.size, me = group.rank;
+    const uint64_t block = blocks.size(0);
     const Scratch turned{block * uint64_t(size)};
     char* have = turned.data();
     if (!have)
         return MPI_ERR_NO_MEM;
-    std::memcpy(have, gathering.data() + block * uint64_t(me), block);
+    std::memcpy(have, data + block * uint64_t(me), block);
     for (int known = 1, next; known < size; known = next) {
         next = std::min(known * radix, size);
         Requests round{size_t(2 * radix)};
         for (int part = 1; part < radix && part * known < size; ++part) {
             const int shift = part * known;
             const uint64_t bytes = block * uint64_t(std::min(known, size - shift));
-            MPIRIC_TRY(round.receive(call.team, have + block * uint64_t(shift), bytes, (me + shift) % size));
-            MPIRIC_TRY(round.send(call.team, have, bytes, (me - shift + size) % size));
+            MPIRIC_TRY(
+                round.receive(team, have + block * uint64_t(shift), bytes, group[(me + shift) % size]));
+            MPIRIC_TRY(round.send(team, have, bytes, group[(me - shift + size) % size]));
         }
         MPIRIC_TRY(round.wait());
     }
     const uint64_t first = block * uint64_t(size - me);
-    std::memcpy(gathering.data() + block * uint64_t(me), have, first);
-    std::memcpy(gathering.data(), have + first, block * uint64_t(me));
-    return gathering.end();
+    std::memcpy(data + block * uint64_t(me), have, first);
+    std::memcpy(data, have + first, block * uint64_t(me));
+    return MPI_SUCCESS;
 }
 
 uint64_t scratch(const Shape& shape) { return 2 * gathering_scratch(shape); }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>},
-    {Collective::allgather, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch, run<4>},
-    {Collective::allgather, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch, run<8>},
+    {Collective::allgather, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch,
+     on_row_of_all<turn<2>>},
+    {Collective::allgather, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch,
+     on_row_of_all<turn<4>>},
+    {Collective::allgather, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch,
+     on_row_of_all<turn<8>>},
 };
 MPIRIC_ALGORITHMS(registered)
 

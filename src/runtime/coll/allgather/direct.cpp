@@ -29,10 +29,9 @@ int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
 }
 
 int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    MPIRIC_TRY(direct_allgather(call.team.board(), gathering.data(), gathering.blocks()));
-    return gathering.end();
+    return on_row(call, [&](char* data, const Blocks& blocks) {
+        return direct_allgather(call.team.board(), data, blocks);
+    });
 }
 
 constinit const Algorithm registered[] = {

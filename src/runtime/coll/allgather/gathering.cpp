@@ -27,12 +27,7 @@ int Gathering::begin() noexcept {
     const int me = call_.team.rank();
     if (!data_)
         return blocks_.begin(call_.team.size()) ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-    char* own = data_ + blocks_.begin(me);
-    if (call_.send != MPI_IN_PLACE)
-        return pack(call_.team, call_.send, call_.send_count, call_.send_type, own);
-    return direct_ ? MPI_SUCCESS
-                   : pack(call_.team, displacements_.at(me), displacements_.count(me), displacements_.type(),
-                          own);
+    return pack_own(call_, data_ + blocks_.begin(me));
 }
 
 int Gathering::end() noexcept {

@@ -39,11 +39,8 @@ int ring_of_nodes(const NodeRow& row) {
 
 int doubling_of_nodes(const NodeRow& row) {
     const Team& team = row.team();
-    for (int bit = 1; team.local().rank == 0 && bit < team.leaders().size; bit *= 2) {
-        const int peer = team.node() ^ bit, mine = team.node() & ~(bit - 1), peer_first = peer & ~(bit - 1);
-        MPIRIC_TRY(exchange(team, row.at(mine), row.bytes(mine, bit), row.leader(peer), row.at(peer_first),
-                            row.bytes(peer_first, bit), row.leader(peer)));
-    }
+    if (team.local().rank == 0)
+        MPIRIC_TRY(recursive_doubling_allgather(team, team.leaders(), row.data(), row.blocks()));
     return show_others(row);
 }
 
@@ -65,13 +62,12 @@ int linear(const NodeRow& row) {
 }
 
 template <int (*between)(const NodeRow&)> int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
     const Team& team = call.team;
-    if (team.local().size > 1)
-        MPIRIC_TRY(shared_allgather(team, gathering.data(), gathering.blocks(), team.local()[0]));
-    MPIRIC_TRY(between(NodeRow{team, gathering.data(), gathering.blocks(), shared_bcast}));
-    return gathering.end();
+    return on_row(call, [&](char* data, const Blocks& blocks) -> int {
+        if (team.local().size > 1)
+            MPIRIC_TRY(shared_allgather(team, data, blocks, team.local()[0]));
+        return between(NodeRow{team, data, blocks, shared_bcast});
+    });
 }
 
 bool suits(const Shape& shape) { return has_levels(shape) && shape.layout.consecutive; }

@@ -10,16 +10,17 @@ namespace mpiric::coll {
 /// The row of all blocks, cut by nodes: the ranks of a node follow one another.
 class NodeRow {
   public:
-    NodeRow(const Team& team, char* data, const Blocks& blocks, NodeBcast within) noexcept
-        : team_(team), data_(data), blocks_(blocks), within_(within) {}
+    NodeRow(const Team& team, char* data, const Blocks& blocks, NodeBcast within)
+        : team_(team), data_(data), blocks_(by_node(team, blocks)), within_(within) {}
 
-    char* at(int node) const noexcept { return data_ + begin(node); }
-    uint64_t begin(int node) const noexcept {
-        return node == team_.leaders().size ? blocks_.begin(team_.size())
-                                            : blocks_.begin(team_.on_node(node)[0]);
-    }
+    char* data() const noexcept { return data_; }
+    /// Of the nodes.
+    const Blocks& blocks() const noexcept { return blocks_; }
+    char* at(int node) const noexcept { return data_ + blocks_.begin(node); }
     /// Of some nodes that follow one another.
-    uint64_t bytes(int node, int nodes = 1) const noexcept { return begin(node + nodes) - begin(node); }
+    uint64_t bytes(int node, int nodes = 1) const noexcept {
+        return blocks_.begin(node + nodes) - blocks_.begin(node);
+    }
     const Team& team() const noexcept { return team_; }
     int leader(int node) const noexcept { return team_.leaders()[node]; }
     /// Shows the node what its leader has of some nodes.
@@ -30,7 +31,7 @@ class NodeRow {
   private:
     const Team& team_;
     char* data_;
-    const Blocks& blocks_;
+    Blocks blocks_;
     NodeBcast within_;
 };
 

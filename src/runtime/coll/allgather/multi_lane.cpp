@@ -21,20 +21,17 @@ template <int leaders> int run(const Call& call) {
     MPIRIC_TRY(shared_allgather(team, gathering.data(), blocks, team.local()[0]));
     const int nodes = team.leaders().size, me = team.node();
     const int left = (me + nodes - 1) % nodes, right = (me + 1) % nodes;
-    // Ranks of a node follow one another, so its blocks are one row.
-    auto row = [&](int node) { return blocks.begin(team.leaders()[node]); };
-    auto bytes = [&](int node) {
-        return (node + 1 < nodes ? row(node + 1) : blocks.begin(team.size())) - row(node);
-    };
+    const Blocks rows = by_node(team, blocks);
     for (int step = 0; step < nodes - 1; ++step) {
         const int out = (me - step + nodes) % nodes, in = (left - step + nodes) % nodes;
-        const Blocks going = Blocks::even(bytes(out), lanes.leaders()),
-                     coming = Blocks::even(bytes(in), lanes.leaders());
+        const Blocks going = Blocks::even(rows.size(out), lanes.leaders()),
+                     coming = Blocks::even(rows.size(in), lanes.leaders());
         if (const int lane = lanes.lane(); lanes.leads())
-            MPIRIC_TRY(exchange(team, gathering.data() + row(out) + going.begin(lane), going.size(lane),
-                                lanes.group()[right], gathering.data() + row(in) + coming.begin(lane),
-                                coming.size(lane), lanes.group()[left]));
-        MPIRIC_TRY(shared_allgather(team, gathering.data() + row(in), lanes.among(bytes(in))));
+            MPIRIC_TRY(exchange(team, gathering.data() + rows.begin(out) + going.begin(lane),
+                                going.size(lane), lanes.group()[right],
+                                gathering.data() + rows.begin(in) + coming.begin(lane), coming.size(lane),
+                                lanes.group()[left]));
+        MPIRIC_TRY(shared_allgather(team, gathering.data() + rows.begin(in), lanes.among(rows.size(in))));
     }
     return gathering.end();
 }

@@ -16,15 +16,14 @@ namespace mpiric::coll {
 namespace allgather_multilevel {
 
 template <int (*between)(const NodeRow&)> int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
     const Team& team = call.team;
-    const NodeRow row{team, gathering.data(), gathering.blocks(), multilevel_bcast};
-    if (team.local().size > 1)
-        MPIRIC_TRY(shared_gather(team, 0, gathering.data(), gathering.blocks(), team.local()[0]));
-    MPIRIC_TRY(row.show(team.node()));
-    MPIRIC_TRY(between(row));
-    return gathering.end();
+    return on_row(call, [&](char* data, const Blocks& blocks) -> int {
+        const NodeRow row{team, data, blocks, multilevel_bcast};
+        if (team.local().size > 1)
+            MPIRIC_TRY(shared_gather(team, 0, data, blocks, team.local()[0]));
+        MPIRIC_TRY(row.show(team.node()));
+        return between(row);
+    });
 }
 
 bool suits(const Shape& shape) { return has_memory_levels(shape) && shape.layout.consecutive; }

@@ -9,17 +9,13 @@
 namespace mpiric::coll {
 namespace allgather_neighbour_exchange {
 
-int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    const Blocks& blocks = gathering.blocks();
-    const int size = call.team.size(), me = call.team.rank();
+int meet_neighbours(const Team& team, const Group& group, char* data, const Blocks& blocks) {
+    const int size = group.size, me = group.rank;
     auto around = [&](int rank) { return (rank % size + size) % size; };
     const bool even = me % 2 == 0;
     const int neighbour[2] = {around(even ? me + 1 : me - 1), around(even ? me - 1 : me + 1)};
-    MPIRIC_TRY(exchange(call.team, gathering.data() + blocks.begin(me), blocks.size(me), neighbour[0],
-                        gathering.data() + blocks.begin(neighbour[0]), blocks.size(neighbour[0]),
-                        neighbour[0]));
+    MPIRIC_TRY(exchange(team, data + blocks.begin(me), blocks.size(me), group[neighbour[0]],
+                        data + blocks.begin(neighbour[0]), blocks.size(neighbour[0]), group[neighbour[0]]));
     // From then on pairs of blocks travel; those of even and odd ranks come from opposite sides in turn.
     auto pair_of_step = [&](int step) {
         const int away = (step + 1) / 2;
@@ -28,21 +24,21 @@ int run(const Call& call) {
     int out = around(pair_of_step(0));
     for (int step = 1; step < size / 2; ++step) {
         const int peer = neighbour[step % 2], in = around(pair_of_step(step));
-        MPIRIC_TRY(exchange(
-            call.team, gathering.data() + blocks.begin(out), blocks.begin(out + 2) - blocks.begin(out), peer,
-            gathering.data() + blocks.begin(in), blocks.begin(in + 2) - blocks.begin(in), peer));
+        MPIRIC_TRY(exchange(team, data + blocks.begin(out), blocks.begin(out + 2) - blocks.begin(out),
+                            group[peer], data + blocks.begin(in), blocks.begin(in + 2) - blocks.begin(in),
+                            group[peer]));
         out = in;
     }
-    return gathering.end();
+    return MPI_SUCCESS;
 }
 
 bool suits(const Shape& shape) { return shape.layout.size % 2 == 0 && shape.layout.size > 2; }
 
 constinit const Algorithm registered[] = {
     {Collective::allgather, "neighbour_exchange", "Chen et al. 2005", Order::none, suits, gathering_scratch,
-     run},
+     on_row_of_all<meet_neighbours>},
     {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", Order::none, suits, gathering_scratch,
-     run},
+     on_row_of_all<meet_neighbours>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -22,21 +22,13 @@ int recursive_doubling_allgather(const Team& team, const Group& group, char* dat
 
 namespace allgather_recursive_doubling {
 
-int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    MPIRIC_TRY(
-        recursive_doubling_allgather(call.team, call.team.everyone(), gathering.data(), gathering.blocks()));
-    return gathering.end();
-}
-
 bool suits(const Shape& shape) { return is_power(shape.layout.size); }
 
 constinit const Algorithm registered[] = {
     {Collective::allgather, "recursive_doubling", "Thakur et al. 2005", Order::none, suits, gathering_scratch,
-     run},
+     on_row_of_all<recursive_doubling_allgather>},
     {Collective::allgatherv, "recursive_doubling", "Thakur et al. 2005", Order::none, suits,
-     gathering_scratch, run},
+     gathering_scratch, on_row_of_all<recursive_doubling_allgather>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -11,12 +11,8 @@
 namespace mpiric::coll {
 namespace allgather_recursive_multiplying {
 
-template <int radix> int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    const Blocks& blocks = gathering.blocks();
-    char* data = gathering.data();
-    const int size = call.team.size(), me = call.team.rank();
+template <int radix> int multiply(const Team& team, const Group& group, char* data, const Blocks& blocks) {
+    const int size = group.size, me = group.rank;
     for (int have = 1, factor; have < size; have *= factor) {
         factor = largest_factor(size / have, radix);
         const int digit = me / have % factor;
@@ -26,12 +22,12 @@ template <int radix> int run(const Call& call) {
         for (int step = 1; step < factor; ++step) {
             const int from = me + ((digit + factor - step) % factor - digit) * have,
                       to = me + ((digit + step) % factor - digit) * have, first = from - from % have;
-            MPIRIC_TRY(round.receive(call.team, data + blocks.begin(first), bytes(first), from));
-            MPIRIC_TRY(round.send(call.team, data + blocks.begin(mine), bytes(mine), to));
+            MPIRIC_TRY(round.receive(team, data + blocks.begin(first), bytes(first), group[from]));
+            MPIRIC_TRY(round.send(team, data + blocks.begin(mine), bytes(mine), group[to]));
         }
         MPIRIC_TRY(round.wait());
     }
-    return gathering.end();
+    return MPI_SUCCESS;
 }
 
 template <int radix> bool suits(const Shape& shape) {
@@ -40,13 +36,13 @@ template <int radix> bool suits(const Shape& shape) {
 
 constinit const Algorithm registered[] = {
     {Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::none, suits<4>,
-     gathering_scratch, run<4>},
+     gathering_scratch, on_row_of_all<multiply<4>>},
     {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::none, suits<8>,
-     gathering_scratch, run<8>},
+     gathering_scratch, on_row_of_all<multiply<8>>},
     {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::none, suits<4>,
-     gathering_scratch, run<4>},
+     gathering_scratch, on_row_of_all<multiply<4>>},
     {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::none, suits<8>,
-     gathering_scratch, run<8>},
+     gathering_scratch, on_row_of_all<multiply<8>>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -20,16 +20,11 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
 
 namespace allgather_ring {
 
-int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    MPIRIC_TRY(ring_allgather(call.team, call.team.everyone(), gathering.data(), gathering.blocks()));
-    return gathering.end();
-}
-
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch, run},
-    {Collective::allgatherv, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch, run},
+    {Collective::allgather, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch,
+     on_row_of_all<ring_allgather>},
+    {Collective::allgatherv, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch,
+     on_row_of_all<ring_allgather>},
 };
 MPIRIC_ALGORITHMS(registered)
 

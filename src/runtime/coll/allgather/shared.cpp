@@ -39,10 +39,8 @@ int shared_allgather(const Team& team, char* data, const Blocks& blocks, int fir
 namespace allgather_shared {
 
 int run(const Call& call) {
-    Gathering gathering{call};
-    MPIRIC_TRY(gathering.begin());
-    MPIRIC_TRY(shared_allgather(call.team, gathering.data(), gathering.blocks()));
-    return gathering.end();
+    return on_row(
+        call, [&](char* data, const Blocks& blocks) { return shared_allgather(call.team, data, blocks); });
 }
 
 constinit const Algorithm registered[] = {

@@ -37,6 +37,32 @@ class Gathering {
     char* data_;
 };
 
+/// Runs a stage on that row.
+template <class Stage> int on_row(const Call& call, Stage stage) {
+    Gathering gathering{call};
+    MPIRIC_TRY(gathering.begin());
+    MPIRIC_TRY(stage(gathering.data(), gathering.blocks()));
+    return gathering.end();
+}
+
+/// Runs a stage of all ranks so.
+template <int (*stage)(const Team&, const Group&, char*, const Blocks&)> int on_row_of_all(const Call& call) {
+    return on_row(call, [&](char* data, const Blocks& blocks) {
+        return stage(call.team, call.team.everyone(), data, blocks);
+    });
+}
+
+/// The division by nodes, where the ranks of each follow one another.
+inline Blocks by_node(const Team& team, const Blocks& blocks) {
+    const Group& leaders = team.leaders();
+    std::vector<MPI_Count> sizes(size_t(leaders.size));
+    for (int node = 0; node < leaders.size; ++node)
+        sizes[size_t(node)] =
+            MPI_Count(blocks.begin(node + 1 < leaders.size ? leaders[node + 1] : team.size()) -
+                      blocks.begin(leaders[node]));
+    return Blocks::of(Counts{sizes.data()}, leaders.size, 1);
+}
+
 /// Bytes of scratch memory a Gathering may take.
 inline uint64_t gathering_scratch(const Shape& shape) noexcept {
     return shape.collective == Collective::allgather ? shape.bytes * uint64_t(shape.layout.size)

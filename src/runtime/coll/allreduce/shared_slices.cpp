@@ -21,12 +21,7 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "shared_slices", "Jain et al. 2018", Order::fixed,
-     [](const Shape& shape) {
-         return on_one_node(shape) && elements_fit(shape) && shape.dense &&
-                shape.count >= uint64_t(shape.layout.size);
-     },
-     nullptr, run},
+    {Collective::allreduce, "shared_slices", "Jain et al. 2018", Order::fixed, divides_on_node, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coll/reduction.hpp"
+#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 
@@ -18,15 +19,10 @@ bool multiplies(int radix, int members, bool commutative) noexcept;
 /// Bytes of scratch memory that it takes with the copy of an operand.
 template <int radix> uint64_t several_spans(const Shape& shape) noexcept { return shape.span * (radix + 1); }
 
-/// Over the ranks of this node, through the board.
-int shared_allreduce(const Reduction& reduction, const void* input, void* result, MPI_Count count) noexcept;
-
 /// Vectors that can be cut into a block for each rank, reduced in an order of its own.
 inline bool can_divide(const Shape& shape) noexcept {
     return shape.commutative && shape.dense && shape.count >= uint64_t(shape.layout.size);
 }
-
-inline uint64_t whole_span(const Shape& shape) noexcept { return shape.span; }
 
 /// Runs a stage over all ranks, in the receive buffer.
 template <int (*stage)(const Reduction&, const Group&, char*, MPI_Count) noexcept>

@@ -62,8 +62,8 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
 bool suits(const Shape& shape) { return can_divide(shape) && is_power(shape.layout.size); }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "swing", "De Sensi et al. 2024", Order::fixed, suits,
-     [](const Shape& shape) { return 2 * shape.span; }, in_place_of_all<swing>},
+    {Collective::allreduce, "swing", "De Sensi et al. 2024", Order::fixed, suits, two_spans,
+     in_place_of_all<swing>},
 };
 MPIRIC_ALGORITHMS(registered)
 

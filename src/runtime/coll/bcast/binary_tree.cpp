@@ -9,12 +9,7 @@ namespace mpiric::coll {
 namespace bcast_binary_tree {
 
 template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
-    auto member = [&](int relative) { return relative < size ? (relative + call.root) % size : nobody; };
-    const Neighbours tree[1] = {{relative_rank == 0 ? nobody : member((relative_rank - 1) / 2),
-                                 {member(2 * relative_rank + 1), member(2 * relative_rank + 2)}}};
-    return as_bytes(
-        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, tree, data, bytes, segment); });
+    return pipeline<1>(call, {binary_tree_of(call)}, segment);
 }
 
 bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }

@@ -5,21 +5,17 @@
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
 #include "coll/bcast/stages.hpp"
+#include "coll/knomial.hpp"
 
 namespace mpiric::coll {
 
 int binomial(const Message& message, const Group& group, int root) noexcept {
-    const int relative_rank = (group.rank - root + group.size) % group.size;
-    auto member = [&](int relative) { return group[(relative + root) % group.size]; };
-    int bit = 1;
-    for (; bit < group.size; bit *= 2)
-        if (relative_rank & bit) {
-            MPIRIC_TRY(message.receive(member(relative_rank - bit)));
-            break;
-        }
-    for (bit /= 2; bit > 0; bit /= 2)
-        if (relative_rank + bit < group.size)
-            MPIRIC_TRY(message.send(member(relative_rank + bit)));
+    const Knomial tree{group, root, 2};
+    if (tree.relative_rank)
+        MPIRIC_TRY(message.receive(tree.rank(tree.parent())));
+    for (int step = tree.reach / 2; step > 0; step /= 2)
+        if (const int child = tree.relative_rank + step; child < tree.size)
+            MPIRIC_TRY(message.send(tree.rank(child)));
     return MPI_SUCCESS;
 }
 

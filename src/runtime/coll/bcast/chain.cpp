@@ -9,13 +9,7 @@
 namespace mpiric::coll {
 namespace bcast_chain {
 
-template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
-    const Neighbours tree[1] = {
-        {me == call.root ? nobody : (me + size - 1) % size, {next == call.root ? nobody : next, nobody}}};
-    return as_bytes(
-        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, tree, data, bytes, segment); });
-}
+template <uint64_t segment> int run(const Call& call) { return pipeline<1>(call, {chain_of(call)}, segment); }
 
 template <uint64_t segment> bool suits(const Shape& shape) { return shape.bytes > segment; }
 

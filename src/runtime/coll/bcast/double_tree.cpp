@@ -62,8 +62,7 @@ template <uint64_t segment> int run(const Call& call) {
         trees[1] = {other.parent == 0 ? call.root : moved(other.parent),
                     {moved(other.children[0]), moved(other.children[1])}};
     }
-    return as_bytes(
-        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, trees, data, bytes, segment); });
+    return pipeline(call, trees, segment);
 }
 
 bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }

@@ -11,16 +11,14 @@
 namespace mpiric::coll {
 
 template <int radix> int knomial(const Message& message, const Group& group, int root) noexcept {
-    const int relative_rank = (group.rank - root + group.size) % group.size;
-    auto member = [&](int relative) { return group[(relative + root) % group.size]; };
-    const int reach = knomial_reach(relative_rank, group.size, radix);
-    if (relative_rank)
-        MPIRIC_TRY(message.receive(member(relative_rank - relative_rank % (reach * radix))));
+    const Knomial tree{group, root, radix};
+    if (tree.relative_rank)
+        MPIRIC_TRY(message.receive(tree.rank(tree.parent())));
     Requests children{64};
-    for (int step = reach / radix; step > 0; step /= radix)
-        for (int child = 1; child < radix && relative_rank + child * step < group.size; ++child)
-            MPIRIC_TRY(children.send(message.team, message.at, message.count, message.type,
-                                     member(relative_rank + child * step)));
+    for (int step = tree.reach / radix; step > 0; step /= radix)
+        for (int child = tree.relative_rank + step; child < tree.end_of_children(step); child += step)
+            MPIRIC_TRY(
+                children.send(message.team, message.at, message.count, message.type, tree.rank(child)));
     return children.wait();
 }
 

@@ -16,6 +16,20 @@ struct Neighbours {
     int children[2] = {nobody, nobody};
 };
 
+/// From rank to rank, the root first.
+inline Neighbours chain_of(const Call& call) noexcept {
+    const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
+    return {me == call.root ? nobody : (me + size - 1) % size, {next == call.root ? nobody : next, nobody}};
+}
+
+/// A balanced binary tree of the ranks counted from the root.
+inline Neighbours binary_tree_of(const Call& call) noexcept {
+    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
+    auto member = [&](int relative) { return relative < size ? (relative + call.root) % size : nobody; };
+    return {relative_rank == 0 ? nobody : member((relative_rank - 1) / 2),
+            {member(2 * relative_rank + 1), member(2 * relative_rank + 2)}};
+}
+
 /// The segments that come down one tree, in order. Receives are posted before their segments are sent, so
 /// that a library that asks the receiver first has its answer at once.
 class Coming {
@@ -93,6 +107,12 @@ int pipeline(const Team& team, const Neighbours (&by)[trees], char* data, uint64
         MPIRIC_TRY(pass_on(number));
     }
     return sent.wait();
+}
+
+/// Runs that on the program's buffer.
+template <size_t trees> int pipeline(const Call& call, const Neighbours (&by)[trees], uint64_t segment) {
+    return as_bytes(
+        call, [&](char* data, uint64_t bytes) { return pipeline(call.team, by, data, bytes, segment); });
 }
 
 }  // namespace mpiric::coll

@@ -8,9 +8,8 @@
 #include "coll/bcast/stages.hpp"
 
 #include "coll/allgather/stages.hpp"
+#include "coll/knomial.hpp"
 #include "coll/suits.hpp"
-
-#include <bit>
 
 namespace mpiric::coll {
 namespace {
@@ -19,23 +18,21 @@ using Allgather = int (*)(const Team& team, const Group& group, char* data, cons
 
 template <Allgather allgather>
 int scatter_and(const Team& team, const Group& group, int root, char* data, uint64_t bytes) {
-    const int size = group.size, relative_rank = (group.rank - root + size) % size;
-    auto member = [&](int relative) { return group[(relative + root) % size]; };
+    const Knomial tree{group, root, 2};
+    const int size = tree.size, me = tree.relative_rank;
     // Blocks in the order counted from the root: those of a subtree follow one another.
     const Blocks blocks = Blocks::even(bytes, size);
     auto until = [&](int relative) { return blocks.begin(std::min(relative, size)); };
-    const int span =
-        relative_rank ? 1 << std::countr_zero(unsigned(relative_rank)) : int(std::bit_ceil(unsigned(size)));
-    if (relative_rank)
-        MPIRIC_TRY(receive(team, data + until(relative_rank),
-                           until(relative_rank + span) - until(relative_rank), member(relative_rank - span)));
-    for (int step = span / 2; step > 0; step /= 2)
-        if (const int child = relative_rank + step; child < size)
-            MPIRIC_TRY(send(team, data + until(child), until(child + step) - until(child), member(child)));
+    if (me)
+        MPIRIC_TRY(
+            receive(team, data + until(me), until(me + tree.reach) - until(me), tree.rank(tree.parent())));
+    for (int step = tree.reach / 2; step > 0; step /= 2)
+        if (const int child = me + step; child < size)
+            MPIRIC_TRY(send(team, data + until(child), until(child + step) - until(child), tree.rank(child)));
     std::vector<int> from_root(static_cast<size_t>(size));
     for (int relative = 0; relative < size; ++relative)
-        from_root[size_t(relative)] = member(relative);
-    return allgather(team, {from_root.data(), size, relative_rank}, data, blocks);
+        from_root[size_t(relative)] = tree.rank(relative);
+    return allgather(team, {from_root.data(), size, me}, data, blocks);
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ namespace gather_hierarchical {
 int run(const Call& call) {
     const Team& team = call.team;
     const bool root = team.rank() == call.root;
-    const Geometry type = geometry_of(root ? call.receive_type : call.send_type);
-    const uint64_t block = type.size * uint64_t(root ? call.receive_count : call.send_count);
+    const uint64_t block = block_of(call);
     const Group& local = team.local();
     const int speaker = team.node() == team.node_of(call.root) ? team.local_rank(call.root) : 0;
     const bool speaks = local.rank == speaker;
@@ -22,13 +21,7 @@ int run(const Call& call) {
     const Scratch row{block * uint64_t(root ? team.size() : speaks ? local.size : local.rank + 1)};
     if (!row.data())
         return MPI_ERR_NO_MEM;
-    auto place = [&](int rank) {
-        return static_cast<char*>(call.receive) + type.extent * MPI_Aint(call.receive_count * rank);
-    };
-    char* own = row.data() + block * uint64_t(local.rank);
-    MPIRIC_TRY(call.send == MPI_IN_PLACE
-                   ? pack(team, place(call.root), call.receive_count, call.receive_type, own)
-                   : pack(team, call.send, call.send_count, call.send_type, own));
+    MPIRIC_TRY(pack_own(call, row.data() + block * uint64_t(local.rank)));
     if (local.size > 1)
         MPIRIC_TRY(shared_gather(team, speaker, row.data(), Blocks::equal(block)));
     if (!root)
@@ -45,14 +38,13 @@ int run(const Call& call) {
     MPIRIC_TRY(coming.wait());
     for (size_t index = 0; index < order.size(); ++index)
         if (order[index] != call.root || call.send != MPI_IN_PLACE)
-            MPIRIC_TRY(unpack(team, row.data() + block * index, place(order[index]), call.receive_count,
-                              call.receive_type));
+            MPIRIC_TRY(unpack(team, row.data() + block * index, received_by(call).at(order[index]),
+                              call.receive_count, call.receive_type));
     return MPI_SUCCESS;
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "hierarchical", "Karonis et al. 2000", Order::none, has_levels,
-     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); }, run},
+    {Collective::gather, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, all_blocks, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

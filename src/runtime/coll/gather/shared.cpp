@@ -52,23 +52,17 @@ int run(const Call& call) {
         MPIRIC_TRY(own.error());
         return gather_pieces(board, call.root, own.data(), nullptr, Blocks::equal(own.bytes()));
     }
-    const Geometry type = geometry_of(call.receive_type);
     Target row{call.team, call.receive, call.receive_count * call.team.size(), call.receive_type};
     MPIRIC_TRY(row.error());
-    const Blocks blocks = Blocks::equal(type.size * uint64_t(call.receive_count));
+    const Blocks blocks = Blocks::equal(row.bytes() / uint64_t(call.team.size()));
     char* own = row.data() + blocks.begin(call.root);
-    const bool in_place = call.send == MPI_IN_PLACE;
-    const char* there =
-        static_cast<char*>(call.receive) + type.extent * MPI_Aint(call.receive_count * call.root);
-    MPIRIC_TRY(in_place ? pack(call.team, there, call.receive_count, call.receive_type, own)
-                        : pack(call.team, call.send, call.send_count, call.send_type, own));
+    MPIRIC_TRY(pack_own(call, own));
     MPIRIC_TRY(gather_pieces(board, call.root, own, row.data(), blocks));
     return row.store();
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "shared", "Graham, Shipman 2008", Order::none, on_one_node,
-     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size); }, run},
+    {Collective::gather, "shared", "Graham, Shipman 2008", Order::none, on_one_node, all_blocks, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

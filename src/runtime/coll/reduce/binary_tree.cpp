@@ -10,13 +10,7 @@ namespace mpiric::coll {
 namespace reduce_binary_tree {
 
 template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
-    auto member = [&](int relative) { return relative < size ? (relative + call.root) % size : nobody; };
-    const Neighbours by{relative_rank == 0 ? nobody : member((relative_rank - 1) / 2),
-                        {member(2 * relative_rank + 1), member(2 * relative_rank + 2)}};
-    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
-        return reduce_pipeline(reduction, by, data, call.receive_count, segment);
-    });
+    return reduce_pipeline(call, binary_tree_of(call), segment);
 }
 
 bool suits(const Shape& shape) { return has_segments<16384>(shape) && shape.layout.size > 3; }

@@ -5,6 +5,7 @@
 // Cost: ⌈log₂ p⌉ (α + nβ + nγ). Best for short vectors.
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),
 // 2005.
+#include "coll/knomial.hpp"
 #include "coll/reduce/stages.hpp"
 
 namespace mpiric::coll {
@@ -14,19 +15,15 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
     const Elements other{reduction, count};
     MPIRIC_TRY(other.error());
     Operands operands{data, other.data()};
-    const int top = reduction.commutative() ? root : 0,
-              relative_rank = (group.rank - top + group.size) % group.size;
-    auto member = [&](int relative) { return group[(relative + top) % group.size]; };
-    for (int bit = 1; bit < group.size; bit *= 2) {
-        if (relative_rank & bit) {
-            MPIRIC_TRY(reduction.send(operands.partial, count, member(relative_rank - bit)));
-            break;
-        }
-        if (relative_rank + bit < group.size) {
-            MPIRIC_TRY(reduction.receive(operands.incoming, count, member(relative_rank + bit)));
+    const int top = reduction.commutative() ? root : 0;
+    const Knomial tree{group, top, 2};
+    for (int step = 1; step < tree.reach; step *= 2)
+        if (const int child = tree.relative_rank + step; child < tree.size) {
+            MPIRIC_TRY(reduction.receive(operands.incoming, count, tree.rank(child)));
             MPIRIC_TRY(operands.join_from_right(reduction, count));
         }
-    }
+    if (tree.relative_rank)
+        MPIRIC_TRY(reduction.send(operands.partial, count, tree.rank(tree.parent())));
     if (top != root && group.rank == top)
         return reduction.send(operands.partial, count, group[root]);
     if (top != root && group.rank == root)
@@ -37,8 +34,8 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
 namespace reduce_binomial {
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "binomial", "Thakur et al. 2005", Order::fixed, nullptr,
-     [](const Shape& shape) { return 2 * shape.span; }, on_a_copy_of_all<binomial_reduce>},
+    {Collective::reduce, "binomial", "Thakur et al. 2005", Order::fixed, nullptr, two_spans,
+     on_a_copy_of_all<binomial_reduce>},
 };
 MPIRIC_ALGORITHMS(registered)
 

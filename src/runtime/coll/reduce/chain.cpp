@@ -10,12 +10,7 @@ namespace mpiric::coll {
 namespace reduce_chain {
 
 template <uint64_t segment> int run(const Call& call) {
-    const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
-    const Neighbours by{me == call.root ? nobody : (me + size - 1) % size,
-                        {next == call.root ? nobody : next, nobody}};
-    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
-        return reduce_pipeline(reduction, by, data, call.receive_count, segment);
-    });
+    return reduce_pipeline(call, chain_of(call), segment);
 }
 
 constinit const Algorithm registered[] = {

@@ -14,7 +14,7 @@ namespace reduce_hierarchical {
 constinit const Algorithm registered[] = {
     {Collective::reduce, "hierarchical", "Karonis et al. 2000", Order::placement,
      [](const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); },
-     [](const Shape& shape) { return 2 * shape.span; }, reduce_nodes<shared_reduce>},
+     two_spans, reduce_nodes<shared_reduce>},
 };
 MPIRIC_ALGORITHMS(registered)
 

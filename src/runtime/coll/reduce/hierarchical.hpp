@@ -1,9 +1,8 @@
 // A reduction within nodes, then between them: what differs is how the ranks of a node share memory.
 #pragma once
 
+#include "coll/bcast/hierarchical.hpp"
 #include "coll/reduce/stages.hpp"
-
-#include <vector>
 
 namespace mpiric::coll {
 
@@ -12,8 +11,7 @@ namespace mpiric::coll {
 template <NodeReduce within> int reduce_nodes(const Call& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
-    std::vector<int> ranks(team.leaders().ranks, team.leaders().ranks + team.leaders().size);
-    ranks[size_t(team.node_of(call.root))] = call.root;
+    const std::vector<int> ranks = speakers(team, call.root);
     const int speaker = ranks[size_t(team.node())];
     const bool speaks = speaker == team.rank(), root = team.rank() == call.root;
     const Elements work{reduction, speaks && !root ? call.receive_count : 0};

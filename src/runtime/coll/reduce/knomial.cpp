@@ -30,25 +30,23 @@ int join(const Reduction& reduction, char* data, int others, Other other, MPI_Co
 template <int radix>
 int knomial_reduce(const Reduction& reduction, const Group& group, int root, char* data,
                    MPI_Count count) noexcept {
-    const int size = group.size, top = reduction.commutative() ? root : 0,
-              relative_rank = (group.rank - top + size) % size,
-              reach = knomial_reach(relative_rank, size, radix);
-    auto member = [&](int relative) { return group[(relative + top) % size]; };
-    const Elements come{reduction, reach > 1 ? count * (radix - 1) : 0};
+    const int top = reduction.commutative() ? root : 0;
+    const Knomial tree{group, top, radix};
+    const Elements come{reduction, tree.reach > 1 ? count * (radix - 1) : 0};
     MPIRIC_TRY(come.error());
     auto other = [&](int at) { return reduction.at(come.data(), count * (at - 1)); };
-    for (int step = 1; step < reach; step *= radix) {
-        const int others = std::min(radix - 1, (size - 1 - relative_rank) / step);
+    for (int step = 1; step < tree.reach; step *= radix) {
+        const int others = std::min(radix - 1, (tree.size - 1 - tree.relative_rank) / step);
         Requests coming{radix};
         for (int at = 1; at <= others; ++at)
             MPIRIC_TRY(coming.receive(reduction.team(), other(at), count, reduction.type(),
-                                      member(relative_rank + at * step)));
+                                      tree.rank(tree.relative_rank + at * step)));
         MPIRIC_TRY(coming.wait());
         if (others)
             MPIRIC_TRY(join(reduction, data, others, other, count));
     }
-    if (relative_rank)
-        MPIRIC_TRY(reduction.send(data, count, member(relative_rank - relative_rank % (reach * radix))));
+    if (tree.relative_rank)
+        MPIRIC_TRY(reduction.send(data, count, tree.rank(tree.parent())));
     if (top != root && group.rank == top)
         return reduction.send(data, count, group[root]);
     return top != root && group.rank == root ? reduction.receive(data, count, group[top]) : MPI_SUCCESS;

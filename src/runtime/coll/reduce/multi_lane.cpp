@@ -40,14 +40,13 @@ template <int leaders> int run(const Call& call) {
 template <int leaders> bool suits(const Shape& shape) {
     return has_leaders<leaders>(shape) && can_divide(shape) && elements_fit(shape);
 }
-uint64_t scratch(const Shape& shape) { return 2 * shape.span; }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits<all_ranks>, scratch,
+    {Collective::reduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits<all_ranks>, two_spans,
      run<all_ranks>},
-    {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, scratch,
+    {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, two_spans,
      run<2>},
-    {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, scratch,
+    {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, two_spans,
      run<4>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -103,7 +103,7 @@ namespace reduce_multilevel {
 constinit const Algorithm registered[] = {
     {Collective::reduce, "multilevel", "Katevenis et al. 2022", Order::placement,
      [](const Shape& shape) { return has_memory_levels(shape) && levels_join(shape) && elements_fit(shape); },
-     [](const Shape& shape) { return 2 * shape.span; }, reduce_nodes<multilevel_reduce>},
+     two_spans, reduce_nodes<multilevel_reduce>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -45,6 +45,13 @@ inline int reduce_pipeline(const Reduction& reduction, const Neighbours& by, cha
     return sent.wait();
 }
 
+/// Runs that on a copy of the operand.
+inline int reduce_pipeline(const Call& call, const Neighbours& by, uint64_t segment_bytes) {
+    return on_a_copy(call, [&](const Reduction& reduction, char* data) {
+        return reduce_pipeline(reduction, by, data, call.receive_count, segment_bytes);
+    });
+}
+
 /// Bytes of scratch memory that on_a_copy() and a pipeline take.
 template <uint64_t segment_bytes> uint64_t copy_and_segments(const Shape& shape) noexcept {
     return shape.span + 2 * Coming::ahead * std::max(segment_bytes, shape.span / shape.count);

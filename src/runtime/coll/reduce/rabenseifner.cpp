@@ -43,8 +43,8 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
 namespace reduce_rabenseifner {
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "rabenseifner", "Rabenseifner 2004", Order::fixed, can_divide,
-     [](const Shape& shape) { return 2 * shape.span; }, on_a_copy_of_all<rabenseifner_reduce>},
+    {Collective::reduce, "rabenseifner", "Rabenseifner 2004", Order::fixed, can_divide, two_spans,
+     on_a_copy_of_all<rabenseifner_reduce>},
 };
 MPIRIC_ALGORITHMS(registered)
 

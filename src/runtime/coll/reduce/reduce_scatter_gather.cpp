@@ -28,8 +28,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", Order::fixed, can_divide,
-     [](const Shape& shape) { return 2 * shape.span; }, run},
+    {Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", Order::fixed, can_divide, two_spans,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -13,8 +13,8 @@
 
 namespace mpiric::coll {
 
-int shared_reduce(const Reduction& reduction, int root, const void* input, void* result,
-                  MPI_Count count) noexcept {
+int reduce_slots(const Reduction& reduction, const void* input, void* result, MPI_Count count,
+                 int ranks) noexcept {
     Board& board = reduction.team().board();
     const MPI_Count most = reduction.per_slot(board.slot_bytes());
     for (MPI_Count done = 0; done < count; done += most) {
@@ -23,16 +23,20 @@ int shared_reduce(const Reduction& reduction, int root, const void* input, void*
         const MPI_Aint offset = offset_of(reduction.geometry(), piece);
         std::memcpy(board.fill(span), reduction.at(input, done) + offset, span);
         board.publish();
-        if (board.rank() == root) {
-            char* into = reduction.at(result, done);
-            const int last = board.size() - 1;
-            MPIRIC_TRY(reduction.copy(board.look(last, span) - offset, into, piece));
-            for (int rank = last - 1; rank >= 0; --rank)
-                MPIRIC_TRY(reduction.reduce(board.look(rank, span) - offset, into, piece));
-        }
+        char* into = reduction.at(result, done);
+        if (ranks > 0)
+            MPIRIC_TRY(reduction.copy(board.look(ranks - 1, span) - offset, into, piece));
+        for (int rank = ranks - 2; rank >= 0; --rank)
+            MPIRIC_TRY(reduction.reduce(board.look(rank, span) - offset, into, piece));
         board.finish();
     }
     return MPI_SUCCESS;
+}
+
+int shared_reduce(const Reduction& reduction, int root, const void* input, void* result,
+                  MPI_Count count) noexcept {
+    const Group& local = reduction.team().local();
+    return reduce_slots(reduction, input, result, count, local.rank == root ? local.size : 0);
 }
 
 namespace reduce_shared {
@@ -44,8 +48,7 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "shared", "Graham, Shipman 2008", Order::fixed,
-     [](const Shape& shape) { return on_one_node(shape) && elements_fit(shape); }, nullptr, run},
+    {Collective::reduce, "shared", "Graham, Shipman 2008", Order::fixed, reduces_on_node, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

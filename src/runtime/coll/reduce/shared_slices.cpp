@@ -12,23 +12,15 @@ namespace mpiric::coll {
 namespace reduce_shared_slices {
 
 int run(const Call& call) {
-    const Reduction reduction{call.team, call.receive_type, call.op};
-    const bool root = call.team.rank() == call.root;
-    const Blocks slices = Blocks::even(uint64_t(call.receive_count), call.team.size());
-    const Elements work{reduction, root ? 0 : call.receive_count};
-    MPIRIC_TRY(work.error());
-    char* result = root ? static_cast<char*>(call.receive) : work.data();
-    MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), result, slices));
-    return shared_gather(call.team, call.root, result, slices.times(reduction.geometry().size));
+    return with_result(call, [&](const Reduction& reduction, char* result) -> int {
+        const Blocks slices = Blocks::even(uint64_t(call.receive_count), call.team.size());
+        MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), result, slices));
+        return shared_gather(call.team, call.root, result, slices.times(reduction.geometry().size));
+    });
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "shared_slices", "Jain et al. 2018", Order::fixed,
-     [](const Shape& shape) {
-         return on_one_node(shape) && elements_fit(shape) && shape.dense &&
-                shape.count >= uint64_t(shape.layout.size);
-     },
-     [](const Shape& shape) { return shape.span; }, run},
+    {Collective::reduce, "shared_slices", "Jain et al. 2018", Order::fixed, divides_on_node, whole_span, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -2,9 +2,14 @@
 #pragma once
 
 #include "coll/reduction.hpp"
+#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 
+/// Each rank of this node shows its operand in its slot, piece by piece, and reduces those of the first
+/// `ranks` in their order, if any, into `result`.
+int reduce_slots(const Reduction& reduction, const void* input, void* result, MPI_Count count,
+                 int ranks) noexcept;
 /// Over the ranks of this node, through the board: local rank `root` gets the result.
 int shared_reduce(const Reduction& reduction, int root, const void* input, void* result,
                   MPI_Count count) noexcept;
@@ -24,16 +29,22 @@ int binomial_reduce(const Reduction& reduction, const Group& group, int root, ch
 int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root, char* data,
                         MPI_Count count) noexcept;
 
-/// Runs a stage that overwrites its operand, where MPI forbids that: in the receive buffer at the root, in a
-/// copy elsewhere.
-template <class Stage> int on_a_copy(const Call& call, Stage stage) {
+/// Runs a stage that wants memory for the whole result on every rank: the receive buffer at the root, scratch
+/// memory elsewhere.
+template <class Stage> int with_result(const Call& call, Stage stage) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const bool root = call.team.rank() == call.root;
     const Elements work{reduction, root ? 0 : call.receive_count};
     MPIRIC_TRY(work.error());
-    char* data = root ? static_cast<char*>(call.receive) : work.data();
-    MPIRIC_TRY(reduction.copy(input_of(call), data, call.receive_count));
-    return stage(reduction, data);
+    return stage(reduction, root ? static_cast<char*>(call.receive) : work.data());
+}
+
+/// The same for a stage that overwrites its operand, where MPI forbids that: in a copy.
+template <class Stage> int on_a_copy(const Call& call, Stage stage) {
+    return with_result(call, [&](const Reduction& reduction, char* data) -> int {
+        MPIRIC_TRY(reduction.copy(input_of(call), data, call.receive_count));
+        return stage(reduction, data);
+    });
 }
 
 /// Runs one of the stages above so, over all ranks.

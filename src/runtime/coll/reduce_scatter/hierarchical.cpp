@@ -5,6 +5,7 @@
 // (N − 1)/N n (β + γ) per node, where flat algorithms carry up to L times as much for L ranks a node. Best
 // for short and middling vectors. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to
 // Optimize Collective Operation Performance. IPDPS 2000.
+#include "coll/allgather/stages.hpp"
 #include "coll/bcast/stages.hpp"
 #include "coll/reduce/stages.hpp"
 #include "coll/reduce_scatter/stages.hpp"
@@ -17,18 +18,15 @@ template <Between between> int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks blocks = blocks_of(call);
     const bool leads = team.local().rank == 0;
-    // Ranks of a node follow one another, so its blocks are one row.
-    std::vector<MPI_Count> of_node(size_t(team.leaders().size));
-    for (int rank = 0; rank < team.size(); ++rank)
-        of_node[size_t(team.node_of(rank))] += MPI_Count(blocks.size(rank));
-    const uint64_t row = blocks.begin(team.local()[0]);
-    const MPI_Count whole = MPI_Count(blocks.begin(team.size())), own_node = of_node[size_t(team.node())];
+    const Blocks of_nodes = by_node(team, blocks);
+    const uint64_t row = of_nodes.begin(team.node());
+    const MPI_Count whole = MPI_Count(blocks.begin(team.size())),
+                    own_node = MPI_Count(of_nodes.size(team.node()));
     const Elements work{reduction, leads ? whole : own_node};
     MPIRIC_TRY(work.error());
     MPIRIC_TRY(shared_reduce(reduction, 0, input_of(call), work.data(), whole));
     if (leads)
-        MPIRIC_TRY(between(reduction, team.leaders(), work.data(),
-                           Blocks::of(Counts{of_node.data()}, team.leaders().size, 1)));
+        MPIRIC_TRY(between(reduction, team.leaders(), work.data(), of_nodes));
     char* mine = leads ? reduction.at(work.data(), MPI_Count(row)) : work.data();
     if (team.local().size > 1)
         MPIRIC_TRY(shared_bcast(team, 0, mine, reduction.bytes(own_node)));

@@ -36,16 +36,11 @@ int linear_reduce_scatter(const Reduction& reduction, const Group& group, char* 
 
 namespace reduce_scatter_linear {
 
-int run(const Call& call) {
-    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
-        return linear_reduce_scatter(reduction, call.team.everyone(), data, blocks);
-    });
-}
-
 constinit const Algorithm registered[] = {
     {Collective::reduce_scatter_block, "linear", "Iannello 1997", Order::fixed, nullptr, copy_and_all_blocks,
-     run},
-    {Collective::reduce_scatter, "linear", "Iannello 1997", Order::fixed, nullptr, copy_and_all_blocks, run},
+     with_copy_of_all<linear_reduce_scatter>},
+    {Collective::reduce_scatter, "linear", "Iannello 1997", Order::fixed, nullptr, copy_and_all_blocks,
+     with_copy_of_all<linear_reduce_scatter>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -32,19 +32,13 @@ int recursive_halving(const Reduction& reduction, const Group& group, char* data
 
 namespace reduce_scatter_recursive_halving {
 
-int run(const Call& call) {
-    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
-        return recursive_halving(reduction, call.team.everyone(), data, blocks);
-    });
-}
-
 bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
 
 constinit const Algorithm registered[] = {
     {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", Order::fixed, suits,
-     copy_and_more, run},
+     copy_and_more, with_copy_of_all<recursive_halving>},
     {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005", Order::fixed, suits,
-     copy_and_more, run},
+     copy_and_more, with_copy_of_all<recursive_halving>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -25,17 +25,11 @@ int ring_reduce_scatter(const Reduction& reduction, const Group& group, char* da
 
 namespace reduce_scatter_ring {
 
-int run(const Call& call) {
-    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
-        return ring_reduce_scatter(reduction, call.team.everyone(), data, blocks);
-    });
-}
-
 constinit const Algorithm registered[] = {
     {Collective::reduce_scatter_block, "ring", "Patarasuk, Yuan 2009", Order::fixed, is_commutative,
-     copy_and_more, run},
+     copy_and_more, with_copy_of_all<ring_reduce_scatter>},
     {Collective::reduce_scatter, "ring", "Patarasuk, Yuan 2009", Order::fixed, is_commutative, copy_and_more,
-     run},
+     with_copy_of_all<ring_reduce_scatter>},
 };
 MPIRIC_ALGORITHMS(registered)
 

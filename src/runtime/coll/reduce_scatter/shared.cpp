@@ -54,7 +54,7 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
 
 namespace reduce_scatter_shared {
 
-bool suits(const Shape& shape) { return on_one_node(shape) && elements_fit(shape) && shape.dense; }
+bool suits(const Shape& shape) { return reduces_on_node(shape) && shape.dense; }
 
 /// The slice of this rank goes to the beginning of the receive buffer, as if that were a part of a whole
 /// result. In place too: what is written there has been read, and behind it the buffer stays as it was.

@@ -48,6 +48,13 @@ template <class Stage> int with_copy(const Call& call, Stage stage) {
                           MPI_Count(blocks.size(me)));
 }
 
+/// Runs a stage of all ranks so.
+template <Between stage> int with_copy_of_all(const Call& call) {
+    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
+        return stage(reduction, call.team.everyone(), data, blocks);
+    });
+}
+
 /// Bytes of scratch that with_copy and a stage take. Blocks of reduce_scatter may all be one rank's.
 inline uint64_t copy_and_more(const Shape& shape) noexcept {
     return shape.span *

@@ -65,19 +65,15 @@ int swing_reduce_scatter(const Reduction& reduction, const Group& group, char* d
 
 namespace reduce_scatter_swing {
 
-int run(const Call& call) {
-    return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
-        return swing_reduce_scatter(reduction, call.team.everyone(), data, blocks);
-    });
-}
-
 bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
 
 uint64_t scratch(const Shape& shape) { return copy_and_more(shape) / 2 * 3; }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch, run},
-    {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch, run},
+    {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch,
+     with_copy_of_all<swing_reduce_scatter>},
+    {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch,
+     with_copy_of_all<swing_reduce_scatter>},
 };
 MPIRIC_ALGORITHMS(registered)
 

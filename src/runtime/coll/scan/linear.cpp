@@ -4,6 +4,7 @@
 // Cost: (p − 2 + n/s)(α + sβ + sγ) for segments of s bytes. Best for long vectors on few ranks.
 // Sanders, Träff: Parallel Prefix (Scan) Algorithms for MPI. EuroPVM/MPI 2006.
 #include "coll/reduction.hpp"
+#include "coll/suits.hpp"
 
 #include <algorithm>
 
@@ -40,11 +41,9 @@ template <bool inclusive> int run(const Call& call) {
     return sent.wait();
 }
 
-uint64_t scratch(const Shape& shape) { return shape.span; }
-
 constinit const Algorithm registered[] = {
-    {Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, run<true>},
-    {Collective::exscan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, scratch, run<false>},
+    {Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, whole_span, run<true>},
+    {Collective::exscan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, whole_span, run<false>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -4,6 +4,7 @@
 // Cost: ⌈log₂ p⌉ (α + nβ + 2nγ), for any p. Best for short vectors.
 // Hillis, Steele: Data Parallel Algorithms. CACM 29(12), 1986.
 #include "coll/reduction.hpp"
+#include "coll/suits.hpp"
 
 namespace mpiric::coll {
 namespace scan_recursive_doubling {
@@ -33,12 +34,10 @@ template <bool inclusive> int run(const Call& call) {
     return MPI_SUCCESS;
 }
 
-uint64_t scratch(const Shape& shape) { return 2 * shape.span; }
-
 constinit const Algorithm registered[] = {
-    {Collective::scan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch,
+    {Collective::scan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, two_spans,
      run<true>},
-    {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, scratch,
+    {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, two_spans,
      run<false>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -13,16 +13,12 @@ namespace scatter_hierarchical {
 /// Sends every other node its blocks out of `row`, where they lie in the order of nodes from the own one on.
 int send_out(const Call& call, const char* row, uint64_t block, Requests& sent) {
     const Team& team = call.team;
-    const MPI_Aint extent = geometry_of(call.send_type).extent;
     char* at = const_cast<char*>(row);
     for (int step = 0; step < team.leaders().size; ++step) {
         const Group there = team.on_node((team.node() + step) % team.leaders().size);
         char* begin = at;
         for (int member = 0; member < there.size; ++member, at += block)
-            MPIRIC_TRY(
-                pack(team,
-                     static_cast<const char*>(call.send) + extent * MPI_Aint(call.send_count * there[member]),
-                     call.send_count, call.send_type, at));
+            MPIRIC_TRY(pack(team, sent_by(call).at(there[member]), call.send_count, call.send_type, at));
         if (step)
             MPIRIC_TRY(sent.send(team, begin, block * uint64_t(there.size), there[0]));
     }

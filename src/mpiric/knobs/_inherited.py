@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
+from mpiric.host.findings import finding_from
 from mpiric.knobs._reading import (
     cpus_per_node,
     has_adapter,
@@ -23,51 +25,33 @@ _ADAPTER_TRANSPORTS = ("rc", "rc_x", "rc_verbs", "rc_mlx5", "dc", "dc_x", "dc_ml
 _INTERFACES = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_SOCKETS_IFACE", "UCX_NET_DEVICES")
 _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug", "trace")))
 _INTERFACE = re.compile(r"([A-Za-z][\w.-]*)(?::\d+)?")
+_finding = partial(finding_from, "knobs/_inherited")
 _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
 
 
 def _mkl_debug(situation: Situation) -> Iterator[Finding]:
     if value := in_force(situation, "MKL_DEBUG_CPU_TYPE"):
-        yield Finding(
-            "mkl-debug-cpu-type",
-            "MKL_DEBUG_CPU_TYPE has been without effect since MKL 2020 Update 1",
-            f"MKL_DEBUG_CPU_TYPE={value}",
-            "unset it; MKL_ENABLE_INSTRUCTIONS chooses the code path on Intel's CPUs",
-        )
+        yield _finding("mkl-debug-cpu-type", value=value)
 
 
 def _provider(situation: Situation) -> Iterator[Finding]:
+    interfaces = ", ".join(nic.name for nic in networks(situation)) or "none"
     for name in ("FI_PROVIDER", "I_MPI_OFI_PROVIDER"):
         value = in_force(situation, name) or ""
         if value.split(";")[0] in _ADAPTER_PROVIDERS and not has_adapter(situation):
-            yield Finding(
-                "provider-of-another-network",
-                "libfabric is set to use a network that this machine does not have",
-                f"{name}={value}; interfaces: {', '.join(nic.name for nic in networks(situation)) or 'none'}",
-                f"unset {name}",
-            )
+            yield _finding("provider-of-another-network", name=name, value=value, interfaces=interfaces)
 
 
 def _transports(situation: Situation) -> Iterator[Finding]:
     value = in_force(situation, "UCX_TLS") or ""
     if set(value.split(",")) & set(_ADAPTER_TRANSPORTS) and not has_adapter(situation):
-        yield Finding(
-            "stale-ucx-tls",
-            "UCX is set to use transports of a network that this machine does not have",
-            f"UCX_TLS={value}",
-            "unset UCX_TLS",
-        )
+        yield _finding("stale-ucx-tls", value=value)
 
 
 def _shared_memory(situation: Situation) -> Iterator[Finding]:
     setting = shared_memory_is_off(situation)
     if setting and ranks_per_node(situation) > 1:
-        yield Finding(
-            "shared-memory-off",
-            "ranks on one node are kept from talking through shared memory",
-            setting,
-            f"take {setting.split('=')[0]} away, or try the knob node-transport",
-        )
+        yield _finding("shared-memory-off", setting=setting, name=setting.split("=")[0])
 
 
 def _interface(situation: Situation) -> Iterator[Finding]:
@@ -77,24 +61,17 @@ def _interface(situation: Situation) -> Iterator[Finding]:
         named = (_INTERFACE.fullmatch(name) for name in names if name != "all")  # addresses are names too
         wrong = [match[1] for match in named if match and match[1] not in known]
         if wrong and known:
-            yield Finding(
-                "unknown-interface",
-                "a network interface is named that this machine does not have",
-                f"{variable}={','.join(names)}; here: {', '.join(sorted(known))}",
-                f"unset {variable} or name one of these",
-            )
+            found = {"name": variable, "value": ",".join(names), "known": ", ".join(sorted(known))}
+            yield _finding("unknown-interface", **found)
 
 
 def _threads(situation: Situation) -> Iterator[Finding]:
     requested = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
-    wanted = threads_per_rank(situation) * ranks_per_node(situation)
-    if requested.isdigit() and is_threaded(situation) and wanted > (cpus := cpus_per_node(situation)):
-        yield Finding(
-            "too-many-threads",
-            "more threads than CPUs",
-            f"OMP_NUM_THREADS={requested} × {ranks_per_node(situation)} ranks on {cpus} CPUs",
-            f"OMP_NUM_THREADS={max(1, cpus // ranks_per_node(situation))}",
-        )
+    ranks, cpus = ranks_per_node(situation), cpus_per_node(situation)
+    wanted = threads_per_rank(situation) * ranks
+    if requested.isdigit() and is_threaded(situation) and wanted > cpus:
+        fitting = max(1, cpus // ranks)
+        yield _finding("too-many-threads", requested=requested, ranks=ranks, cpus=cpus, fitting=fitting)
 
 
 def _missing_component(situation: Situation) -> Iterator[Finding]:
@@ -103,12 +80,12 @@ def _missing_component(situation: Situation) -> Iterator[Finding]:
         value, framework = in_force(situation, variable) or "", variable.rpartition("_")[2]
         for name in value.split(",") if not value.startswith("^") else ():
             if name in can.removed_components:
-                yield Finding(
-                    "missing-component",
-                    f"{can.title} {situation.mpi.version} has no {framework} component {name}",
-                    f"{variable}={value}",
-                    f"unset {variable}",
-                )
+                words = {
+                    "mpi": f"{can.title} {situation.mpi.version}",
+                    "framework": framework,
+                    "component": name,
+                }
+                yield _finding("missing-component", name=variable, value=value, **words)
 
 
 def _allocators(situation: Situation) -> Iterator[Finding]:
@@ -117,51 +94,32 @@ def _allocators(situation: Situation) -> Iterator[Finding]:
         name for name in situation.inherited if name.startswith("MALLOC_") and name != "MALLOC_CONF"
     )
     if names and any(allocator in preload for allocator in _ALLOCATORS):
-        yield Finding(
-            "two-allocators",
-            "settings of glibc's allocator are without effect: another one is preloaded",
-            f"{', '.join(names)} and LD_PRELOAD={preload}",
-            f"unset {' '.join(names)}, or LD_PRELOAD",
-        )
+        yield _finding("two-allocators", names=", ".join(names), preload=preload, to_unset=" ".join(names))
 
 
 def _huge_pages(situation: Situation) -> Iterator[Finding]:
     tunables = in_force(situation, "GLIBC_TUNABLES") or ""
     if "glibc.malloc.hugetlb=2" in tunables and not situation.machine.memory.pages.huge_free:
-        yield Finding(
-            "no-huge-pages-left",
-            "reserved huge pages are requested and none are free: it does nothing",
-            f"GLIBC_TUNABLES={tunables}, huge pages free: 0",
-            "reserve some (sysctl vm.nr_hugepages), or use glibc.malloc.hugetlb=1",
-        )
+        yield _finding("no-huge-pages-left", value=tunables)
 
 
 def _waiting(situation: Situation) -> Iterator[Finding]:
     for name in situation.mpi.capabilities.waiting_switches:
         if is_on(situation, name) and not is_oversubscribed(situation):
-            yield Finding(
-                "waits-needlessly",
-                "ranks give their CPU away while they wait although each has its own",
-                f"{name}={in_force(situation, name)}",
-                f"unset {name}",
-            )
+            yield _finding("waits-needlessly", name=name, value=in_force(situation, name))
 
 
 def _tuning(situation: Situation) -> Iterator[Finding]:
-    if (in_force(situation, "I_MPI_TUNING_MODE") or "").startswith("auto"):
-        yield Finding(
-            "autotuner-on",
-            "Intel MPI tunes while the program runs, which costs time in every run",
-            f"I_MPI_TUNING_MODE={in_force(situation, 'I_MPI_TUNING_MODE')}",
-            "dump the result once (I_MPI_TUNING_BIN_DUMP), then replay it with I_MPI_TUNING_BIN alone",
-        )
+    mode = in_force(situation, "I_MPI_TUNING_MODE") or ""
+    if mode.startswith("auto"):
+        yield _finding("autotuner-on", value=mode)
 
 
 def _logging(situation: Situation) -> Iterator[Finding]:
     for name, levels in _LOUD:
         value = (in_force(situation, name) or "").lower()
         if value in levels:
-            yield Finding("loud-library", "a library logs every message", f"{name}={value}", f"unset {name}")
+            yield _finding("loud-library", name=name, value=value)
 
 
 _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (

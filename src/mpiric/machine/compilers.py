@@ -3,49 +3,20 @@
 import re
 
 from mpiric.host.host import Host
+from mpiric.host.packaged import packaged_table
 from mpiric.model.machine import Compiler
-
-_C, _CXX, _FORTRAN = "C", "C++", "Fortran"
-
-_NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("gcc", (_C,)),
-    ("g++", (_CXX,)),
-    ("gfortran", (_FORTRAN,)),
-    ("clang", (_C,)),
-    ("clang++", (_CXX,)),
-    ("flang", (_FORTRAN,)),
-    ("flang-new", (_FORTRAN,)),
-    ("icx", (_C,)),
-    ("icpx", (_CXX,)),
-    ("ifx", (_FORTRAN,)),
-    ("icc", (_C,)),
-    ("icpc", (_CXX,)),
-    ("ifort", (_FORTRAN,)),
-    ("nvc", (_C,)),
-    ("nvc++", (_CXX,)),
-    ("nvfortran", (_FORTRAN,)),
-    ("amdclang", (_C,)),
-    ("amdflang", (_FORTRAN,)),
-    ("armclang", (_C,)),
-    ("armflang", (_FORTRAN,)),
-    ("craycc", (_C,)),
-    ("crayCC", (_CXX,)),
-    ("crayftn", (_FORTRAN,)),
-    ("nvcc", ("CUDA",)),
-    ("hipcc", ("HIP",)),
-)
 
 
 def read_compilers(host: Host) -> tuple[Compiler, ...]:
     """The compilers on PATH that answer to ``--version``."""
     found = []
-    for name, languages in _NAMES:
+    for name, languages in packaged_table("machine/compilers").items():
         path = host.which(name)
         if path is None:
             continue
         answer = host.run([path, "--version"])
         if answer.status == 0:
-            found.append(Compiler(name, version_in(answer.stdout), path, languages))
+            found.append(Compiler(name, version_in(answer.stdout), path, tuple(languages)))
     return tuple(found)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpiric.algorithms.library import LibraryAlgorithm
+from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import Policy, Span
 from mpiric.mpis._boxes import Box, Piece, boxes, not_expressed, one_by_one
@@ -27,76 +28,7 @@ Tree = dict[str, Any]
 
 EMBEDDED_DEFAULTS = b'{"collective='  # with which the trees begin that the library has built in
 _GENERIC, _CH4 = "mpich-coll.json", "mpich-coll-ch4.json"
-# The size that is compared: of one rank's part, or of all together. Gather and scatter are left out: what
-# csel.c compares there counts elements, which root and others may count differently.
-_SIZE = {
-    "allgather": ("total_msg_size", True),
-    "allgatherv": ("total_msg_size", True),
-    "allreduce": ("avg_msg_size", False),
-    "alltoall": ("avg_msg_size", False),
-    "barrier": ("", False),
-    "bcast": ("avg_msg_size", False),
-    "reduce": ("avg_msg_size", False),
-    "reduce_scatter": ("total_msg_size", True),
-    "reduce_scatter_block": ("total_msg_size", True),
-}
-_FLAT = {
-    "allreduce": "MPIDI_Allreduce_intra_composition_beta",
-    "barrier": "MPIDI_Barrier_intra_composition_beta",
-    "bcast": "MPIDI_Bcast_intra_composition_gamma",
-    "reduce": "MPIDI_Reduce_intra_composition_gamma",
-}
-_REDUCING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
-# Conditions without which an algorithm may not be entered; what was there serves the calls that fail one.
-_NEEDS = {
-    ("allgather", "recursive_doubling"): ("comm_size=pow2",),
-    ("allgatherv", "recursive_doubling"): ("comm_size=pow2",),
-    ("bcast", "scatter_recursive_doubling_allgather"): ("comm_size=pow2",),
-    ("allreduce", "reduce_scatter_allgather"): ("is_op_built_in=yes", "count>=pow2"),
-    ("reduce", "reduce_scatter_gather"): ("is_op_built_in=yes", "count>=pow2"),
-    ("allreduce", "smp"): ("comm_hierarchy=parent",),
-    ("bcast", "smp"): ("comm_hierarchy=parent",),
-    ("reduce", "smp"): ("comm_hierarchy=parent",),
-    ("barrier", "smp"): ("comm_hierarchy=parent",),
-}
-# All that the algorithm reads must be in the file: what is left out there is undefined, not defaulted.
-_PARAMETERS: dict[tuple[str, str], dict[str, str]] = {
-    ("allgather", "k_brucks"): {"k": "2"},
-    ("allgather", "recexch_doubling"): {"k": "2", "single_phase_recv": "0"},
-    ("allgather", "recexch_halving"): {"k": "2", "single_phase_recv": "0"},
-    ("allreduce", "k_reduce_scatter_allgather"): {"k": "2", "single_phase_recv": "0"},
-    ("allreduce", "recexch"): {"k": "2", "single_phase_recv": "0"},
-    ("allreduce", "recursive_multiplying"): {"k": "2"},
-    ("allreduce", "tree"): {
-        "tree_type": "knomial_1",
-        "k": "2",
-        "chunk_size": "0",
-        "buffer_per_child": "0",
-        "topo_overhead": "200",
-        "topo_diff_groups": "2800",
-        "topo_diff_switches": "1900",
-        "topo_same_switches": "1600",
-    },
-    ("alltoall", "k_brucks"): {"k": "2"},
-    ("barrier", "k_dissemination"): {"k": "2"},
-    ("barrier", "recexch"): {"k": "2", "single_phase_recv": "0"},
-    ("bcast", "pipelined_tree"): {
-        "tree_type": "kary",
-        "k": "2",
-        "is_non_blocking": "1",
-        "chunk_size": "8192",
-        "recv_pre_posted": "0",
-    },
-    ("bcast", "tree"): {
-        "tree_type": "kary",
-        "k": "2",
-        "is_non_blocking": "1",
-        "topo_overhead": "200",
-        "topo_diff_groups": "2800",
-        "topo_diff_switches": "1900",
-        "topo_same_switches": "1600",
-    },
-}
+_TREES = "mpis/mpich/trees"
 _KEYS = {
     "radix": "k",
     "chunk": "chunk_size",
@@ -109,13 +41,14 @@ _LARGEST = 2**31 - 1
 def export(policy: Policy, defaults: Defaults) -> Exported:
     """The two trees. Raises MismatchError when the library's own ones are not what this file knows."""
     generic, ch4 = _default_trees(defaults)
-    left = [*not_expressed(policy, _SIZE)]
-    for collective in sorted({line.collective for line in policy.lines} & _SIZE.keys()):
+    facts = packaged_table(_TREES)
+    left = [*not_expressed(policy, facts)]
+    for collective in sorted({line.collective for line in policy.lines} & facts.keys()):
         found, missed = boxes(policy, collective, by_node=True)
         left += [*missed, *_not_in_trees(collective, found)]
-        for box in one_by_one(found) if _SIZE[collective][1] else found:
+        for box in one_by_one(found) if facts[collective].get("summed") else found:
             _graft(generic, collective, box, flat=False)
-            if collective in _FLAT:
+            if "flat" in facts[collective]:
                 _graft(ch4, collective, box, flat=True)
     return Exported(
         files={_GENERIC: json.dumps(generic, indent=1) + "\n", _CH4: json.dumps(ch4, indent=1) + "\n"},
@@ -175,8 +108,8 @@ def _within(what: str, span: Span, inside: Tree, outside: Tree) -> Tree:
 
 
 def _by_size(collective: str, box: Box, before: Tree, *, flat: bool) -> Tree:
-    word, summed = _SIZE[collective]
-    factor = box.ranks.low if summed else 1
+    facts = packaged_table(_TREES)[collective]
+    word, factor = facts["size"], box.ranks.low if facts.get("summed") else 1
     if not word:
         return _choice(collective, box.pieces[0], before, flat=flat)
     tree: Tree = {}
@@ -197,16 +130,18 @@ def _choice(collective: str, piece: Piece, before: Tree, *, flat: bool) -> Tree:
     candidate = piece.candidate
     if candidate is None or _has_no_name(candidate):
         return before
+    facts = packaged_table(_TREES)[collective]
+    own = facts.get("algorithms", {}).get(candidate.name, {})
     if flat:
-        chosen: Tree = {f"composition={_FLAT[collective]}": {}}
+        chosen: Tree = {f"composition={facts['flat']}": {}}
     else:
         name = f"MPIR_{collective.capitalize()}_intra_{candidate.name}"
-        values = {**_PARAMETERS.get((collective, candidate.name), {})}
-        values.update({_KEYS[key]: value for key, value in piece.parameters if key in _KEYS})
+        given = {_KEYS[key]: value for key, value in piece.parameters if key in _KEYS}
+        values = {**own.get("parameters", {}), **given}
         chosen = {f"algorithm={name}": {f"{key}={value}": {} for key, value in values.items()}}
-    for need in reversed(_NEEDS.get((collective, candidate.name), ())):
+    for need in reversed(own.get("needs", ())):
         chosen = _guarded(need, chosen, before)
-    return _guarded("is_commutative=yes", chosen, before) if collective in _REDUCING else chosen
+    return _guarded("is_commutative=yes", chosen, before) if facts.get("reducing") else chosen
 
 
 def _guarded(need: str, chosen: Tree, before: Tree) -> Tree:

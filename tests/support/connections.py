@@ -1,9 +1,9 @@
 """What an MPI library and the layers below it print of a run's transports, read as the workflows read it."""
 
-from mpiric.fabric.words import listen
-from mpiric.model.fabric import Words
+from mpiric.fabric.library_output import read_report
+from mpiric.model.fabric import TransportReport
 from mpiric.mpis import connections
 
 
-def heard(text: str, implementation: str) -> Words:
-    return listen(text, connections(implementation, text))
+def heard(text: str, implementation: str) -> TransportReport:
+    return read_report(text, connections(implementation, text))

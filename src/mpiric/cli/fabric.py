@@ -58,8 +58,9 @@ from mpiric.workflows.fabric.node_types import examine_cluster
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Show which transport and network carries the messages of CMD, why, and which would be faster.
 
-    CMD is run once with its MPI library talking; then a small program takes its place and measures every
-    transport and network that the library could use, for ranks on one NUMA node, on one node and on two.
+    CMD is run once with its MPI library reporting its transports; then a small program takes its place and
+    measures every transport and network that the library could use, for ranks on one NUMA node, on one node
+    and on two.
     """
     request = FabricRequest(
         argv=command_line,

@@ -6,7 +6,7 @@ from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Probe
 from mpiric.model.finding import Finding
 
 _SHARE = 0.05  # of the bytes moved: below it a device carries control traffic, or another program's
-_OTHERWISE = 1.5  # times the shortest: from here on another way makes a difference
+_OTHERWISE = 1.5  # times the shortest: from here on another network makes a difference
 _MOST = 0.5  # of the payload must show on a device for it to count as the carrier
 
 
@@ -59,19 +59,20 @@ def varying(probes: Sequence[Probe]) -> tuple[Finding, ...]:
         for probe in probes
         if PairClass.OTHER_NODE in probe.moved
     ]
-    seen = {way: runs.count(way) for way in dict.fromkeys(runs) if way}
+    seen = {network: runs.count(network) for network in dict.fromkeys(runs) if network}
     firsts = [
         probe.points[PairClass.OTHER_NODE][0] for probe in probes if PairClass.OTHER_NODE in probe.points
     ]
     times = [point.latency_us_min for point in firsts]
     if len(seen) < 2 or max(times) < _OTHERWISE * min(times):
         return ()
-    ways = ", ".join(f"{way} in {count}" for way, count in seen.items())
+    chosen = ", ".join(f"{network} in {count}" for network, count in seen.items())
     return (
         Finding(
             "choice-varies",
             "the library chooses another network from run to run: equal runs take different times",
-            f"{ways} of {len(runs)} runs; the smallest message takes {min(times):.1f} to {max(times):.1f} µs",
+            f"{chosen} of {len(runs)} runs; the smallest message takes {min(times):.1f} to "
+            f"{max(times):.1f} µs",
             "name the network: the knob network-interface",
         ),
     )

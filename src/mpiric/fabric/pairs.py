@@ -1,4 +1,4 @@
-"""Words, bytes and times of every way → one report for each class of pairs, and what is wrong with it."""
+"""Transport reports, bytes and times of every route → a report for each class of pairs, and its problems."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,47 +14,54 @@ from mpiric.model.fabric import (
     Path,
     PlainNetwork,
     Probe,
-    Way,
-    Words,
+    Route,
+    TransportReport,
 )
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Nic
 
-_SLOWER = 1.2  # times: from here on a better way is told as a warning
+_SLOWER = 1.2  # times: from here on a better route is worth a warning
 _FAR_BELOW = 0.5  # of what the network gives plain TCP
 
-Heard = Mapping[Configuration, Words]
+Reports = Mapping[Configuration, TransportReport]
 
 
 def pair_reports(
-    nics: Sequence[Nic], words: Words, ways: Sequence[Way], heard: Heard
+    nics: Sequence[Nic], report: TransportReport, routes: Sequence[Route], reports: Reports
 ) -> tuple[PairReport, ...]:
-    """A report for each class of pairs, nearest first; ``ways`` includes the library's own choice."""
-    default = next(way for way in ways if way.is_default)
+    """A report for each class of pairs, nearest first; ``routes`` includes the library's own choice."""
+    default = next(route for route in routes if route.is_default)
     present = [c for c in PairClass if default.probes and c in default.probes[0].points]
-    return tuple(_report(pair_class, nics, words, ways, heard, default) for pair_class in present)
+    return tuple(_report(pair_class, nics, report, routes, reports, default) for pair_class in present)
 
 
 def _report(
-    pair_class: PairClass, nics: Sequence[Nic], words: Words, ways: Sequence[Way], heard: Heard, default: Way
+    pair_class: PairClass,
+    nics: Sequence[Nic],
+    report: TransportReport,
+    routes: Sequence[Route],
+    reports: Reports,
+    default: Route,
 ) -> PairReport:
     probe = default.probes[0]
-    moved, path = probe.moved.get(pair_class, Moved()), words.paths.get(pair_class, Path())
+    moved, path = probe.moved.get(pair_class, Moved()), report.paths.get(pair_class, Path())
     carried = carriers(moved, probe.networks) if pair_class is PairClass.OTHER_NODE else {}
     times = times_us(default.probes, pair_class)
     disagreement = contradiction(path, carried)
     return PairReport(
         pair_class=pair_class,
-        layer=words.layer,
+        layer=report.layer,
         transport=_transport(pair_class, path, moved, carried),
         devices=tuple(carried) or path.devices,
-        why=(*words.why, *([disagreement] if disagreement else [])) if _is_remote(pair_class) else (),
+        why=(*report.why, *([disagreement] if disagreement else [])) if _is_remote(pair_class) else (),
         seen=in_words(pair_class, moved, carried),
         latency_us=times[min(times)],
         bandwidth_mb_s=_bandwidth(times),
         possible=_possible(pair_class, nics, probe, tuple(carried) or path.devices),
-        alternatives=tuple(_alternatives(pair_class, ways, heard)),
-        winners=winners([way for way in ways if way.is_default or pair_class in way.about], pair_class),
+        alternatives=tuple(_alternatives(pair_class, routes, reports)),
+        winners=winners(
+            [route for route in routes if route.is_default or pair_class in route.pair_classes], pair_class
+        ),
     )
 
 
@@ -98,27 +105,27 @@ def _device(name: str, plain: Mapping[str, PlainNetwork], known: Mapping[str, Ni
     return f"{name}: {', '.join(parts)}" if parts else ""
 
 
-def _alternatives(pair_class: PairClass, ways: Sequence[Way], heard: Heard) -> Iterator[Alternative]:
-    for way in ways:
-        times = times_us(way.probes, pair_class)
-        if way.is_default or pair_class not in way.about:
+def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Reports) -> Iterator[Alternative]:
+    for route in routes:
+        times = times_us(route.probes, pair_class)
+        if route.is_default or pair_class not in route.pair_classes:
             continue
-        path = heard.get(way.configuration, Words()).paths.get(pair_class, Path())
-        probe = way.probes[0] if way.probes else Probe()
+        path = reports.get(route.configuration, TransportReport()).paths.get(pair_class, Path())
+        probe = route.probes[0] if route.probes else Probe()
         moved = probe.moved.get(pair_class, Moved())
         carried = carriers(moved, probe.networks) if _is_remote(pair_class) else {}
         yield Alternative(
-            way.configuration,
+            route.configuration,
             _transport(pair_class, path, moved, carried),
             tuple(carried) or path.devices,
             times[min(times)] if times else 0.0,
             _bandwidth(times) if times else 0.0,
-            way.refused,
+            route.refused,
         )
 
 
 def warnings_of(nics: Sequence[Nic], implementation: str, pairs: Sequence[PairReport]) -> tuple[Finding, ...]:
-    """What is wrong with the ways that the library chose, the costliest kinds first."""
+    """What is wrong with the routes that the library chose, the costliest kinds first."""
     return tuple(finding for pair in pairs for finding in _warnings(nics, implementation, pair))
 
 

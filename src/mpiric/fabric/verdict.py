@@ -1,7 +1,7 @@
-"""Ways measured → which is faster, for which message size, by how much.
+"""Routes measured → which is faster, for which message size, by how much.
 
 Every comparison is of the fastest batches: what a transport can do shows there, while medians on a busy node
-show the scheduler. A way counts as better overall by the geometric mean over message sizes, as no size is
+show the scheduler. A route counts as better overall by the geometric mean over message sizes, as no size is
 known to matter more.
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.fabric import PairClass, Probe, Way, Winner
+from mpiric.model.fabric import PairClass, Probe, Route, Winner
 
-_NOTICEABLE = 1.05  # below that the library's own way is named the fastest
+_NOTICEABLE = 1.05  # below that the library's own route is named the fastest
 
 
 def times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, float]:
@@ -42,34 +42,34 @@ def gain_of(default: Sequence[Probe], other: Sequence[Probe], classes: Iterable[
     return exp(sum(map(log, gains)) / len(gains)) if gains else 1.0
 
 
-def best_way(ways: Sequence[Way], classes: Sequence[PairClass], at_least: float) -> Way | None:
-    """The way with the largest gain over the library's own; None when none gains ``at_least``.
+def best_route(routes: Sequence[Route], classes: Sequence[PairClass], at_least: float) -> Route | None:
+    """The route with the largest gain over the library's own; None when none gains ``at_least``.
 
-    Of ways within two percent of the best, the one that sets fewest knobs.
+    Of routes within two percent of the best, the one that sets fewest knobs.
     """
-    default = next(way for way in ways if way.is_default)
+    default = next(route for route in routes if route.is_default)
     gains = {
-        way.configuration: gain_of(default.probes, way.probes, classes)
-        for way in ways
-        if way.probes and not way.is_default
+        route.configuration: gain_of(default.probes, route.probes, classes)
+        for route in routes
+        if route.probes and not route.is_default
     }
     top = max(gains.values(), default=1.0)
     if top < at_least:
         return None
-    close = [way for way in ways if gains.get(way.configuration, 0.0) > top / 1.02]
-    return min(close, key=lambda way: (len(way.configuration.items), -gains[way.configuration]))
+    close = [route for route in routes if gains.get(route.configuration, 0.0) > top / 1.02]
+    return min(close, key=lambda route: (len(route.configuration.items), -gains[route.configuration]))
 
 
-def winners(ways: Sequence[Way], pair_class: PairClass) -> tuple[Winner, ...]:
-    """The fastest way for each message size, smallest size first."""
-    default = next(way for way in ways if way.is_default)
+def winners(routes: Sequence[Route], pair_class: PairClass) -> tuple[Winner, ...]:
+    """The fastest route for each message size, smallest size first."""
+    default = next(route for route in routes if route.is_default)
     own = times_us(default.probes, pair_class)
     found = []
     for size, time_us in sorted(own.items()):
         best, configuration = time_us, Configuration()
-        for way in ways:
-            other = times_us(way.probes, pair_class).get(size)
+        for route in routes:
+            other = times_us(route.probes, pair_class).get(size)
             if other is not None and other < best and time_us / other > _NOTICEABLE:
-                best, configuration = other, way.configuration
+                best, configuration = other, route.configuration
         found.append(Winner(size, configuration, best, time_us / best))
     return tuple(found)

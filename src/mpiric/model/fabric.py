@@ -1,7 +1,7 @@
-"""Fabric: which way messages take between ranks that sit alike, what else there is, and how fast each is."""
+"""Fabric: the route of messages between ranks that sit alike, what else there is, and how fast each is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from mpiric.model.configuration import Configuration
@@ -28,13 +28,20 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Words:
+class TransportReport:
     """What a run's own output tells of its transports."""
 
     layer: str = ""  # "pml ob1", "netmod ucx", "libfabric"
     paths: Mapping[PairClass, Path] = field(default_factory=dict)
     why: tuple[str, ...] = ()  # priorities, what was rejected
     provider: str = ""  # of libfabric
+
+    def completed_by(self, other: "TransportReport") -> "TransportReport":
+        """The report with another's paths for pairs that sent nothing here; the other where this is empty."""
+        if not self.layer:
+            return other
+        why = tuple(dict.fromkeys((*self.why, *other.why)))
+        return replace(self, paths={**other.paths, **self.paths}, why=why)
 
 
 @dataclass(frozen=True)
@@ -79,13 +86,13 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Way:
+class Route:
     """One choice of transport and network: knob values, and its runs; the empty one is the library's own."""
 
     configuration: Configuration
     probes: tuple[Probe, ...] = ()
     refused: str = ""  # why it does not work here, "" when it does
-    about: tuple[PairClass, ...] = ()  # the pairs whose way it changes
+    pair_classes: tuple[PairClass, ...] = ()  # the pairs whose route it changes
 
     @property
     def is_default(self) -> bool:

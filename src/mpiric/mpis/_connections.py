@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mpiric.model.fabric import Words
+from mpiric.model.fabric import TransportReport
 from mpiric.mpis._implementation import implementations
 
 
@@ -12,7 +12,7 @@ def ask_connections(implementation: str) -> Mapping[str, str]:
     return found.ask_connections if found else {}
 
 
-def connections(implementation: str, text: str) -> Words:
+def connections(implementation: str, text: str) -> TransportReport:
     """Connections as a library reports them in all that a run printed; empty when it reports none."""
     found = implementations().get(implementation)
-    return found.connections(text) if found else Words()
+    return found.connections(text) if found else TransportReport()

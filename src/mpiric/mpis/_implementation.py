@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import mpiric.mpis
 from mpiric.model.capabilities import Capabilities
-from mpiric.model.fabric import Words
+from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
@@ -94,7 +94,9 @@ class Implementation:
 
     # What it prints of its connections, and the policies it can carry out.
     ask_connections: Mapping[str, str] = field(default_factory=dict)  # variables that make it print them
-    connections: Callable[[str], Words] = lambda _text: Words()  # of all that a run printed
+    connections: Callable[[str], TransportReport] = lambda _text: (
+        TransportReport()
+    )  # of all that a run printed
     export: Callable[[Policy, Defaults], Exported] | None = None  # its own tuning files
     embedded_defaults: bytes = b""  # with which decision trees built into the library begin
 

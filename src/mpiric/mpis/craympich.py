@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.spelling_forms import in_bytes, word
@@ -35,14 +35,14 @@ def _transports(_version_text: str, information: str) -> tuple[str, ...]:
     return (match[1], "shm") if match else ("shm",)
 
 
-def _connections(text: str) -> Words:
+def _connections(text: str) -> TransportReport:
     """Provider and adapters."""
     lines = "\n".join(line for line in text.splitlines() if "PE " in line or "MPICH" in line or "OFI" in line)
     provider, adapters = _PROVIDER.search(lines), tuple(dict.fromkeys(_ADAPTER.findall(lines)))
     if not provider and not adapters:
-        return Words()
+        return TransportReport()
     name = provider[1] if provider else "cxi" if adapters[0].startswith("cxi") else ""
-    return Words("ch4, netmod ofi", {PairClass.OTHER_NODE: Path(name, adapters)}, (), name)
+    return TransportReport("ch4, netmod ofi", {PairClass.OTHER_NODE: Path(name, adapters)}, (), name)
 
 
 _SPELLERS: Mapping[str, Spell] = {

@@ -1,4 +1,4 @@
-"""From the probe's lines to what carried the bytes and which way is faster."""
+"""From the probe's lines to what carried the bytes and which route is faster."""
 
 import json
 from dataclasses import replace
@@ -9,9 +9,9 @@ from mpiric.fabric.carriers import carriers, contradiction, in_words, varying
 from mpiric.fabric.networks import kinds
 from mpiric.fabric.pairs import pair_reports, warnings_of
 from mpiric.fabric.probe import damaged, read_probe
-from mpiric.fabric.verdict import best_way, gain, winners
+from mpiric.fabric.verdict import best_route, gain, winners
 from mpiric.model.configuration import Configuration
-from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Way, Words
+from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Route, TransportReport
 
 OTHER = PairClass.OTHER_NODE
 NETWORKS = (PlainNetwork("eth0", "10.77.1.1", 1067.0, 11.6), PlainNetwork("fast0", "10.77.2.1", 5.4, 280.0))
@@ -58,8 +58,8 @@ def lines(small_us: float, large_us: float, *, intact: bool = True) -> str:
     return "\n".join(["a library talks", *text, '{"kind":"pair","class":'])
 
 
-def way(configuration: Configuration, small_us: float, large_us: float) -> Way:
-    return Way(configuration, (read_probe(lines(small_us, large_us)),), about=(OTHER,))
+def route(configuration: Configuration, small_us: float, large_us: float) -> Route:
+    return Route(configuration, (read_probe(lines(small_us, large_us)),), pair_classes=(OTHER,))
 
 
 def test_lines_of_others_and_one_cut_off_are_passed_over():
@@ -106,22 +106,22 @@ def test_a_gain_is_the_geometric_mean_over_sizes():
 
 def test_the_best_way_is_the_simplest_of_those_close_together():
     both = Configuration.of({"network-interface": "fast0", "network-library": "ucx"})
-    ways = [way(Configuration(), 1000.0, 50_000.0), way(FAST, 5.0, 4000.0), way(both, 4.99, 4000.0)]
-    best = best_way(ways, (OTHER,), 1.05)
+    routes = [route(Configuration(), 1000.0, 50_000.0), route(FAST, 5.0, 4000.0), route(both, 4.99, 4000.0)]
+    best = best_route(routes, (OTHER,), 1.05)
     assert best is not None
     assert best.configuration == FAST
 
 
 def test_nothing_is_better_than_the_default_by_noise():
-    ways = [way(Configuration(), 100.0, 100.0), way(FAST, 99.0, 99.0)]
-    assert best_way(ways, (OTHER,), 1.05) is None
-    assert [winner.configuration for winner in winners(ways, OTHER)] == [Configuration()] * 2
+    routes = [route(Configuration(), 100.0, 100.0), route(FAST, 99.0, 99.0)]
+    assert best_route(routes, (OTHER,), 1.05) is None
+    assert [winner.configuration for winner in winners(routes, OTHER)] == [Configuration()] * 2
 
 
 def test_a_default_that_stripes_over_a_slow_network_is_told_with_numbers():
-    ways = [way(Configuration(), 1000.0, 50_000.0), way(FAST, 5.0, 4000.0)]
-    words = Words("netmod ucx", {OTHER: Path("tcp", ("eth0", "fast0"))})
-    pairs = pair_reports((), words, ways, {})
+    routes = [route(Configuration(), 1000.0, 50_000.0), route(FAST, 5.0, 4000.0)]
+    report = TransportReport("netmod ucx", {OTHER: Path("tcp", ("eth0", "fast0"))})
+    pairs = pair_reports((), report, routes, {})
     assert [pair.pair_class for pair in pairs] == [OTHER]
     assert pairs[0].winners[0].gain == pytest.approx(200.0)
     assert "plain TCP 1067.0 µs" in pairs[0].possible
@@ -132,8 +132,8 @@ def test_a_default_that_stripes_over_a_slow_network_is_told_with_numbers():
 
 
 def test_a_way_that_does_not_work_is_told_with_its_reason():
-    refused = Way(FAST, refused="ended with exit status 1", about=(OTHER,))
-    pairs = pair_reports((), Words(), [way(Configuration(), 1.0, 2.0), refused], {})
+    refused = Route(FAST, refused="ended with exit status 1", pair_classes=(OTHER,))
+    pairs = pair_reports((), TransportReport(), [route(Configuration(), 1.0, 2.0), refused], {})
     assert pairs[0].alternatives[0].refused == "ended with exit status 1"
 
 

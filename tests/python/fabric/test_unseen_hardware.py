@@ -132,8 +132,8 @@ def test_what_wastes_it_is_heard_and_named_with_the_cure(name, implementation, s
 
 
 def test_open_mpi_on_efa_names_the_provider_of_its_ofi_mtl():
-    words = heard(CM.format("ofi", 25) + OFI.format("efa"), "openmpi")
-    assert (words.layer, words.provider) == ("pml cm, mtl ofi", "efa")
+    report = heard(CM.format("ofi", 25) + OFI.format("efa"), "openmpi")
+    assert (report.layer, report.provider) == ("pml cm, mtl ofi", "efa")
 
 
 def test_xpmem_is_heard_as_the_way_on_the_node():

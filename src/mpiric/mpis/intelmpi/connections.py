@@ -2,7 +2,7 @@
 
 import re
 
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 
 ASK = {"I_MPI_DEBUG": "5"}
 
@@ -13,11 +13,11 @@ _SHM = re.compile(r"MPI startup\(\): shm segment size|MPI startup\(\): (?:Load|F
 _FORCED = re.compile(r"MPI startup\(\): (I_MPI_(?:FABRICS|OFI_PROVIDER|SHM)=\S+)")
 
 
-def recognise_connections(text: str) -> Words:
+def recognise_connections(text: str) -> TransportReport:
     """The provider between nodes, and its interface."""
     provider = _PROVIDER.search(text)
     if not provider:
-        return Words()
+        return TransportReport()
     pinned = tuple(dict.fromkeys(_PINNED.findall(text)))
     version = _VERSION.search(text)
     why = [f"set by {setting}" for setting in dict.fromkeys(_FORCED.findall(text))]
@@ -26,4 +26,6 @@ def recognise_connections(text: str) -> Words:
     paths = {PairClass.OTHER_NODE: Path(provider[1], pinned)}
     if _SHM.search(text):
         paths |= {c: Path("shared memory") for c in (PairClass.SAME_NUMA, PairClass.SAME_NODE)}
-    return Words("fabrics shm:ofi" if len(paths) > 1 else "fabrics ofi", paths, tuple(why), provider[1])
+    return TransportReport(
+        "fabrics shm:ofi" if len(paths) > 1 else "fabrics ofi", paths, tuple(why), provider[1]
+    )

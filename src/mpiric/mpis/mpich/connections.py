@@ -2,7 +2,7 @@
 
 import re
 
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 
 ASK = {"MPIR_CVAR_DEBUG_SUMMARY": "1"}
 
@@ -12,14 +12,14 @@ _CANDIDATE = re.compile(r"^provider: (\S+), score = (\d+), pref = (-?\d+), ", re
 _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
-def recognise_connections(text: str) -> Words:
+def recognise_connections(text: str) -> TransportReport:
     """The network module, and with libfabric its provider and those that came off worse."""
     shared = {pair_class: Path("shared memory") for pair_class in _NODE}
     if _UCX in text:
-        return Words("ch4, netmod ucx", shared)
+        return TransportReport("ch4, netmod ucx", shared)
     provider = _PROVIDER.search(text)
     if not provider:
-        return Words()
+        return TransportReport()
     found: dict[str, str] = {}
     for name, score, preference in _CANDIDATE.findall(text):
         found[name] = max(found.get(name, ""), f"score {score}, preference {preference}")
@@ -31,7 +31,7 @@ def recognise_connections(text: str) -> Words:
     own = found.get(provider[1])
     if own:
         why.append(f"{provider[1]} is taken: {own}")
-    return Words(
+    return TransportReport(
         "ch4, netmod ofi",
         {**shared, PairClass.OTHER_NODE: Path(provider[1])},
         tuple(why),

@@ -7,7 +7,7 @@ MTL, or (from UCX 1.14 on) UCX's transports and devices.
 import re
 from collections.abc import Mapping
 
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 
 ASK = {
     "OMPI_MCA_hook_comm_method_display": "mpi_init",
@@ -30,11 +30,11 @@ _PROVIDER = re.compile(
 _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
-def recognise_connections(text: str) -> Words:
+def recognise_connections(text: str) -> TransportReport:
     """Transports by the table and the frameworks."""
     summary, selected = _SUMMARY.search(text), _SELECTED.search(text)
     if not summary and not selected:
-        return Words()
+        return TransportReport()
     failed = tuple(dict.fromkeys(pml or btl for pml, btl in _FAILED.findall(text)))
     why = [f"pml {selected[1]} has the highest priority, {selected[2]}"] if selected else []
     if failed:
@@ -64,7 +64,9 @@ def recognise_connections(text: str) -> Words:
         paths.setdefault(PairClass.OTHER_NODE, Path(mtl[1]))
     if pml == "ob1":
         paths[PairClass.SELF] = Path("self")
-    return Words(layer, {k: p for k, p in paths.items() if p.transport}, tuple(why), _provider(text))
+    return TransportReport(
+        layer, {k: p for k, p in paths.items() if p.transport}, tuple(why), _provider(text)
+    )
 
 
 def _path(words: str, interfaces: Mapping[str, object]) -> Path:

@@ -11,7 +11,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass, Probe
 from mpiric.model.situation import Allowed
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
-from mpiric.workflows.fabric.probe import bench
+from mpiric.workflows.fabric.bench import fabric_bench
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.observe import expected_situation
 
@@ -42,13 +42,13 @@ def against_fabric(
     parsed = parse_job(argv, host, working_directory, dict(host.environ))
     situation = expected_situation(parsed, host, Allowed())
     probes: list[Probe] = []
-    with bench(host) as it:
+    with fabric_bench(host) as bench:
         for number in range(runs):
             say(f"measuring again, {number + 1} of {runs}")
-            way, _ = it.probe(Configuration(), situation)
-            if way.refused:
-                raise MpiricError(f"messages cannot be measured: {way.refused}")
-            probes += way.probes
+            route = bench.probe(Configuration(), situation)
+            if route.refused:
+                raise MpiricError(f"messages cannot be measured: {route.refused}")
+            probes += route.probes
     now = fabric_baseline(probes)
     return {c: compare_days(then[c], now[c], confidence, minimum_effect) for c in then if c in now}
 

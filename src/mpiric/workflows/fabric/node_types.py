@@ -38,19 +38,19 @@ def examine_cluster(
     patience: Patience | None = None,
 ) -> tuple[NodeType, ...]:
     """Submit a job for each type, follow them, read what they measured. Ctrl-C cancels them all."""
-    place = default_store() / f"fabric-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
+    directory = default_store() / f"fabric-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
     scheduler = installed_batch_scheduler(host)
     types = scheduler.node_types(host, partition)
     if not types:
         raise MpiricError(f"{scheduler.title} names no nodes", hint="--partition names another partition")
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         submitted = {
             _submit(
                 request,
                 scheduler,
                 host,
-                place,
+                directory,
                 JobRequest(
                     nodes=min(_NODES, count),
                     ranks_per_node=ranks_per_node,
@@ -61,7 +61,7 @@ def examine_cluster(
             for features, count in types.items()
         }
     except OSError as error:
-        raise NoRoomError(f"cannot write {place}: {error.strerror}", hint="set XDG_STATE_HOME") from error
+        raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="set XDG_STATE_HOME") from error
     problems: dict[str, str] = {}
     try:
         for job in scheduler.follow(host, list(submitted), patience):
@@ -72,7 +72,7 @@ def examine_cluster(
         scheduler.cancel(host, list(submitted))
         raise
     return tuple(
-        _result(place, features, count, job, problems.get(job, ""))
+        _result(directory, features, count, job, problems.get(job, ""))
         for job, (features, count) in submitted.items()
     )
 
@@ -82,7 +82,7 @@ def _name(features: str) -> str:
 
 
 def _submit(
-    request: FabricRequest, scheduler: BatchScheduler, host: Host, place: Path, resources: JobRequest
+    request: FabricRequest, scheduler: BatchScheduler, host: Host, directory: Path, resources: JobRequest
 ) -> str:
     name = _name(resources.features)
     options = (*scheduler.fixed_options, *(text for text, _ in scheduler.options(resources)))
@@ -92,18 +92,18 @@ def _submit(
         "#!/bin/sh",
         *(f"{scheduler.directive} {option}" for option in options),
         f"cd {shlex.quote(request.working_directory)} || exit 1",
-        f"exec {shlex.join([*verb, '--', *request.argv])} > {shlex.quote(str(place / name))}.json",
+        f"exec {shlex.join([*verb, '--', *request.argv])} > {shlex.quote(str(directory / name))}.json",
     )
-    script = place / f"{name}.sh"
+    script = directory / f"{name}.sh"
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = SubmitSettings(
-        name=f"mpiric-fabric-{name}", log=f"{place / name}.log", mark=f"mpiric-{place.name}-{name}"
+        name=f"mpiric-fabric-{name}", log=f"{directory / name}.log", mark=f"mpiric-{directory.name}-{name}"
     )
     return scheduler.submit(host, str(script), settings)
 
 
-def _result(place: Path, features: str, count: int, job: str, problem: str) -> NodeType:
-    kept = place / f"{_name(features)}.json"
+def _result(directory: Path, features: str, count: int, job: str, problem: str) -> NodeType:
+    kept = directory / f"{_name(features)}.json"
     answer: Mapping[str, Any] = {}
     if not problem:
         try:

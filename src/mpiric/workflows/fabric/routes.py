@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 from mpiric import knobs
 from mpiric.model.configuration import Configuration
-from mpiric.model.fabric import Words
+from mpiric.model.fabric import TransportReport
 from mpiric.model.situation import Situation
 from mpiric.workflows.launch.spelling import can_be_written, render
 
 _IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx": "ucx", "mtl ofi": "ofi"}
 
 
-def network_ways(situation: Situation, words: Words) -> tuple[Configuration, ...]:
+def network_routes(situation: Situation, report: TransportReport) -> tuple[Configuration, ...]:
     """For messages between nodes: library × provider × interface, each that can be written, each once."""
     if situation.nodes < 2:
         return ()
     found: dict[str, Configuration] = {}
-    for values in _network_values(situation, words):
+    for values in _network_values(situation, report):
         configuration = Configuration.of(values)
         if can_be_written(configuration, situation):
             line = render(configuration, situation).shell_line()
@@ -25,7 +25,7 @@ def network_ways(situation: Situation, words: Words) -> tuple[Configuration, ...
     return tuple(configuration for line, configuration in found.items() if line != own)
 
 
-def node_ways(situation: Situation) -> tuple[Configuration, ...]:
+def node_routes(situation: Situation) -> tuple[Configuration, ...]:
     """For messages on a node: one knob each."""
     names = ["node-transport", "single-copy"]
     names += ["network-library"] if situation.nodes == 1 else []
@@ -33,13 +33,13 @@ def node_ways(situation: Situation) -> tuple[Configuration, ...]:
     return tuple(configuration for configuration in found if can_be_written(configuration, situation))
 
 
-def _network_values(situation: Situation, words: Words) -> Iterator[dict[str, str]]:
+def _network_values(situation: Situation, report: TransportReport) -> Iterator[dict[str, str]]:
     interfaces = _values("network-interface", situation)
-    used = next((library for name, library in _IN_USE.items() if name in words.layer), "")
+    used = next((library for name, library in _IN_USE.items() if name in report.layer), "")
     libraries = [library for library in _values("network-library", situation) if library != used]
     for library in ("", *libraries):
         base = {"network-library": library} if library else {}
-        for provider in ("", *_providers(situation, library or used, words)):
+        for provider in ("", *_providers(situation, library or used, report)):
             values = {**base, **({"ofi-provider": provider} if provider else {})}
             if values and not interfaces:
                 yield values
@@ -47,10 +47,10 @@ def _network_values(situation: Situation, words: Words) -> Iterator[dict[str, st
     yield from ({"host-names": network} for network in _values("host-names", situation))
 
 
-def _providers(situation: Situation, library: str, words: Words) -> tuple[str, ...]:
+def _providers(situation: Situation, library: str, report: TransportReport) -> tuple[str, ...]:
     if library != "ofi" and not situation.mpi.capabilities.only_over_libfabric:
         return ()
-    used = words.provider.split(";")[0]
+    used = report.provider.split(";")[0]
     return tuple(name for name in _values("ofi-provider", situation) if name != used)
 
 

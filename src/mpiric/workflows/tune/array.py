@@ -17,7 +17,7 @@ from mpiric.tuning.blocks import left_of
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
-from mpiric.workflows.fabric.probe import knowing_networks, with_networks
+from mpiric.workflows.fabric.networks import with_network_order, with_networks
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,
@@ -147,4 +147,4 @@ def _learn_networks(state: TuneState, host: Host) -> None:
         return
     names = known["names"]
     networks = tuple(str(name) for name in names) if isinstance(names, list) else ()
-    state.situation = knowing_networks(state.situation, networks)
+    state.situation = with_network_order(state.situation, networks)

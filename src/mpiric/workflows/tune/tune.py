@@ -5,7 +5,7 @@ from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.narrator import Narrator
 from mpiric.model.tuned import Tuned
-from mpiric.workflows.fabric.probe import with_networks
+from mpiric.workflows.fabric.networks import with_networks
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render

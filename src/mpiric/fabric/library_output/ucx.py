@@ -8,7 +8,7 @@ for ``UCX_PROTO_INFO``, a table for each operation: ranges of sizes, the protoco
 import re
 from collections.abc import Sequence
 
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 
 ASK = {"UCX_LOG_LEVEL": "info", "UCX_PROTO_INFO": "y"}
 
@@ -29,7 +29,7 @@ _CLASSES = {
 }
 
 
-def recognise(text: str) -> Words:
+def recognise(text: str) -> TransportReport:
     """The lanes of the first connection of each kind, and between nodes the protocols by size."""
     paths: dict[PairClass, Path] = {}
     for kind, lanes in _LANES.findall(text):
@@ -40,14 +40,14 @@ def recognise(text: str) -> Words:
         _add(paths, kind, [list(lane) for row in rows for lane in _LANE.findall(row[2])])
     version = _VERSION.search(text)
     if not paths:
-        return Words()  # loaded, and then not used
+        return TransportReport()  # loaded, and then not used
     settings = [word for word in _settings(text) if not word.startswith(_ASKED)]
     why: tuple[str, ...] = (f"UCX is told {' '.join(settings)}",) if settings else ()
     if between := tables.get("inter-node"):
         why += (f"UCX's protocols between nodes: {'; '.join(map(' '.join, between))}",)
     if len(paths.get(PairClass.OTHER_NODE, Path()).devices) > 1:
         why += ("UCX spreads large messages over every device it may use, and sends small ones on the first",)
-    return Words(f"UCX {version[1]}" if version else "UCX", paths, why)
+    return TransportReport(f"UCX {version[1]}" if version else "UCX", paths, why)
 
 
 def _add(paths: dict[PairClass, Path], kind: str, lanes: Sequence[Sequence[str]]) -> None:

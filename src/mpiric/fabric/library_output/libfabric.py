@@ -2,7 +2,7 @@
 
 import re
 
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 
 ASK = {"FI_LOG_LEVEL": "info"}
 
@@ -14,14 +14,14 @@ _UNFIT = re.compile(r"<info> (no hfi device is found|no RDMA devices found|no PS
 _LAYERED = "ofi_rxm"
 
 
-def recognise(text: str) -> Words:
+def recognise(text: str) -> TransportReport:
     """The provider in use; what a layered provider opens below itself comes last and names the core one."""
     opened = [match[1] for match in _OPENED.findall(text) if match[1]]
     if not opened:
-        return Words()
+        return TransportReport()
     core = [name for name in opened if not name.startswith(_LAYERED)]
     provider = ";".join(dict.fromkeys([*core[-1:], *(name for name in opened if name == _LAYERED)]))
     refused = {name: reason for name, reason in _REFUSED.findall(text) if name not in ("ofi_mrail", "lnx")}
     why = [f"libfabric's provider {name} is rejected: {reason.lower()}" for name, reason in refused.items()]
     why += dict.fromkeys(_UNFIT.findall(text))
-    return Words("libfabric", {PairClass.OTHER_NODE: Path(provider)}, tuple(why), provider)
+    return TransportReport("libfabric", {PairClass.OTHER_NODE: Path(provider)}, tuple(why), provider)

@@ -1,33 +1,33 @@
 """What the layers below an MPI library print of their transports when asked: one layer a file.
 
-``ASK`` are the variables that make a layer print; ``recognise`` takes everything a run printed and gives
-Words, empty when the layer printed nothing.
+``ASK`` are the variables that make a layer print; ``recognise`` takes everything a run printed and returns a
+TransportReport, empty when the layer printed nothing.
 """
 
 import sys
 from collections.abc import Mapping
 from functools import reduce
 
-from mpiric.model.fabric import PairClass, Path, Words
+from mpiric.model.fabric import PairClass, Path, TransportReport
 from mpiric.model.registry import modules_of
 
 
 def asking() -> dict[str, str]:
-    """Variables that make the layers say what they use."""
+    """Variables that make the layers print what they use."""
     modules = modules_of(sys.modules[__name__]).values()
     return {name: value for module in modules for name, value in module.ASK.items()}
 
 
-def listen(text: str, own: Words) -> Words:
-    """All that the layers say in one text, behind what the MPI library itself said (``own``)."""
+def read_report(text: str, own: TransportReport) -> TransportReport:
+    """What the layers print in one text, behind the report of the MPI library itself (``own``)."""
     modules = modules_of(sys.modules[__name__]).values()
     return reduce(_joined, (module.recognise(text) for module in modules), own)
 
 
-def _joined(first: Words, second: Words) -> Words:
+def _joined(first: TransportReport, second: TransportReport) -> TransportReport:
     layer = ", ".join(part for part in (first.layer, second.layer) if part)
     why = tuple(dict.fromkeys((*first.why, *second.why)))
-    return Words(layer, _paths(first.paths, second.paths), why, first.provider or second.provider)
+    return TransportReport(layer, _paths(first.paths, second.paths), why, first.provider or second.provider)
 
 
 def _paths(first: Mapping[PairClass, Path], second: Mapping[PairClass, Path]) -> dict[PairClass, Path]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.connections import heard
 
-from mpiric.fabric.words import asking
+from mpiric.fabric.library_output import asking
 from mpiric.model.fabric import PairClass
 from mpiric.mpis import ask_connections
 
@@ -56,17 +56,17 @@ def recorded(name: str, implementation: str):
     ],
 )
 def test_layer_transport_and_device_are_read(name, implementation, layer, node, other, devices):
-    words = recorded(name, implementation)
-    assert words.layer == layer
-    assert words.paths[NODE].transport == node
-    assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == (other, devices)
+    report = recorded(name, implementation)
+    assert report.layer == layer
+    assert report.paths[NODE].transport == node
+    assert (report.paths[OTHER].transport, report.paths[OTHER].devices) == (other, devices)
 
 
 def test_the_adapter_of_infiniband_is_named_with_its_port():
-    words = recorded("ucx-infiniband", "openmpi")
-    assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == ("rc_mlx5", ("mlx5_0:1",))
-    assert any("UCX_TLS=rc_x,self,sm" in why for why in words.why)
-    assert not any("spreads" in why for why in words.why)
+    report = recorded("ucx-infiniband", "openmpi")
+    assert (report.paths[OTHER].transport, report.paths[OTHER].devices) == ("rc_mlx5", ("mlx5_0:1",))
+    assert any("UCX_TLS=rc_x,self,sm" in why for why in report.why)
+    assert not any("spreads" in why for why in report.why)
 
 
 def test_older_ucx_leaves_no_space_before_the_lanes():
@@ -80,10 +80,10 @@ def test_ucx_tells_the_protocol_and_the_lane_of_every_size():
 
 
 def test_both_adapters_of_a_rendezvous_are_named():
-    words = recorded("ucx-protocols-two-adapters", "openmpi")
-    assert words.paths[OTHER].devices == ("mlx5_0:1", "mlx5_2:1")
-    assert "50% on rc_mlx5/mlx5_0:1 and 50% on rc_mlx5/mlx5_2:1" in words.why[0]
-    assert "spreads" in words.why[1]
+    report = recorded("ucx-protocols-two-adapters", "openmpi")
+    assert report.paths[OTHER].devices == ("mlx5_0:1", "mlx5_2:1")
+    assert "50% on rc_mlx5/mlx5_0:1 and 50% on rc_mlx5/mlx5_2:1" in report.why[0]
+    assert "spreads" in report.why[1]
 
 
 def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
@@ -110,15 +110,15 @@ def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
 def test_cray_mpich_names_provider_and_adapters():
     """Made up in the words of intro_mpi(3): no recording of it is at hand."""
     said = "PE 0: MPICH OFI provider: cxi\nPE 0: MPICH NIC selection: rank 0 uses domain cxi0\n"
-    words = heard(said, "craympich")
-    assert (words.paths[OTHER].transport, words.paths[OTHER].devices) == ("cxi", ("cxi0",))
+    report = heard(said, "craympich")
+    assert (report.paths[OTHER].transport, report.paths[OTHER].devices) == ("cxi", ("cxi0",))
 
 
 @pytest.mark.parametrize("implementation", ["mpich", "openmpi", "intelmpi", "craympich", "mvapich"])
 def test_a_program_that_says_nothing_of_it_gives_no_words(implementation):
-    words = heard("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
-    assert not words.layer
-    assert not words.paths
+    report = heard("provider of happiness\n3 iterations\nselected 4 best of 5\n", implementation)
+    assert not report.layer
+    assert not report.paths
 
 
 def test_each_library_is_asked_by_its_own_variables():

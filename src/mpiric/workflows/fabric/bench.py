@@ -1,0 +1,125 @@
+"""Runs of the native probe, or of the command itself, and what they print of transports and times."""
+
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from mpiric import mpis
+from mpiric.fabric import library_output
+from mpiric.fabric.probe import damaged, read_probe
+from mpiric.host.host import Host
+from mpiric.host.processes.execution import Runner
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.execution import Execution
+from mpiric.model.fabric import Route, TransportReport
+from mpiric.model.launch import Launch
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome
+from mpiric.workflows.fabric.probe import render_command, render_probe
+
+_PROBE_LIMIT_S = 90.0
+_LINES = 3  # of a failure that are reported
+
+
+class FabricBench:
+    """Runs launches of one situation; nothing of their output reaches the terminal."""
+
+    def __init__(self, runner: Runner, directory: Path, host: Host) -> None:
+        self._runner, self._directory, self._host = runner, directory, host
+
+    def run_command(
+        self, situation: Situation, directory: str, limit_s: float
+    ) -> tuple[TransportReport, Situation]:
+        """Run the command as it is, its libraries reporting; it is ended after the limit.
+
+        The situation then has the ranks of that run.
+        """
+        launch = render_command(situation, _reporting(situation))
+        execution, text = self._run(launch, situation, directory, limit_s)
+        if execution.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
+            raise ProgramFailedError(
+                f"the command {execution.reason} as it stands: {_end(text)}",
+                hint="make it run by itself first",
+            )
+        if execution.ranks:
+            count = max(len(execution.ranks), len(situation.observation.ranks))
+            ranks = (execution.ranks * count)[:count]  # those on other nodes are alike
+            situation = replace(situation, observation=replace(situation.observation, ranks=ranks))
+        return _read(text, situation), situation
+
+    def probe(self, configuration: Configuration, situation: Situation) -> Route:
+        """One run of the probe in the program's place."""
+        return self._probe(configuration, situation, {})[0]
+
+    def probe_reporting(
+        self, configuration: Configuration, situation: Situation
+    ) -> tuple[Route, TransportReport]:
+        """One run of the probe in the program's place, its libraries reporting."""
+        route, text = self._probe(configuration, situation, _reporting(situation))
+        return route, _read(text, situation)
+
+    def interleaved(
+        self, configurations: Sequence[Configuration], situation: Situation, rounds: int, seed: int
+    ) -> Iterator[tuple[Route, ...]]:
+        """Rounds of probes in random order; what fails once is tried again in the next round."""
+        order = random.Random(seed)  # noqa: S311 an order, not a secret
+        for _ in range(rounds):
+            shuffled = list(configurations)
+            order.shuffle(shuffled)
+            result = {configuration: self.probe(configuration, situation) for configuration in shuffled}
+            yield tuple(result[configuration] for configuration in configurations)
+
+    def _probe(
+        self, configuration: Configuration, situation: Situation, variables: Mapping[str, str]
+    ) -> tuple[Route, str]:
+        try:
+            launch = render_probe(configuration, situation, self._host, variables)
+        except MpiricError as error:
+            return Route(configuration, refused=error.message), ""
+        execution, text = self._run(launch, situation, situation.job.working_directory, _PROBE_LIMIT_S)
+        probe = read_probe(text)
+        if execution.outcome is not Outcome.OK or not probe.points:
+            reason = execution.reason or "the probe printed nothing"
+            return Route(configuration, refused=f"{reason}: {_end(text)}"), text
+        if damaged(text):
+            return Route(configuration, refused="messages came back damaged"), text
+        return Route(configuration, (probe,)), text
+
+    def _run(
+        self, launch: Launch, situation: Situation, directory: str, limit_s: float
+    ) -> tuple[Execution, str]:
+        """Run and read all that was printed. Raises KeyboardInterrupt when the user stops it."""
+        out, err = self._directory / "stdout", self._directory / "stderr"
+        execution = self._runner.execute(
+            launch, situation.job.environment, directory, out, err, limit_s, observe=True
+        )
+        if execution.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        texts = [path.read_text(errors="replace") if path.exists() else "" for path in (err, out)]
+        return execution, "\n".join(texts)
+
+
+@contextmanager
+def fabric_bench(host: Host) -> Iterator[FabricBench]:
+    """A bench with a directory of its own that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="mpiric-") as directory, Runner() as runner:
+        yield FabricBench(runner, Path(directory), host)
+
+
+def _reporting(situation: Situation) -> dict[str, str]:
+    """Variables that make the libraries report what they use."""
+    return {**library_output.asking(), **mpis.ask_connections(situation.mpi.implementation)}
+
+
+def _read(text: str, situation: Situation) -> TransportReport:
+    return library_output.read_report(text, mpis.connections(situation.mpi.implementation, text))
+
+
+def _end(text: str) -> str:
+    """The end of an output in one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " / ".join(lines[-_LINES:])[:300]

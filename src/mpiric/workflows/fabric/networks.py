@@ -1,0 +1,35 @@
+"""The networks of a job, in the order of what plain TCP gives over them."""
+
+from dataclasses import replace
+
+from mpiric import knobs
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Situation
+from mpiric.workflows.fabric.bench import fabric_bench
+
+
+def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situation:
+    """Measure plain TCP between two of the nodes, for the knobs; nothing is measured without a choice.
+
+    Nominal rates are no measure: those of tunnels, bridges and virtual functions are made up.
+    """
+    if not knobs.judge(knobs.all_knobs()["network-interface"], situation).applies:
+        return situation
+    with fabric_bench(host) as bench:
+        route = bench.probe(Configuration(), situation)
+    if route.refused:
+        narrator.say(f"networks are not measured: {route.refused}")
+        return situation
+    networks = sorted(route.probes[0].networks, key=lambda n: n.latency_us / n.bandwidth_mb_s)
+    for network in networks:
+        narrator.say(
+            f"{network.name}: plain TCP {network.latency_us:.1f} µs, {network.bandwidth_mb_s:.0f} MB/s"
+        )
+    return with_network_order(situation, tuple(network.name for network in networks))
+
+
+def with_network_order(situation: Situation, names: tuple[str, ...]) -> Situation:
+    """The situation with its networks in their measured order."""
+    return replace(situation, observation=replace(situation.observation, networks=names))

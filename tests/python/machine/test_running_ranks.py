@@ -57,9 +57,10 @@ def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_t
     assert (seen.rank, seen.omp_threads, seen.places) == (None, 0, "?]0;owned?{0}")
 
 
-@pytest.mark.parametrize(("variable", "of_the_job"), [("SLURM_JOB_ID", "4711"), ("PBS_JOBID", "4711.server")])
-def test_the_scheduler_names_a_job_whoever_launched_it(variable, of_the_job):
-    inside = {variable: of_the_job, "PMI_RANK": "0", "PMIX_NAMESPACE": "prterun@1"}
+@pytest.mark.parametrize(("variable", "suffix"), [("SLURM_JOB_ID", ""), ("PBS_JOBID", ".server")])
+def test_the_scheduler_names_a_job_whoever_launched_it(variable, suffix):
+    job = str(2**22 + os.getpid())  # no other test that runs beside this one has it
+    inside = {variable: job + suffix, "PMI_RANK": "0", "PMIX_NAMESPACE": "prterun@1"}
     with sleeper_with(inside) as pid:
-        chosen = look(LocalHost(), "4711", "/").processes
+        chosen = look(LocalHost(), job, "/").processes
     assert [process.pid for process in chosen] == [pid]

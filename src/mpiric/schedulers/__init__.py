@@ -12,7 +12,6 @@ from mpiric.schedulers._registry import (
     schedulers,
 )
 from mpiric.schedulers._request import JobRequest, SubmitSettings
-from mpiric.schedulers._scheduler import Scheduler
 from mpiric.schedulers._script import ScriptOptions, script_lines, text_of
 from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
 from mpiric.schedulers._submission import (
@@ -47,7 +46,6 @@ __all__ = [
     "JobRequest",
     "LayoutRequest",
     "Patience",
-    "Scheduler",
     "ScriptOptions",
     "SiteDefaults",
     "Submission",

@@ -47,8 +47,8 @@ class BatchScheduler(Scheduler):
     element_form = ""  # id of an element
     element_log = ""  # its index, in the name of a log
     first_element = 0
+    forms: Mapping[str, str] = {}  # field of a request → the option that gives it, {} standing for the value
     fields: Mapping[str, str] = {}  # option → field of a request, to see what a user has given
-    queue_hint = ""  # where to look for jobs
     server_hint = ""  # where to look for the server
     away: tuple[str, ...] = ()  # in what its commands print when the server is the reason of a failure
     unknown: tuple[str, ...] = ()  # likewise, when a job is not known any more
@@ -57,9 +57,16 @@ class BatchScheduler(Scheduler):
     own_variables = ""  # prefix of variables that make a new job take itself for the one around it
     kept_variables: tuple[str, ...] = ()
 
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """Values of the fields in this scheduler's syntax; 0 and "" are left to the scheduler."""
+        return {**vars(request), "exclusive": True}
+
     def options(self, request: JobRequest) -> tuple[Option, ...]:
         """Render a request."""
-        raise NotImplementedError
+        values = self.values(request)
+        return tuple(
+            (form.format(values[field]), field) for field, form in self.forms.items() if values[field]
+        )
 
     def time_text(self, minutes: int) -> str:
         """Render a time limit."""
@@ -300,6 +307,11 @@ class BatchScheduler(Scheduler):
             f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
             hint=f"see {self.server_hint}",
         )
+
+
+def quoted(text: str) -> str:
+    """A value as a shell reads it, "" for none."""
+    return shlex.quote(text) if text else ""
 
 
 def arguments(options: Sequence[str]) -> list[str]:

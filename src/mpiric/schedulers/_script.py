@@ -1,7 +1,7 @@
 """The lines of a job script, each with its reason. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from re import IGNORECASE, fullmatch
 
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptLine
@@ -69,12 +69,8 @@ def _request(layout: BatchLayout, shape: NodeShape, options: ScriptOptions) -> J
         account=options.account,
         partition=options.partition,
         time=options.time,
-        nodes=layout.nodes,
-        ranks=layout.ranks,
-        ranks_per_node=layout.ranks_per_node,
-        cores_per_rank=layout.cores_per_rank,
-        threads_per_rank=layout.threads_per_rank,
         threads_per_core=shape.threads_per_core,
+        **asdict(layout),
     )
 
 

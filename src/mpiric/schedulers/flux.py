@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from shlex import quote
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
@@ -19,9 +18,9 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.pu_set import parse_pu_list
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
 from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, Option, SubmitSettings
+from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
 
 _PARENT = "MPIRIC_FLUX_PARENT"  # set in a job: URI of the instance that it was submitted to
 _STAGES = {
@@ -56,13 +55,17 @@ class Flux(BatchScheduler):
     submitted_pattern = r"^([ƒf]\w+)$"
     marked_command = ("flux", "jobs", "-a", "-n", "-o", "{{name}}|{{id.f58plain}}")
     cancel_command = ("flux", "cancel")
+    forms: Mapping[str, str] = {
+        "name": "--job-name={}", "account": "--bank={}", "partition": "--queue={}", "time": "--time-limit={}",
+        "nodes": "--nodes={}", "ranks": "--nslots={}", "cores_per_rank": "--cores-per-slot={}",
+        "features": "--requires={}", "exclusive": "--exclusive",
+    }  # fmt: skip
     fields: Mapping[str, str] = {
         "--job-name": "name", "--bank": "account", "-B": "account", "--queue": "partition", "-q": "partition",
         "--time-limit": "time", "-t": "time", "--nodes": "nodes", "-N": "nodes", "--nslots": "ranks",
         "-n": "ranks", "--cores-per-slot": "cores_per_rank", "-c": "cores_per_rank", "--requires": "features",
         "--exclusive": "exclusive", "-x": "exclusive",
     }  # fmt: skip
-    queue_hint = "flux jobs -a"
     server_hint = "`flux uptime`"
     away = ("Unable to connect to Flux", "Connection refused", "Connection reset", "Host is unreachable")
     unknown = ("unknown",)
@@ -82,25 +85,11 @@ class Flux(BatchScheduler):
         allocated = tuple(AllocatedHost(name, cores, cores) for name, cores in hosts.items())
         return Allocation("flux", job, allocated, launch_words=("flux", "run"))
 
-    def options(self, request: JobRequest) -> tuple[Option, ...]:
-        """Render a request; a slot is a rank's. Only counted nodes can be for one job alone."""
-        slots = request.ranks or request.nodes * request.ranks_per_node or (not request.nodes)
-        features = request.features.replace(",", " and ")
-        return tuple(
-            option
-            for wanted, option in (
-                (request.name, (f"--job-name={quote(request.name)}", "name")),
-                (request.account, (f"--bank={request.account}", "account")),
-                (request.partition, (f"--queue={request.partition}", "partition")),
-                (request.time, (f"--time-limit={request.time}", "time")),
-                (request.nodes, (f"--nodes={request.nodes}", "nodes")),
-                (slots, (f"--nslots={int(slots)}", "ranks")),
-                (request.cores_per_rank, (f"--cores-per-slot={request.cores_per_rank}", "cores_per_rank")),
-                (request.features, (f"--requires={quote(features)}", "features")),
-                (request.nodes, ("--exclusive", "exclusive")),
-            )
-            if wanted
-        )
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """A slot is a rank's. Only counted nodes can be for one job alone."""
+        slots = request.ranks or request.nodes * request.ranks_per_node or int(not request.nodes)
+        texts = {"name": quoted(request.name), "features": quoted(request.features.replace(",", " and "))}
+        return {**super().values(request), **texts, "ranks": slots, "exclusive": request.nodes}
 
     def time_text(self, minutes: int) -> str:
         """Render minutes."""

@@ -8,15 +8,14 @@ Written from these manuals, and tested with a stand-in that follows them. Indice
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from shlex import quote
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
+from mpiric.schedulers._request import JobRequest, SubmitSettings
 
 _STAGES = {
     **dict.fromkeys(("PEND", "PROV", "PSUSP", "WAIT"), Stage.WAITING),
@@ -52,11 +51,14 @@ class Lsf(BatchScheduler):
     element_form = "{array}[{index}]"
     first_element = 1
     element_log = "%I"
+    forms: Mapping[str, str] = {
+        "name": "-J {}", "account": "-P {}", "partition": "-q {}", "time": "-W {}", "ranks": "-n {}",
+        "ranks_per_node": '-R "span[ptile={}]"', "features": '-R "select[{}]"', "exclusive": "-x",
+    }  # fmt: skip
     fields: Mapping[str, str] = {
         "-J": "name", "-P": "account", "-q": "partition", "-W": "time", "-n": "ranks", "-x": "exclusive",
         "-R span": "ranks_per_node", "-R select": "features",
     }  # fmt: skip
-    queue_hint = "bjobs -a"
     server_hint = "`lsid`"
     away = ("mbatchd", "not responding", "LSF is down", "still trying")
     unknown = ("is not found", "No matching job found")
@@ -68,25 +70,13 @@ class Lsf(BatchScheduler):
         """Read the hosts of the job, which LSB_DJOB_HOSTFILE names where a variable would be too long."""
         return _recognise(host.environ, host.read_text)
 
-    def options(self, request: JobRequest) -> tuple[Option, ...]:
-        """Render a request: ranks, and how many of them on a host."""
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """Ranks, and how many of them on a host: LSF counts no nodes."""
         ranks = request.ranks or request.nodes * max(1, request.ranks_per_node)
         per_host = request.ranks_per_node or (-(-ranks // request.nodes) if request.nodes else 0)
-        features = request.features.replace(",", " && ")
-        return tuple(
-            option
-            for wanted, option in (
-                (request.name, (f"-J {quote(request.name)}", "name")),
-                (request.account, (f"-P {quote(request.account)}", "account")),
-                (request.partition, (f"-q {request.partition}", "partition")),
-                (request.time, (f"-W {request.time}", "time")),
-                (ranks, (f"-n {ranks}", "ranks")),
-                (per_host, (f'-R "span[ptile={per_host}]"', "ranks_per_node")),
-                (features, (f'-R "select[{features}]"', "features")),
-                (True, ("-x", "exclusive")),
-            )
-            if wanted
-        )
+        own = {"ranks": ranks, "ranks_per_node": per_host, "features": request.features.replace(",", " && ")}
+        texts = {"name": quoted(request.name), "account": quoted(request.account)}
+        return {**super().values(request), **own, **texts}
 
     def key(self, option: str) -> frozenset[str]:
         """What an option gives; ``-R`` has sections."""

@@ -9,15 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from shlex import quote
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
+from mpiric.schedulers._request import JobRequest, SubmitSettings
 
 _STAGES = {**dict.fromkeys("QHTWM", Stage.WAITING), **dict.fromkeys("RBSU", Stage.RUNNING), "E": Stage.ENDING}
 _DELETED = "91"  # substate of a job that was deleted
@@ -46,11 +45,14 @@ class Pbs(BatchScheduler):
     limit_pattern = r"^\s*max_array_size = (\d+)"
     array_limit_by_default = 10000
     element_log = "^array_index^"
+    forms: Mapping[str, str] = {
+        "name": "-N {}", "account": "-A {}", "partition": "-q {}", "time": "-l walltime={}",
+        "select": "-l select={}", "exclusive": "-l place={}",
+    }  # fmt: skip
     fields: Mapping[str, str] = {
         "-N": "name", "-A": "account", "-P": "account", "-q": "partition", "walltime": "time",
         "select": "select", "nodes": "select exclusive", "ncpus": "select", "place": "exclusive",
     }  # fmt: skip
-    queue_hint = "qstat -x"
     server_hint = "`qstat -B`"
     away = ("cannot connect to server", "Communication failure", "Connection refused", "Connection timed out")
     unknown = ("Unknown Job Id",)
@@ -62,22 +64,11 @@ class Pbs(BatchScheduler):
         """Read the node file: a line for every rank, names repeated; Torque writes one for every core."""
         return _recognise(host)
 
-    def options(self, request: JobRequest) -> tuple[Option, ...]:
-        """Render a request: chunks of the same kind, each on a host of its own where nodes are counted."""
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """Chunks of the same kind, each on a host of its own where nodes are counted."""
         place = "scatter:exclhost" if request.nodes else "free:exclhost"
-        select = _select(request)
-        return tuple(
-            option
-            for wanted, option in (
-                (request.name, (f"-N {_job_name(request.name)}", "name")),
-                (request.account, (f"-A {quote(request.account)}", "account")),
-                (request.partition, (f"-q {request.partition}", "partition")),
-                (request.time, (f"-l walltime={request.time}", "time")),
-                (select, (f"-l select={select}", "select")),
-                (True, (f"-l place={place}", "exclusive")),
-            )
-            if wanted
-        )
+        texts = {"name": _job_name(request.name), "account": quoted(request.account)}
+        return {**super().values(request), **texts, "select": _select(request), "exclusive": place}
 
     def key(self, option: str) -> frozenset[str]:
         """What an option gives; ``-l`` names its resources in a list."""

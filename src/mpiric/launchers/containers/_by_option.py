@@ -2,13 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from mpiric.launchers.containers._engine import (
-    Engine,
-    Words,
-    inserted_before_image,
-    settings_in,
-    without_setting,
-)
+from mpiric.launchers.containers._engine import Engine, Words, inserted_before_image
 
 
 def option_engine(
@@ -35,11 +29,5 @@ def option_engine(
         more, inside = bind_by(words, path, mode)
         return inserted_before_image(engine, words, more), inside
 
-    def own_variables(words: Words) -> Mapping[str, str]:
-        return {variable: value for _, _, variable, value in settings_in(words, set_by, valued)}
-
-    def withdraw(words: Words, variable: str) -> Words:
-        return without_setting(words, set_by, valued, variable)
-
-    engine = Engine(name, programs, verbs, valued, inject, bind, own_variables, withdraw, separator)
+    engine = Engine(name, programs, verbs, valued, inject, bind, set_by, separator)
     return engine

@@ -3,13 +3,7 @@
 from collections.abc import Mapping
 
 from mpiric.launchers._words import words
-from mpiric.launchers.containers._engine import (
-    Engine,
-    Words,
-    inserted_before_image,
-    settings_in,
-    without_setting,
-)
+from mpiric.launchers.containers._engine import Engine, Words, inserted_before_image
 
 _VALUED = words("""-B --bind --app --apply-cgroups --blkio-weight --cpu-shares --cpus
     --cpuset-cpus --cpuset-mems --dns --docker-host --drop-caps --add-caps --env --env-file --fakeroot-uid
@@ -26,11 +20,5 @@ def prefixed_engine(name: str, prefix: str) -> Engine:
     def bind(words: Words, path: str, mode: str) -> tuple[Words, str]:
         return inserted_before_image(engine, words, ("--bind", f"{path}:{path}:{mode}")), path
 
-    def own_variables(words: Words) -> Mapping[str, str]:
-        return {variable: value for _, _, variable, value in settings_in(words, ("--env",), _VALUED)}
-
-    def withdraw(words: Words, variable: str) -> Words:
-        return without_setting(words, ("--env",), _VALUED, variable)
-
-    engine = Engine(name, (name,), ("exec", "run"), _VALUED, inject, bind, own_variables, withdraw)
+    engine = Engine(name, (name,), ("exec", "run"), _VALUED, inject, bind, ("--env",))
     return engine

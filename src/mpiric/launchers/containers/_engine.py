@@ -22,9 +22,34 @@ class Engine:
     valued: Words  # options that take the next word; others take none or are written --name=value
     inject: Callable[[Words, Mapping[str, str]], tuple[Words, Mapping[str, str]]]
     bind: Callable[[Words, str, str], tuple[Words, str]]
-    own_variables: Callable[[Words], Mapping[str, str]]  # what the user's own options set inside
-    withdraw: Callable[[Words, str], Words]  # the words without the user's own setting of one variable
+    set_by: Words  # spellings of the option that sets a variable inside
     separator: bool = False  # "--" stands between image and program
+
+    def own_variables(self, words: Words) -> Mapping[str, str]:
+        """What the user's own options set inside."""
+        return {variable: value for _, _, variable, value in self._settings(words)}
+
+    def withdraw(self, words: Words, name: str) -> Words:
+        """The words without the user's own setting of one variable."""
+        for at, length, variable, _ in reversed(self._settings(words)):
+            if variable == name:
+                words = (*words[:at], *words[at + length :])
+        return words
+
+    def _settings(self, words: Words) -> list[tuple[int, int, str, str]]:
+        """Position, length, name and value of every ``--env=NAME=VALUE``, in two words where it is valued."""
+        found = []
+        for at, word in enumerate(words):
+            option, equals, attached = word.partition("=")
+            if word in self.set_by and word in self.valued and at + 1 < len(words):
+                text, length = words[at + 1], 2
+            elif equals and option in self.set_by:
+                text, length = attached, 1
+            else:
+                continue
+            name, _, value = text.partition("=")
+            found.append((at, length, name, value))
+        return found
 
 
 def options_end(engine: Engine, words: Words) -> int:
@@ -43,27 +68,3 @@ def inserted_before_image(engine: Engine, words: Words, more: Words) -> Words:
     """The words with options added after the user's own, so that they win."""
     at = options_end(engine, words)
     return (*words[:at], *more, *words[at:])
-
-
-def settings_in(words: Words, names: Words, valued: Words) -> list[tuple[int, int, str, str]]:
-    """Position, length, name and value of every ``--env=NAME=VALUE``, or in two words where it is valued."""
-    found = []
-    for at, word in enumerate(words):
-        option, equals, attached = word.partition("=")
-        if word in names and word in valued and at + 1 < len(words):
-            text, length = words[at + 1], 2
-        elif equals and option in names:
-            text, length = attached, 1
-        else:
-            continue
-        name, _, value = text.partition("=")
-        found.append((at, length, name, value))
-    return found
-
-
-def without_setting(words: Words, names: Words, valued: Words, name: str) -> Words:
-    """The words without options that set ``name``."""
-    for at, length, variable, _ in reversed(settings_in(words, names, valued)):
-        if variable == name:
-            words = (*words[:at], *words[at + length :])
-    return words

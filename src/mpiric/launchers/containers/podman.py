@@ -6,7 +6,7 @@ Source: podman-run(1).
 from mpiric.launchers._words import words
 from mpiric.launchers.containers._by_option import option_engine
 
-VALUED = words(
+_VALUED = words(
     """-a --attach --add-host --annotation --arch --authfile --cap-add --cap-drop --cgroup-parent --cgroupns
     --cidfile --cpu-shares --cpus --cpuset-cpus --cpuset-mems --device --dns -e --env --env-file --entrypoint
     --gidmap --group-add -h --hostname --hooks-dir --ipc --label -l --log-driver --log-opt -m --memory
@@ -19,7 +19,7 @@ ENGINE = option_engine(
     "podman",
     ("podman",),
     ("run", "exec"),
-    VALUED,
+    _VALUED,
     set_by=("--env", "-e"),
     bind_by=lambda _, path, mode: ((f"--volume={path}:{path}:{mode}",), path),
 )

@@ -6,14 +6,13 @@ option in srun(1)), so it is given twice.
 """
 
 from collections.abc import Mapping, Sequence
-from shlex import quote
 
 from mpiric.host.host import TIMED_OUT, Completed, Host
-from mpiric.model.allocation import Allocation, BatchJob, RunFailure
+from mpiric.model.allocation import Allocation, RunFailure
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
 from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
+from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers.slurm import _output as output
 from mpiric.schedulers.slurm._allocation import recognise
 
@@ -35,6 +34,13 @@ class Slurm(BatchScheduler):
     element_variable = "${SLURM_ARRAY_TASK_ID-}"
     time_pattern = r"\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|unlimited|infinite"
     time_hint = "30 are minutes; or 2:00:00, or 1-12 for days-hours"
+    forms: Mapping[str, str] = {
+        "name": "--job-name={}", "account": "--account={}", "partition": "--partition={}",
+        "time": "--time={}", "nodes": "--nodes={}", "ranks": "--ntasks={}",
+        "ranks_per_node": "--ntasks-per-node={}", "cores_per_rank": "--cpus-per-task={}",
+        "threads_per_core": "--hint=nomultithread", "hosts": "--nodelist={}", "features": "--constraint={}",
+        "exclusive": "--exclusive",
+    }  # fmt: skip
     fields: Mapping[str, str] = {
         "--job-name": "name", "-J": "name", "--account": "account", "-A": "account",
         "--partition": "partition", "-p": "partition", "--time": "time", "-t": "time",
@@ -43,7 +49,6 @@ class Slurm(BatchScheduler):
         "--nodelist": "hosts", "-w": "hosts", "--constraint": "features", "-C": "features",
         "--exclusive": "exclusive",
     }  # fmt: skip
-    queue_hint = "squeue --me"
     server_hint = "`scontrol ping`"
     away = output.AWAY
     unknown = ("Invalid job id specified",)
@@ -60,31 +65,19 @@ class Slurm(BatchScheduler):
     element_form = "{array}_{index}"
     element_log = "%a"
 
+    marked_job = staticmethod(output.marked)
+    states = staticmethod(output.queue)
+    details = staticmethod(output.job_details)
+    blame = staticmethod(output.blame)
+
     def recognise(self, host: Host) -> Allocation | None:
         """Read SLURM_* variables."""
         return recognise(host.environ)
 
-    def options(self, request: JobRequest) -> tuple[Option, ...]:
-        """Render a request for sbatch."""
-        features = request.features.replace(",", "&")
-        return tuple(
-            option
-            for wanted, option in (
-                (request.name, (f"--job-name={quote(request.name)}", "name")),
-                (request.account, (f"--account={request.account}", "account")),
-                (request.partition, (f"--partition={request.partition}", "partition")),
-                (request.time, (f"--time={request.time}", "time")),
-                (request.nodes, (f"--nodes={request.nodes}", "nodes")),
-                (request.ranks, (f"--ntasks={request.ranks}", "ranks")),
-                (request.ranks_per_node, (f"--ntasks-per-node={request.ranks_per_node}", "ranks_per_node")),
-                (request.cores_per_rank, (f"--cpus-per-task={request.cores_per_rank}", "cores_per_rank")),
-                (request.threads_per_core > 1, ("--hint=nomultithread", "threads_per_core")),
-                (request.hosts, (f"--nodelist={request.hosts}", "hosts")),
-                (request.features, (f"--constraint={quote(features)}", "features")),
-                (True, ("--exclusive", "exclusive")),
-            )
-            if wanted
-        )
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """Several features are wanted at once; one thread of a core is asked for where it has several."""
+        own = {"name": quoted(request.name), "features": quoted(request.features.replace(",", "&"))}
+        return {**super().values(request), **own, "threads_per_core": request.threads_per_core > 1}
 
     def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:
         """Render srun, each rank on cores of its own."""
@@ -122,26 +115,14 @@ class Slurm(BatchScheduler):
         command += [f"--array=0-{settings.elements - 1}{throttle}"] if settings.elements else []
         return [*command, *arguments(settings.options), script]
 
-    def marked_job(self, stdout: str, mark: str) -> str:
-        """Find the job with a comment."""
-        return output.marked(stdout, mark)
-
     def query(self, jobs: Sequence[str]) -> list[str]:
         """Render squeue, which knows ended jobs for MinJobAge."""
         query = ["squeue", "--noheader", "--array", "--states=all", f"--format={output.QUEUE_FORMAT}"]
         return [*query, f"--jobs={','.join(jobs)}"]
 
-    def states(self, stdout: str) -> Mapping[str, BatchJob]:
-        """Read the lines of squeue."""
-        return output.queue(stdout)
-
     def details_query(self, job: str) -> list[str]:
         """Render scontrol: squeue does not tell exit status and restarts."""
         return ["scontrol", "--oneliner", "show", "job", job]
-
-    def details(self, stdout: str) -> BatchJob | None:
-        """Read scontrol's line."""
-        return output.job_details(stdout)
 
     def own_job(self, environment: Mapping[str, str]) -> str:
         """Id of this job, as ``12_3`` in an array."""
@@ -155,10 +136,6 @@ class Slurm(BatchScheduler):
     def unusable(self, stdout: str, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Read which nodes are down."""
         return output.unusable(stdout)
-
-    def blame(self, stderr: str) -> str:
-        """Find srun's or slurmstepd's line about Slurm or a host."""
-        return output.blame(stderr)
 
     def why_it_failed(
         self, host: Host, allocation: Allocation, stderr: str, patience: Patience | None = None

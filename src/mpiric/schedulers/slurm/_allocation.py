@@ -19,7 +19,7 @@ def recognise(environment: Mapping[str, str]) -> Allocation | None:
         return None
     hosts = hosts_of(names)
     cpus = _per_host(environment.get("SLURM_JOB_CPUS_PER_NODE", ""), len(hosts), "SLURM_JOB_CPUS_PER_NODE")
-    per_rank = _number(environment.get("SLURM_CPUS_PER_TASK")) or 1
+    per_rank = count_of(environment.get("SLURM_CPUS_PER_TASK", "")) or 1
     # Within a step, the variable speaks of the step, which may be on fewer hosts than the job.
     in_step = "SLURM_STEP_ID" in environment and "SLURM_PROCID" in environment
     tasks = "" if in_step else environment.get("SLURM_TASKS_PER_NODE", "")
@@ -34,7 +34,7 @@ def recognise(environment: Mapping[str, str]) -> Allocation | None:
         launch_words=("srun",),
         cpus_per_rank=per_rank,
         partition=environment.get("SLURM_JOB_PARTITION", ""),
-        restarts=_number(environment.get("SLURM_RESTART_COUNT")),
+        restarts=count_of(environment.get("SLURM_RESTART_COUNT", "")),
     )
 
 
@@ -46,7 +46,3 @@ def _per_host(text: str, hosts: int, variable: str) -> tuple[int, ...]:
             hint="were SLURM_* variables of another job exported? Unset them, or start from a new shell",
         )
     return counts
-
-
-def _number(text: str | None) -> int:
-    return count_of(text or "")

@@ -5,7 +5,7 @@ Job states are those of squeue(1), "JOB STATE CODES".
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from re import MULTILINE, escape, findall, search
+from re import escape, findall, search
 
 from mpiric.model.allocation import BatchJob, End, Stage
 from mpiric.model.batch import NodeShape, ScriptCheck
@@ -84,12 +84,6 @@ def _state(job: str, word: str, reason: str, hosts: str) -> BatchJob:
     known = hosts_of(hosts) if hosts and not hosts.startswith("(") else ()
     end = _ENDS.get(word) if stage is Stage.ENDED else None
     return BatchJob(job, stage, word, end, "" if reason == "None" else reason, known)
-
-
-def submitted(stdout: str) -> str:
-    """Job id of ``sbatch --parsable``, which appends ``;cluster`` on federations; "" when there is none."""
-    match = search(r"^(\d+)(?:;\S+)?$", stdout, MULTILINE)
-    return match[1] if match else ""
 
 
 def marked(stdout: str, mark: str) -> str:

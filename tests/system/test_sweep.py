@@ -8,7 +8,8 @@ import pytest
 from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.installation.native import native_part
-from mpiric.workflows.sweep.plan import COLLECTIVES, _under_name
+from mpiric.workflows.sweep.probe import _under_name
+from mpiric.workflows.sweep.request import COLLECTIVES
 
 pytestmark = pytest.mark.requires("any-mpi")
 

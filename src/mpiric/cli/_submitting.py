@@ -16,7 +16,8 @@ from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers import batch_schedulers
-from mpiric.workflows.submit.submit import Reporting, SubmitRequest, submit
+from mpiric.workflows.submit.submission import SubmitRequest
+from mpiric.workflows.submit.submit import Reporting, submit
 
 _OURS = {
     "submit",

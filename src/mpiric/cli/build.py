@@ -8,7 +8,8 @@ import click
 from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
+from mpiric.workflows.build.attempt import Attempt, BuildRequest
+from mpiric.workflows.build.build import BuildAdvice, try_all
 
 
 @click.command(

@@ -19,7 +19,7 @@ from mpiric.model.profile import Advice
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
 from mpiric.workflows.profile.doctor import Diagnosis, diagnose
-from mpiric.workflows.profile.profile import ProfileRequest
+from mpiric.workflows.profile.request import ProfileRequest
 
 _EPILOG = """\b
 Examples:

@@ -234,7 +234,7 @@ def _write(placed: Placed, given: dict[str, Any]) -> None:
     except OSError as error:
         raise NoRoomError(
             f"cannot write {error.filename}: {error.strerror}",
-            hint="name another place with --svg or --write",
+            hint="name another file with --svg or --write",
         ) from error
 
 

@@ -20,8 +20,10 @@ from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
-from mpiric.workflows.profile.profile import Profiled, ProfileRequest, new_directory, prepare, profile
+from mpiric.workflows.profile.profile import Profiled, prepare, profile
+from mpiric.workflows.profile.record_directory import make_directory
 from mpiric.workflows.profile.report import write_report
+from mpiric.workflows.profile.request import ProfileRequest
 
 _EPILOG = """\b
 Examples:
@@ -121,7 +123,7 @@ def _written(found: Profile, directory: Path) -> str:
 
 def _submitted(request: ProfileRequest) -> int:
     """Submit it as a job, with its files beside the record; print the program's output when it has ended."""
-    directory = new_directory(request)
+    directory = make_directory(request)
     words = ("--output", str(directory))
     return run_submitted(
         directory,

@@ -13,7 +13,8 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import parse_share
-from mpiric.workflows.run.run import PreparedRun, RunRequest, prepare
+from mpiric.workflows.run.collectives import RunRequest
+from mpiric.workflows.run.run import PreparedRun, prepare
 
 _EPILOG = """\b
 Examples:

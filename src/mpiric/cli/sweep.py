@@ -28,7 +28,8 @@ from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
 from mpiric.workflows.sweep.array import work
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say
-from mpiric.workflows.sweep.plan import COLLECTIVES, GROUPS, USUAL, SweepPlan, SweepRequest, prepare
+from mpiric.workflows.sweep.plan import SweepPlan, prepare
+from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, USUAL, SweepRequest
 from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
 
 _EPILOG = """\b

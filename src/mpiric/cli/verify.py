@@ -12,7 +12,9 @@ from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
-from mpiric.workflows.build.verify import Cell, VerifyRequest, verify
+from mpiric.workflows.build.matrix_cell import Cell
+from mpiric.workflows.build.matrix_run import VerifyRequest
+from mpiric.workflows.build.verify import verify
 
 _WIDTH = 120  # of a table that goes to a file
 

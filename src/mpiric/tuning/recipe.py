@@ -46,7 +46,7 @@ def write_recipe(path: Path, recipe: Recipe) -> None:
     except OSError as error:
         raise NoRoomError(
             f"cannot write the recipe {path}: {error.strerror or error}",
-            hint="name another place with --output or --store",
+            hint="name another directory with --output or --store",
         ) from error
     finally:
         with suppress(OSError):

@@ -37,7 +37,7 @@ def write_whole(path: Path, text: str) -> None:
         beside.replace(path)
     except OSError as error:
         raise NoRoomError(
-            f"cannot write {path}: {error.strerror or error}", hint="name another place"
+            f"cannot write {path}: {error.strerror or error}", hint="name another directory"
         ) from error
     finally:
         with suppress(OSError):

@@ -202,7 +202,7 @@ def _take_back(descriptor: int, size: int) -> None:
 def _no_room(path: Path, error: OSError) -> NoRoomError:
     what = "the disk is full" if error.errno in _NO_SPACE else (error.strerror or str(error))
     return NoRoomError(
-        f"cannot write to the store {path}: {what}", hint="name another place with --store DIR"
+        f"cannot write to the store {path}: {what}", hint="name another directory with --store DIR"
     )
 
 

@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mpiric.build import wishes as reading
-from mpiric.build.command import Command, Mode, expand, is_input_name, split_words, stem, understand
+from mpiric.build.command import Command, Mode, expand, stem, understand
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
 from mpiric.build.plan import (
@@ -20,14 +20,9 @@ from mpiric.build.plan import (
 )
 from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.build.wishes import Wishes
-from mpiric.host.toolchain import Scratch, Toolchain, which
-from mpiric.model.errors import NotFoundError
+from mpiric.host.toolchain import Scratch, Toolchain
+from mpiric.workflows.build.compiler_choice import choose_compiler
 
-_COMPILERS = {
-    "cc": ("MPIRIC_CC", ("cc", "gcc", "clang")),
-    "cxx": ("MPIRIC_CXX", ("c++", "g++", "clang++")),
-    "fc": ("MPIRIC_FC", ("gfortran", "flang", "ifx", "nvfortran")),
-}
 # Where CMake and Meson try things; autoconf calls its file conftest.
 _QUESTIONS_OF_BUILD_SYSTEMS = (
     *("/CMakeFiles/CMakeTmp/", "/CMakeFiles/CMakeScratch/", "/meson-private/"),
@@ -78,7 +73,7 @@ def _prepare(
     wanted: PlanRequest | None = None,
 ) -> _Prepared:
     options, rest = reading.own_options(given)
-    compiler, words = _compiler(verb, options, rest, toolchain.environ)
+    compiler, words = choose_compiler(verb, options, rest, toolchain.environ)
     expanded = expand(words, _read)
     command = understand(expanded)
     is_question = _is_question(command)
@@ -174,34 +169,6 @@ def _with_objects(command: Command, place: str) -> Command:
         at for at, word in enumerate(words) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
     }
     return understand([word for at, word in enumerate(words) if at not in drop])
-
-
-def _compiler(
-    verb: str, options: Mapping[str, str], words: list[str], environ: Mapping[str, str]
-) -> tuple[list[str], list[str]]:
-    """The real compiler: ``--compiler``, first words that name programs, the environment, or the usual."""
-    variable, usual = _COMPILERS[verb]
-    if "--compiler" in options:
-        return split_words(options["--compiler"]), words
-    named: list[str] = []
-    while words and not words[0].startswith(("-", "@")) and not is_input_name(words[0]) and which(words[0]):
-        if os.path.isfile(words[0]) and "/" not in words[0]:
-            break  # an input of that name in this directory
-        named.append(words[0])
-        words = words[1:]
-        if os.path.basename(named[-1]) not in ("ccache", "sccache", "distcc", "icecc"):
-            break
-    if named:
-        return named, words
-    first = words[0] if words else "-"
-    if not (first.startswith(("-", "@")) or is_input_name(first) or os.path.exists(first)):
-        raise NotFoundError(f"'{first}' is neither a compiler on PATH nor a file")
-    if environ.get(variable, "").strip():
-        return split_words(environ[variable]), words
-    found = next((name for name in usual if which(name, environ.get("PATH"))), None)
-    if found is None:
-        raise NotFoundError(f"no compiler: none of {', '.join(usual)} is on PATH", hint=f"set {variable}")
-    return [found], words
 
 
 def _read(path: str) -> str | None:

@@ -17,7 +17,8 @@ from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.ranks import fact
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.judge_record import judge_record
-from mpiric.workflows.profile.profile import Profiled, ProfileRequest, profile
+from mpiric.workflows.profile.profile import Profiled, profile
+from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.trials.observe import expected_situation
 

@@ -83,7 +83,7 @@ def write(path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another place") from error
+        raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another directory") from error
     return path
 
 

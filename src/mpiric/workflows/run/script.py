@@ -23,7 +23,8 @@ from mpiric.schedulers import (
     script_lines,
     text_of,
 )
-from mpiric.workflows.run.run import RunRequest, prepare
+from mpiric.workflows.run.collectives import RunRequest
+from mpiric.workflows.run.run import prepare
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.model.allocation import BatchJob, End, Stage
-from mpiric.model.batch import Spread
-from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.schedulers import (
-    INPUT,
     LOG,
     OUTPUT,
     SCRIPT,
@@ -26,33 +23,13 @@ from mpiric.schedulers import (
     Submission,
     installed_batch_scheduler,
     job_settings,
-    read_site_defaults,
-    request_of,
-    round_script,
-    submission_script,
 )
-from mpiric.workflows.submit.array_rounds import JOBS, ArrayRound, known_jobs, latest, submit_round
+from mpiric.workflows.submit.array_rounds import JOBS, known_jobs, latest, submit_round
+from mpiric.workflows.submit.progress import ending, state_of
+from mpiric.workflows.submit.submission import SubmitRequest, write_submission
 
 _FRUITLESS = 3  # jobs in a row that leave no new line in the store
 _LATE_S = 30.0  # for the status of a job that has ended to be seen on this host
-
-
-@dataclass(frozen=True)
-class SubmitRequest:
-    """What is to run, and in which directory its files are."""
-
-    directory: Path
-    arguments: tuple[str, ...]  # of mpiric, beginning with the verb
-    argv: tuple[str, ...]  # the user's launch line among them
-    working_directory: str
-    environment: Mapping[str, str]
-    stdin: str = ""
-    options: tuple[str, ...] = ()  # of the scheduler
-    budget_s: float = 0.0
-    go_on: str = ""  # the command that follows it again
-    afresh: bool = False  # whether what has come to its end there, well or not, is done once more
-    spread: Spread | None = None  # over the jobs of arrays
-    plans_itself: bool = False  # no job looks at it first: the elements of one array know what to do
 
 
 @dataclass(frozen=True)
@@ -79,7 +56,7 @@ def submit(request: SubmitRequest, host: Host, reporting: Reporting) -> Ended:
     Raises MpiricError when a job was cancelled, or when several in a row came to nothing.
     """
     scheduler = installed_batch_scheduler(host)
-    submission = _write(request, scheduler, host)
+    submission = write_submission(request, scheduler, host)
     follower = _Follower(submission, request, scheduler, host, reporting)
     if (status := follower.status()) is not None and (request.afresh or status != 0):
         (request.directory / STATUS).unlink()
@@ -97,38 +74,6 @@ def submit(request: SubmitRequest, host: Host, reporting: Reporting) -> Ended:
 def is_submission(directory: Path) -> bool:
     """Whether jobs were submitted for what is in this directory."""
     return (directory / JOBS).is_file()
-
-
-def _write(request: SubmitRequest, scheduler: BatchScheduler, host: Host) -> Submission:
-    site = read_site_defaults(request.environment, None, host.read_text).options
-    job = launchers.parse_command(request.argv, request.working_directory, {})
-    seconds = min(request.spread.each_s, request.budget_s) if request.spread else request.budget_s
-    resources = request_of(job, scheduler, minutes=int(seconds * 1.3 / 60) + 15)
-    resources = replace(
-        resources, account=site.account, partition=site.partition, time=site.time or resources.time
-    )
-    given = frozenset().union(*map(scheduler.key, request.options))
-    of_site = [option for option in site.directives if not scheduler.key(option) & given]
-    submission = Submission(
-        directory=request.directory,
-        arguments=(host.python, "-m", "mpiric", *request.arguments),
-        working_directory=request.working_directory,
-        options=scheduler.override(scheduler.options(resources), (*of_site, *request.options)),
-    )
-    try:
-        kept = request.directory / INPUT
-        if request.stdin:
-            kept.write_bytes(Path(request.stdin).read_bytes())
-        submission = replace(submission, stdin=str(kept) if kept.exists() else "")
-        script = (round_script if request.spread else submission_script)(scheduler, submission)
-        (request.directory / SCRIPT).write_text(script)
-        if request.spread and request.plans_itself and not latest(request.directory).number:
-            ArrayRound(request.directory, 1).plan([()] * request.spread.jobs)
-    except OSError as error:
-        raise NoRoomError(
-            f"{request.directory} cannot be written: {error.strerror}", hint="name another place with --store"
-        ) from error
-    return submission
 
 
 @dataclass
@@ -177,10 +122,10 @@ class _Follower:
             )
         if fruitless > _FRUITLESS:
             raise MpiricError(
-                f"{fruitless} jobs in a row ended without a result, the last with {_ending(seen)}",
+                f"{fruitless} jobs in a row ended without a result, the last with {ending(seen)}",
                 hint=f"see {self.place / LOG}",
             )
-        self.reporting.say(f"job {seen.job} ended early ({_ending(seen)}): submitting it again")
+        self.reporting.say(f"job {seen.job} ended early ({ending(seen)}): submitting it again")
 
     def jobs(self) -> tuple[str, ...]:
         """Ids of all that were submitted."""
@@ -211,7 +156,7 @@ class _Follower:
             for each in self.scheduler.follow(self.host, left, patience):
                 self._relay()
                 seen[each.job] = each
-                progress = _state_of(each) if len(left) == 1 else self._states_of(left, seen)
+                progress = state_of(each) if len(left) == 1 else self._states_of(left, seen)
                 if progress != reported and not (len(left) == 1 and each.is_over):
                     self.reporting.say(progress)
                     reported = progress
@@ -291,23 +236,3 @@ def _moments(seconds: float, patience: Patience) -> Iterator[None]:
     while patience.clock() < until:
         patience.sleep(0.5)
         yield
-
-
-def _state_of(job: BatchJob) -> str:
-    if job.stage is Stage.RUNNING:
-        again = f", for the {job.restarts + 1}. time" if job.restarts else ""
-        return f"job {job.job} runs on {_names(job.hosts)}{again}"
-    why = f" ({job.reason})" if job.reason else ""
-    return f"job {job.job} is {job.stage.value}{why}"
-
-
-def _names(hosts: Sequence[str]) -> str:
-    return ", ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} … {hosts[-1]} ({len(hosts)} hosts)"
-
-
-def _ending(job: BatchJob) -> str:
-    return (
-        "not known to the scheduler any more"
-        if job.stage is Stage.FORGOTTEN
-        else f"{job.state} {job.reason}".strip()
-    )

@@ -7,7 +7,9 @@ from math import ceil, exp, inf, log, log2
 
 from mpiric.model.policy import LIBRARY
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points
-from mpiric.workflows.sweep.plan import NONBLOCKING, SweepPlan, in_blocks
+from mpiric.workflows.sweep.grid import in_blocks
+from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.request import NONBLOCKING
 
 # As the probe measures a point (`src/probes/probe_collectives.cpp`).
 _USUAL_BATCHES, _LEAST_BATCHES, _MOST_CALLS = 11, 3, 2000

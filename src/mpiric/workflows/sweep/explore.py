@@ -14,7 +14,8 @@ from mpiric.tuning.policy.sampling import Subject, SweepPoint, next_points, winn
 from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
 from mpiric.workflows.sweep.launch import Answer, ask, check_launching, launches, where
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import LaunchFailedError, SweepPlan
+from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.probe import LaunchFailedError
 
 _TURNS = 2  # of confirming each gain
 _EXPLORING = 0.6  # of a budget, the rest is for confirming

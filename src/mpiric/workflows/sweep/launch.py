@@ -15,7 +15,9 @@ from mpiric.tuning.policy.sampling import SweepPoint
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.plan import NONBLOCKING, PROBE, LaunchFailedError, SweepPlan, run_launch
+from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.probe import PROBE, LaunchFailedError, run_launch
+from mpiric.workflows.sweep.request import NONBLOCKING
 
 _LONGEST_S = 60.0  # of a launch, unless one point takes longer: what hangs is noticed soon, little is lost
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NoRoomError
-from mpiric.model.policy import LearnedPolicy, Shape, order_of
+from mpiric.model.policy import LearnedPolicy
 from mpiric.schedulers import ROUNDS
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
@@ -19,6 +19,7 @@ from mpiric.workflows.policies.files import site_name
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.shapes import shape_of
 
 LOG, LOCK = "sweep.jsonl", "sweep.lock"
 SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
@@ -58,7 +59,7 @@ def _sweep(prepared: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     learned = LearnedPolicy(
         implementation=prepared.mpi.implementation,
         version=prepared.mpi.version,
-        world=_world(prepared.nodes),
+        world=shape_of(prepared.nodes),
         keys=learned_keys(confirmed(log.measured, log.fresh), prepared.sizes, left_open),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(request.argv)},
@@ -96,10 +97,6 @@ def forget(directory: Path) -> None:
         raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="name another --out") from error
 
 
-def _world(nodes: tuple[int, ...]) -> Shape:
-    return Shape(len(nodes), len(set(nodes)), max(nodes.count(node) for node in set(nodes)), order_of(nodes))
-
-
 def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
     """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI."""
     path = directory / site_name(learned.implementation, learned.version)
@@ -107,6 +104,6 @@ def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
     everybody = replace(learned, machine={})
     words = export_policy(everybody, beside, host)
     write_learned(path, everybody)
-    for one in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
-        one.chmod(0o755 if one.is_dir() else 0o644)
+    for file in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
+        file.chmod(0o755 if file.is_dir() else 0o644)
     return [f"wrote {path}, which everybody's `mpiric run` obeys", *words]

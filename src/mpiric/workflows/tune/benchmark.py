@@ -27,7 +27,8 @@ from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies.files import benchmark_file, learned_file
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest, prepare_calls
+from mpiric.workflows.sweep.plan import SweepPlan, prepare_calls
+from mpiric.workflows.sweep.request import SweepRequest
 from mpiric.workflows.sweep.sweep import LOG
 from mpiric.workflows.tune.undecided import by_promise, kind_of, that_matter, undecided
 

@@ -6,7 +6,7 @@ from math import inf
 
 from mpiric.model.policy import LIBRARY, REDUCING, UNSIZED, LearnedKey, LearnedPolicy
 from mpiric.tuning.policy.sampling import Subject
-from mpiric.workflows.sweep.plan import COLLECTIVES
+from mpiric.workflows.sweep.request import COLLECTIVES
 
 _MATTERS = 0.01  # of the run's wall time: what takes less of it shows in no proof
 _LEAST_BYTES = 4  # one element of what the benchmark reduces

@@ -120,5 +120,5 @@ def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> No
         path.write_text(tuned_html(result, trials, __version__), encoding="utf-8")
     except OSError as error:
         raise NoRoomError(
-            f"cannot write {path}: {error.strerror}", hint="name another place with --store"
+            f"cannot write {path}: {error.strerror}", hint="name another directory with --store"
         ) from error

@@ -9,7 +9,8 @@ import pytest
 from mpiric.abi.networks import networks_of
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.tuning.equivalence.output_equivalence import learn
-from mpiric.workflows.build.verify import VerifyRequest, _cell, _Run
+from mpiric.workflows.build.matrix_cell import judge_cell
+from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest
 
 NO_END = Finished(124, b"", b"")
 RIGHT = Finished(0, b"42\n", b"mpiric: x86_64_v3 chosen\n")
@@ -43,21 +44,21 @@ def test_a_run_that_came_to_no_end_is_tried_once_more_and_said(
     answers: tuple[Finished, ...], verdict: str
 ) -> None:
     request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)
-    run = _Run(request, Answers(*answers), None, networks_of(())[0], "")
-    cell = _cell(run, learn(["42\n", "42\n"]))
+    run = MatrixRun(request, Answers(*answers), None, networks_of(())[0], "")
+    cell = judge_cell(run, learn(["42\n", "42\n"]))
     assert cell is not None
     assert cell.verdict == verdict
 
 
 def test_a_wrong_answer_is_not_tried_again() -> None:
     request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)
-    run = _Run(request, Answers(WRONG), None, networks_of(())[0], "")
-    cell = _cell(run, learn(["42\n", "42\n"]))
+    run = MatrixRun(request, Answers(WRONG), None, networks_of(())[0], "")
+    cell = judge_cell(run, learn(["42\n", "42\n"]))
     assert cell is not None
     assert not cell.is_green
 
 
 def test_a_run_may_take_longer_the_longer_the_program_takes_here() -> None:
     request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)
-    quick, slow = (_Run(request, Answers(), None, networks_of(())[0], "", usual_s=s) for s in (0.1, 5.0))
+    quick, slow = (MatrixRun(request, Answers(), None, networks_of(())[0], "", usual_s=s) for s in (0.1, 5.0))
     assert 60 <= quick.limit_s < slow.limit_s

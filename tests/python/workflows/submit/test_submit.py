@@ -3,7 +3,8 @@ from tests.support.slurm_host import AWAY, SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.submit.submit import Reporting, SubmitRequest, submit
+from mpiric.workflows.submit.submission import SubmitRequest
+from mpiric.workflows.submit.submit import Reporting, submit
 
 
 class Cluster(SlurmHost):

@@ -7,7 +7,8 @@ from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest
+from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.request import SweepRequest
 
 SUBJECT = Subject("bcast", Shape(4, 2, 2))
 FIRST, SECOND = (SweepPoint(SUBJECT, size, "library") for size in (8, 64))

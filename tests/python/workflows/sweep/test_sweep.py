@@ -17,11 +17,14 @@ from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
+from mpiric.workflows.sweep import grid, sweep
 from mpiric.workflows.sweep import plan as sweep_plan
-from mpiric.workflows.sweep import sweep
+from mpiric.workflows.sweep.grid import calls_of
 from mpiric.workflows.sweep.launch import Answer
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan, SweepRequest, calls_of
+from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.request import COLLECTIVES as SWEPT
+from mpiric.workflows.sweep.request import GROUPS, NONBLOCKING, USUAL, SweepRequest
 
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)
@@ -95,7 +98,7 @@ def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
         )
     ]
     rank = SimpleNamespace(cells=cells, communicators=[SimpleNamespace(size=8)])
-    monkeypatch.setattr(sweep_plan, "read_record", lambda _: SimpleNamespace(ranks=[rank]))
+    monkeypatch.setattr(grid, "read_record", lambda _: SimpleNamespace(ranks=[rank]))
     assert calls_of(Path("record")) == {
         ("alltoall", 8): {1024, 2048},  # a record has the blocks for all ranks together
         ("allreduce", 8): {8192, 16384},
@@ -131,24 +134,24 @@ def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> N
 )
 def test_blocks_of_all_ranks_together_fit_into_memory(collective: str, sizes: tuple[int, ...]) -> None:
     subject = Subject(collective, Shape(64, 2, 32))
-    assert sweep_plan._grid(subject, (4, 1 << 20, 1 << 26)) == sizes
-    assert sweep_plan._grid(subject, ()) == ()
+    assert grid.grid_sizes(subject, (4, 1 << 20, 1 << 26)) == sizes
+    assert grid.grid_sizes(subject, ()) == ()
 
 
 def test_sizes_that_one_choice_stands_for_are_few_and_never_unknown() -> None:
     subject = Subject("ialltoallv", FOUR)
     sizes = tuple(2**power for power in range(2, 23))
-    assert sweep_plan._grid(subject, sizes) == (4, 128, 4096, 131072, 1 << 22)
-    assert len(sweep_plan._grid(subject, {0})) > 2
+    assert grid.grid_sizes(subject, sizes) == (4, 128, 4096, 131072, 1 << 22)
+    assert len(grid.grid_sizes(subject, {0})) > 2
 
 
 def test_every_collective_that_is_named_by_default_or_in_a_group_can_be_swept() -> None:
-    assert {name for group in sweep_plan.GROUPS.values() for name in group} == set(sweep_plan.COLLECTIVES)
-    assert set(sweep_plan.COLLECTIVES) < COLLECTIVES
-    assert set(sweep_plan.USUAL) | set(sweep_plan.NONBLOCKING) < set(sweep_plan.COLLECTIVES)
+    assert {name for group in GROUPS.values() for name in group} == set(SWEPT)
+    assert set(SWEPT) < COLLECTIVES
+    assert set(USUAL) | set(NONBLOCKING) < set(SWEPT)
     mpi = prepared(Path("/")).mpi
     request = prepared(Path("/")).request
-    assert all(len(sweep_plan._names(mpi, name, request)) > 1 for name in sweep_plan.COLLECTIVES)
+    assert all(len(sweep_plan._names(mpi, name, request)) > 1 for name in SWEPT)
 
 
 def test_each_mpi_of_a_site_has_files_of_its_own(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class StandIn:
         commands = place / "bin"
         commands.mkdir(parents=True)
         self.state.mkdir()
-        self.set(hosts=list(hosts), down=[], limit_s=60.0, array_limit=6)
+        self.set(hosts=list(hosts), down=[], limit_s=60.0, array_limit=6, owner=os.getpid())
         for command in COMMANDS[name]:
             file = commands / command
             file.write_text(

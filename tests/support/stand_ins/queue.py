@@ -104,12 +104,17 @@ def request(key, what):
     (STATE / f"{key}.{what}").touch()
 
 
+def is_cancelled(key):
+    """Whether the job is to end: it was cancelled, or the test that made the queue is gone."""
+    return (STATE / f"{key}.cancel").exists() or not Path(f"/proc/{setting('owner')}").exists()
+
+
 def run(key, variables):
     """See a job through to its end; ``variables`` makes the environment of a running job."""
     record = load(key)
     while record["stage"] != ENDED:
         if not _may_run(record):
-            if (STATE / f"{key}.cancel").exists():
+            if is_cancelled(key):
                 record.update(stage=ENDED, end="cancelled")
                 save(record)
                 return
@@ -123,7 +128,7 @@ def run(key, variables):
 
 
 def _may_run(record):
-    if (STATE / f"{record['key']}.cancel").exists():
+    if is_cancelled(record["key"]):
         return False
     if any(each["stage"] != ENDED for job in record["after"] for each in elements(job)):
         return False
@@ -146,7 +151,7 @@ def _run_once(record, variables):
         )  # fmt: skip
         began, why = time.monotonic(), ""
         while process.poll() is None:
-            if (STATE / f"{key}.cancel").exists():
+            if is_cancelled(key):
                 why = "cancelled"
             elif (STATE / f"{key}.requeue").exists():
                 why = "requeued"

@@ -1,6 +1,6 @@
 """Shared libraries: one per level of the CPU, laid out as glibc looks for them.
 
-Beside ``libx.so`` (the baseline) stand ``glibc-hwcaps/x86-64-v3/libx.so`` and its like. The loader takes the
+Next to ``libx.so`` (the baseline) lie ``glibc-hwcaps/x86-64-v3/libx.so`` and its like. The loader takes the
 best that the CPU runs, wherever the library is found by name; one opened by path is the baseline.
 """
 

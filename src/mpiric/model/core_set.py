@@ -25,7 +25,7 @@ class CoreSet:
     cores: Cores
 
     def domains(self, level: Level) -> tuple["CoreSet", ...]:
-        """The same cores by domain, domains in the order of their first core."""
+        """The cores by domain, domains in the order of their first core."""
         key = _keys(self.topology)[level]
         found: dict[int, list[Core]] = {}
         for core in self.cores:

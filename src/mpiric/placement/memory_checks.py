@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mpiric.model.finding import Finding
 from mpiric.model.placement import ProcessSeen
-from mpiric.placement.seen import Node, ranks_text, reach, workers
+from mpiric.placement.node import Node, ranks_text, reach, workers
 
 _FAR = 0.2  # of a rank's memory
 _CONCENTRATED = 0.9

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mpiric.model.finding import Finding
 from mpiric.model.placement import Plan, ProcessSeen
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.seen import Node, counted, ranks_text, reach, thread_count, workers
+from mpiric.placement.node import Node, counted, ranks_text, reach, thread_count, workers
 
 
 def not_as_planned(own: Sequence[ProcessSeen], plan: Plan | None) -> Finding | None:

@@ -8,11 +8,11 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
 from mpiric.model.placement import Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
 from mpiric.placement.gpus import read_gpus
+from mpiric.placement.node import counted
 from mpiric.placement.policies import Wanted, policy_named
 from mpiric.placement.policies.near_gpu import gpu_of
 from mpiric.placement.price import price_of_more_nodes
 from mpiric.placement.saturation import rule_of_thumb, saturation_of
-from mpiric.placement.seen import counted
 from mpiric.placement.selection import select
 from mpiric.placement.sizing import size
 

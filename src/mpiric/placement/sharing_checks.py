@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mpiric.model.finding import Finding
 from mpiric.model.placement import ProcessSeen
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.seen import Node, counted, ranks_text, reach, thread_count
+from mpiric.placement.node import Node, counted, ranks_text, reach, thread_count
 
 _MORE_CORES = "ask for {} (srun -c, #SBATCH --cpus-per-task, docker --cpus), or start fewer ranks or threads"
 _INHERITED = (
@@ -19,7 +19,7 @@ _BY_WIDTH = (
 
 
 def too_small(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
-    """More computing threads than cores, or CPU time, that the job was given."""
+    """Find a job with more computing threads than the cores or CPU time it was given."""
     threads = sum(map(thread_count, own))
     granted = {pu for process in own for pu in (process.cgroup_cpus or node.usable)} & set(node.usable)
     cores, whole = len(node.cores(granted)), len(node.topology.cores)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from mpiric.model.core_set import CoreSet
 from mpiric.model.errors import MpiricError
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
+from mpiric.placement.node import counted
 from mpiric.placement.policies.bandwidth import saturating
-from mpiric.placement.seen import counted
 
 
 @dataclass(frozen=True)

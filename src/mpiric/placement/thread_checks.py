@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from mpiric.model.finding import Finding
 from mpiric.model.placement import ProcessSeen
 from mpiric.model.pu_set import pu_list
-from mpiric.placement.seen import Node, counted, ranks_text, reach, thread_count, workers
+from mpiric.placement.node import Node, counted, ranks_text, reach, thread_count, workers
 
 
 def stacked_in_mask(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
-    """More computing threads than the rank's mask has cores, while the node has cores for all of them."""
+    """Find ranks whose masks have too few cores for their threads, while the node has enough."""
 
     def is_stacked(process: ProcessSeen) -> bool:
         narrow = all(thread.cpus_allowed == reach(process) for thread in workers(process))

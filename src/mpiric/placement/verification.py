@@ -6,8 +6,8 @@ from dataclasses import replace
 from mpiric.model.finding import Finding
 from mpiric.model.placement import Plan, ProcessSeen
 from mpiric.placement.memory_checks import far_memory, first_touch
+from mpiric.placement.node import Node
 from mpiric.placement.plan_checks import idle_cores, not_as_planned
-from mpiric.placement.seen import Node
 from mpiric.placement.sharing_checks import other_jobs, same_cores, too_small
 from mpiric.placement.thread_checks import stacked_in_mask, stacked_on_core, unbound
 
@@ -15,13 +15,13 @@ __all__ = ["Node", "judge"]
 
 
 def judge(
-    node: Node, processes: Sequence[ProcessSeen], plan: Plan | None = None, about: Collection[int] = ()
+    node: Node, processes: Sequence[ProcessSeen], plan: Plan | None = None, pids: Collection[int] = ()
 ) -> tuple[Finding, ...]:
-    """The most harmful first, for every job among ``about`` (pids; the first process's job when empty).
+    """Problems, the most harmful first, of every job among ``pids`` (of the first process's job when empty).
 
     Of several jobs the evidence begins with the job's name.
     """
-    wanted = set(about) or {p.pid for p in processes if p.job == processes[0].job}
+    wanted = set(pids) or {p.pid for p in processes if p.job == processes[0].job}
     jobs = {process.job: None for process in processes if process.pid in wanted}
     return tuple(
         replace(finding, evidence=f"{job}: {finding.evidence}") if len(jobs) > 1 else finding

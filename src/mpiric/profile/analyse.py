@@ -6,6 +6,7 @@ from mpiric.model.profile import Profile
 from mpiric.model.record import RankState, Record
 from mpiric.profile import cells, traffic
 from mpiric.profile.advise import advise
+from mpiric.profile.affinity import affinity_numbers
 from mpiric.profile.communicators import by_collective, by_communicator, labels
 from mpiric.profile.efficiency import efficiencies
 from mpiric.profile.expected import expected_numbers
@@ -18,7 +19,6 @@ from mpiric.profile.numbers import (
     system_numbers,
     time_numbers,
 )
-from mpiric.profile.places import place_numbers
 from mpiric.profile.ranks import rank_uses
 from mpiric.profile.sites import site_uses
 from mpiric.profile.timeline import timeline_of
@@ -48,7 +48,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         **system_numbers(record),
         **counter_numbers(record),
         **io_numbers(files, ranks),
-        **place_numbers(ranks),
+        **affinity_numbers(ranks),
     }
     numbers |= expected_numbers(record, waiting, ranks, collectives, numbers)
     numbers["start_up_s"] = sum(use.time_s for use in functions if use.name in cells.OUTSIDE) / max(

@@ -12,7 +12,7 @@ Key = Hashable
 
 
 def key_of(row: CommunicatorRow) -> Key:
-    """The same on all ranks of one communicator; those of a single rank share a key."""
+    """A key that is equal on all ranks of one communicator; communicators of a single rank share one."""
     if row.size == 1 and not row.remote_size:
         return (row.name, row.is_window)
     return (row.members, row.ordinal, row.is_window, row.is_between, row.size == 0 and row.name)

@@ -42,9 +42,9 @@ def _text(raw: bytes) -> str:
 def read_names(raw: bytes) -> Names:
     """Functions by number: name and class."""
     names = [tuple(_shown(line).split(" ")) for line in raw.splitlines()]
-    if not names or any(len(one) != 2 for one in names):
+    if not names or any(len(pair) != 2 for pair in names):
         raise ValueError("its list of functions is damaged")
-    return [(one[0], one[1]) for one in names]
+    return [(pair[0], pair[1]) for pair in names]
 
 
 def read_head(image: memoryview) -> ImageHead:

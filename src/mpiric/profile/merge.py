@@ -41,11 +41,11 @@ def _parts_of_one_run(paths: list[Path]) -> list[Path]:
     """The parts of the newest run, one for each rank, in order of rank."""
     ranks = sorted(
         ((read_file(path).ranks[0], path) for path in paths),
-        key=lambda one: (one[0].rank, one[0].begin_unix_s),
+        key=lambda part: (part[0].rank, part[0].begin_unix_s),
     )
-    newest = max(ranks, key=lambda one: one[0].begin_unix_s)[0]
-    of_run = [one for one in ranks if one[0].job == newest.job]
-    return [list(same)[-1][1] for _, same in groupby(of_run, key=lambda one: one[0].rank)]
+    newest = max(ranks, key=lambda part: part[0].begin_unix_s)[0]
+    of_run = [part for part in ranks if part[0].job == newest.job]
+    return [list(same)[-1][1] for _, same in groupby(of_run, key=lambda part: part[0].rank)]
 
 
 def _names(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Each rank: where it sat, what its time went into."""
+"""Numbers of each rank: where it ran and what its time went into."""
 
 from mpiric.model.profile import RankUse
 from mpiric.model.record import RankRecord, Record

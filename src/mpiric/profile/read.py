@@ -58,7 +58,7 @@ def _read_merged(path: Path, file: BinaryIO, length: int) -> Record:
         if crc32(image) != checksum:
             raise _damaged(path, f"the data of rank {rank} has changed since it was written")
         ranks.append(_rank(path, memoryview(image), functions))
-    if [one.rank for one in ranks] != sorted({one.rank for one in ranks}):
+    if [use.rank for use in ranks] != sorted({use.rank for use in ranks}):
         raise _damaged(path, "a rank is in it twice or out of order")
     return Record(world_size, dict(functions), tuple(ranks))
 
@@ -103,7 +103,7 @@ def read_file(path: Path) -> Record:
 def _joined(parts: list[Record]) -> Record:
     """Parts of one run as one record; of two parts of one rank the later one counts."""
     latest = {
-        one.rank: one for part in sorted(parts, key=lambda p: p.ranks[0].begin_unix_s) for one in part.ranks
+        use.rank: use for part in sorted(parts, key=lambda p: p.ranks[0].begin_unix_s) for use in part.ranks
     }
     return Record(
         parts[0].world_size, parts[0].function_classes, tuple(latest[rank] for rank in sorted(latest))
@@ -124,7 +124,7 @@ def _read_directory(path: Path) -> Record:
     damaged = next((error for error in tried if isinstance(error, RecordError)), None)
     if merged.is_file():
         record = read_file(merged)
-        jobs = {one.job for one in record.ranks}
+        jobs = {use.job for use in record.ranks}
         rest = [part for part in parts if part.ranks[0].job in jobs and part.ranks[0].rank in record.missing]
         return _joined([record, *rest]) if rest else record
     if damaged and not parts:

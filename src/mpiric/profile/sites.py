@@ -12,7 +12,7 @@ _MODULE = "module."
 
 
 def site_uses(record: Record) -> tuple[SiteUse, ...]:
-    """By place, ``file+0xoffset``, the most expensive first. The offset is that of the return address."""
+    """Call sites as ``file+0xoffset`` (of the return address), the most expensive first."""
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for rank in record.ranks:
         modules = _modules(rank)

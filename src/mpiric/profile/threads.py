@@ -25,21 +25,21 @@ class ThreadFacts:
 
 
 def threads_of(rank: RankRecord) -> tuple[ThreadFacts, ...]:
-    """Its threads, none for a rank that did not come to its end."""
+    """Threads of a rank; none when it did not come to its end."""
     found = []
     for key, value in rank.facts.items():
         number = key.removeprefix("thread.")
         if number != key and number.isdigit():
             name, *pairs = value.rsplit(" ", 4)
-            told = dict(pair.partition("=")[::2] for pair in pairs)
+            facts = dict(pair.partition("=")[::2] for pair in pairs)
             found.append(
                 ThreadFacts(
                     number=int(number),
                     name=name,
-                    cpu=_whole(told.get("cpu", "")),
-                    affinity=told.get("affinity", ""),
-                    user_ticks=_whole(told.get("user_ticks", "")),
-                    system_ticks=_whole(told.get("system_ticks", "")),
+                    cpu=_whole(facts.get("cpu", "")),
+                    affinity=facts.get("affinity", ""),
+                    user_ticks=_whole(facts.get("user_ticks", "")),
+                    system_ticks=_whole(facts.get("system_ticks", "")),
                 )
             )
     return tuple(found)

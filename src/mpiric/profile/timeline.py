@@ -12,7 +12,7 @@ _MOST_ROWS = 256  # above that, a row is the mean of neighbouring ranks
 
 
 def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:
-    """At most `_MOST_ROWS` rows; ``regions`` are the names that the rows' numbers stand for.
+    """A timeline of at most `_MOST_ROWS` rows; ``regions`` are the names that their numbers stand for.
 
     The lengths of two ranks' spans differ by a power of two: the longest is that of all.
     """
@@ -30,7 +30,7 @@ def _row(ranks: Sequence[RankRecord], span_s: float, regions: dict[str, int]) ->
     laid = [_laid(rank, span_s, regions) for rank in ranks]
     *sums, lasted = (
         [sum(values) for values in zip_longest(*columns, fillvalue=0.0)]
-        for columns in zip(*(one.columns for one in laid), strict=True)
+        for columns in zip(*(rank.columns for rank in laid), strict=True)
     )
     shares = [
         tuple(min(1.0, value / whole) if whole else 0.0 for value, whole in zip(column, lasted, strict=True))
@@ -43,7 +43,7 @@ def _row(ranks: Sequence[RankRecord], span_s: float, regions: dict[str, int]) ->
         collective=shares[1],
         other_mpi=shares[2],
         files=shares[3],
-        region=tuple(_most(values) for values in zip_longest(*(one.region for one in laid))),
+        region=tuple(_most(values) for values in zip_longest(*(rank.region for rank in laid))),
     )
 
 
@@ -60,7 +60,9 @@ def _laid(rank: RankRecord, span_s: float, regions: dict[str, int]) -> _Laid:
     joined = max(1, round(span_s / line.span_s))
     columns = [line.point_to_point_s, line.collective_s, line.other_mpi_s, line.files_s]
     if joined > 1:
-        columns = [[sum(one[at : at + joined]) for at in range(0, len(one), joined)] for one in columns]
+        columns = [
+            [sum(column[at : at + joined]) for at in range(0, len(column), joined)] for column in columns
+        ]
     count = len(columns[0])
     lasted = [span_s] * (count - 1) + [min(span_s, max(0.0, rank.wall_s - (count - 1) * span_s))]
     numbers = [regions.get(region.name, 0) for region in rank.regions]

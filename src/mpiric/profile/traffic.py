@@ -39,7 +39,7 @@ def nodes_of(record: Record) -> tuple[tuple[str, ...], dict[int, int]]:
 
 
 def between_nodes(traffic: Iterable[Message], places: Mapping[int, int]) -> tuple[Message, ...]:
-    """The same by node; ranks that left no record belong to none and are left out."""
+    """Traffic between nodes; ranks without a record belong to no node and are left out."""
     counts: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for message in traffic:
         if message.source in places and message.destination in places:

@@ -42,9 +42,9 @@ def expectation(advice: Advice) -> str:
     """What following an advice would bring, as far as it can be told before it is tried."""
     if advice.expected_share is not None:
         expected = share(advice.expected_share)
-        about = f"{'' if expected.startswith('<') else 'about '}{expected} of the run time"
+        expected_text = f"{'' if expected.startswith('<') else 'about '}{expected} of the run time"
         bound = advice.gain_share > advice.expected_share * 1.005
-        return f"{about}, at the very most {share(advice.gain_share)}" if bound else about
+        return f"{expected_text}, at the very most {share(advice.gain_share)}" if bound else expected_text
     trial = "a trial tells" if advice.knobs else ""
     most = f"up to {share(advice.gain_share)} of the run time" if advice.gain_share else ""
     return "; ".join(filter(None, (most, trial))) or "not known"

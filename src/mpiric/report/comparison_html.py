@@ -15,7 +15,7 @@ def comparison_html(comparison: Comparison, version: str) -> str:
     templates = files("mpiric.report").joinpath("templates")
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return made.from_string(templates.joinpath("comparison.html").read_text(encoding="utf-8")).render(
-        one=comparison,
+        comparison=comparison,
         version=version,
         css=Markup(templates.joinpath("page.css").read_text(encoding="utf-8")),  # noqa: S704 our own file
         headline=headline_value,

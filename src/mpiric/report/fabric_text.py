@@ -6,7 +6,7 @@ from mpiric.model.fabric import Fabric, PairReport
 
 
 def fabric_text(fabric: Fabric) -> str:
-    """Each class of pairs with all its ways, then what is wrong, then what to set."""
+    """Print each class of pairs with all its routes, then what is wrong, then what to set."""
     lines = [f"{fabric.library} on {', '.join(fabric.hosts)}"]
     names = fabric.host_names
     if names.network:

@@ -71,7 +71,7 @@ def _ranks(plan: Plan) -> list[str]:
 
 
 def launchers_text(launchers: Mapping[str, Emission]) -> str:
-    """Each launcher's line with its variables, and the files that belong to it."""
+    """Print each launcher's line with its variables, and the files that belong to it."""
     lines = []
     for name, emission in launchers.items():
         lines += [f"{name}:", f"  {_assigned(emission.env)} {shlex.join(emission.argv)}".rstrip()]

@@ -41,7 +41,7 @@ def _memory(process: ProcessSeen) -> str:
 
 
 def _threads(process: ProcessSeen) -> list[str]:
-    """Only threads whose affinity is not the process's own."""
+    """Threads whose affinity differs from their process's."""
     own = [thread for thread in process.threads if thread.cpus_allowed != process.cpus_allowed]
     return [
         f"    thread {thread.thread} ({thread.name}) on {pu_list(thread.cpus_allowed)}, {thread.cpu_s:.2f} s"

@@ -20,7 +20,7 @@ def policy_html(learned: LearnedPolicy, version: str) -> str:
     for key in learned.keys:
         groups.setdefault((key.collective, str(key.shape)), []).append(key)
     return made.from_string(templates.joinpath("policy.html").read_text(encoding="utf-8")).render(
-        one=learned,
+        policy=learned,
         gain=overall_gain(learned),
         legend=legend(learned),
         pictures=pictures(learned),

@@ -51,7 +51,7 @@ def legend(learned: LearnedPolicy) -> dict[str, str]:
 
 
 def pictures(learned: LearnedPolicy) -> tuple[Picture, ...]:
-    """For each collective and communicator a mark per power of two; ``?`` while undecided, blank unknown."""
+    """Draw a mark per power of two for each collective and shape; ``?`` while undecided, blank unknown."""
     marks = legend(learned)
     groups: dict[tuple[str, str], list[LearnedKey]] = {}
     for key in learned.keys:

@@ -1,4 +1,4 @@
-"""A profile as one screen of terminal, like a good doctor's letter: how it is, where it hurts, what to do."""
+"""The one-screen summary of a profile: how well the run went, what cost time, and what to do."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,13 +24,13 @@ _DIAGNOSES = {  # of the weakest factor of the parallel efficiency
 
 
 def print_profile(profile: Profile, console: Console, report: str = "") -> None:
-    """Print the letter; ``report`` is the path of the HTML page, "" when there is none."""
+    """Print the summary; ``report`` is the path of the HTML page, "" when there is none."""
     console.print()
-    for part in _letter(profile, report):
+    for part in _summary(profile, report):
         console.print(Group(part), crop=False)  # texts alone would be joined, and lose that they do not wrap
 
 
-def _letter(profile: Profile, report: str) -> Iterator[RenderableType]:
+def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
     yield _headline(profile)
     yield Text(diagnosis(profile), style=_style(profile.efficiencies.parallel))
     yield _whole(profile)

@@ -12,7 +12,7 @@ ALL = FOUR.pus
 
 
 def rank(number: int, *masks: tuple[int, ...], job: str = "launcher 1", **facts) -> ProcessSeen:
-    """Its threads with their masks, all at work; a helper without work is always there."""
+    """A rank with threads of these masks, all at work, and a helper thread without work."""
     threads = tuple(ThreadSeen(i, "app", mask, mask[0], 10.0) for i, mask in enumerate(masks))
     helper = ThreadSeen(99, "async", ALL, 0, 0.01)
     return ProcessSeen(100 + number, number, "/bin/app", (*threads, helper), masks[0], job=job, **facts)
@@ -132,7 +132,7 @@ def test_faults_tell_who_touched_first_where_there_is_one_numa_node():
 
 def test_every_job_is_judged_that_is_asked_about():
     ranks = [rank(0, ALL), rank(1, ALL), rank(2, ALL, job="b"), rank(3, ALL, job="b")]
-    found = judge(NODE, ranks, about={p.pid for p in ranks})
+    found = judge(NODE, ranks, pids={p.pid for p in ranks})
     assert [finding.id for finding in found] == ["unbound-ranks"] * 2
     assert [finding.evidence.partition(": ")[0] for finding in found] == ["launcher 1", "b"]
 

@@ -72,7 +72,7 @@ class Page(HTMLParser):
             self.loaded += [found[name] for name in ("src", "href") if name in found]
 
 
-def letter(profile, width=80):
+def summary(profile, width=80):
     console = Console(file=io.StringIO(), width=width)
     print_profile(profile, console, "/data/r/report.html")
     return console.file.getvalue()
@@ -81,20 +81,20 @@ def letter(profile, width=80):
 def test_a_command_is_not_broken_into_lines():
     command = "mpirun -n 64 " + "/a/long/path/of/a/program " * 6
     profile = analyse(record(rank(0, 10.0, cell("MPI_Allreduce", 4, 32, 9.0)), rank(1, 10.0)), command)
-    assert f"mpiric tune --advice /data/r -- {command}" in letter(profile)
+    assert f"mpiric tune --advice /data/r -- {command}" in summary(profile)
 
 
-def test_hardware_counters_are_in_letter_and_page():
+def test_hardware_counters_are_in_summary_and_page():
     counters = {"counter.instructions": "4000000000", "counter.cycles": "2000000000"}
     profile = analyse(record(rank(0, 2.0, facts={"host": "n1", **counters})))
-    assert "2.00 instructions a cycle" in letter(profile)
+    assert "2.00 instructions a cycle" in summary(profile)
     assert "instructions per cycle" in profile_html(profile, "1")
-    assert "instructions" not in letter(analyse(record(rank(0, 2.0))))
+    assert "instructions" not in summary(analyse(record(rank(0, 2.0))))
 
 
-def test_times_that_cannot_be_do_not_become_a_long_letter():
+def test_times_that_cannot_be_do_not_become_a_long_summary():
     damaged = record(rank(0, 1e-9, cell("MPI_Send", 1, 8, 1e9, size_bin=4)))
-    assert len(letter(analyse(damaged))) < 4000
+    assert len(summary(analyse(damaged))) < 4000
 
 
 def test_every_section_has_a_file_and_a_place_in_the_page():

@@ -9,7 +9,7 @@ _MOST = 100  # rows; the rest is in report.json
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """The most expensive of each."""
+    """The most expensive communicators and collectives."""
     return {
         "communicators": [(use, _listed(use.ranks)) for use in profile.communicators[:_MOST]],
         "collectives": profile.collectives[:_MOST],

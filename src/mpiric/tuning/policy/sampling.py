@@ -211,7 +211,7 @@ def _open(key: LearnedKey) -> LearnedKey:
 
 
 def _rests_on(size: int, by_size: Mapping[int, Mapping[str, Measured]]) -> set[int]:
-    """Measured sizes that the knowledge of a size rests on."""
+    """Measured sizes from which the times at a size are taken."""
     if size in by_size:
         return {size}
     below = max((each for each in by_size if each < size), default=size)

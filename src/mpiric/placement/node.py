@@ -1,4 +1,4 @@
-"""Facts about running ranks that several checks use."""
+"""A node and the ranks that run on it, as the checks look at them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -16,8 +16,9 @@ from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers import batch_schedulers
+from mpiric.workflows.submit.follower import Reporting
 from mpiric.workflows.submit.submission import SubmitRequest
-from mpiric.workflows.submit.submit import Reporting, submit
+from mpiric.workflows.submit.submit import submit
 
 _OURS = {
     "submit",

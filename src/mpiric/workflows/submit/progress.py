@@ -1,8 +1,10 @@
 """Sentences on the jobs of a submission."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mpiric.model.allocation import BatchJob, Stage
+from mpiric.schedulers import BatchScheduler
+from mpiric.workflows.submit.array_rounds import ArrayRound
 
 
 def state_of(job: BatchJob) -> str:
@@ -23,3 +25,17 @@ def ending(job: BatchJob) -> str:
     if job.stage is Stage.FORGOTTEN:
         return "not known to the scheduler any more"
     return f"{job.state} {job.reason}".strip()
+
+
+def array_progress(
+    array_round: ArrayRound, scheduler: BatchScheduler, job_ids: Sequence[str], seen: Mapping[str, BatchJob]
+) -> str:
+    """Progress of the elements of an array; the job after it only waits."""
+    array = array_round.array
+    elements = scheduler.elements(array, array_round.size) if array else ()
+    states = [seen[job] for job in elements if job in seen]
+    if not states or not set(elements) & set(job_ids):
+        return f"jobs {', '.join(job_ids)} are waited for"
+    over = sum(each.is_over for each in states)
+    running = sum(each.stage is Stage.RUNNING for each in states)
+    return f"array {array}: {over} of {len(elements)} jobs have ended, {running} run"

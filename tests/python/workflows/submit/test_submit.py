@@ -3,8 +3,9 @@ from tests.support.slurm_host import AWAY, SlurmHost, patience
 
 from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
+from mpiric.workflows.submit.follower import Reporting
 from mpiric.workflows.submit.submission import SubmitRequest
-from mpiric.workflows.submit.submit import Reporting, submit
+from mpiric.workflows.submit.submit import submit
 
 
 class Cluster(SlurmHost):

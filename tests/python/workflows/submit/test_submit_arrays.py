@@ -7,8 +7,9 @@ from mpiric.host.host import Completed
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.submit.array_rounds import latest, submit_round
+from mpiric.workflows.submit.follower import Reporting
 from mpiric.workflows.submit.submission import SubmitRequest
-from mpiric.workflows.submit.submit import Reporting, submit
+from mpiric.workflows.submit.submit import submit
 
 SPREAD = Spread(3, 2)
 

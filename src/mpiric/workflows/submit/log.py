@@ -1,0 +1,38 @@
+"""The log of a submission, passed on line by line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mpiric.schedulers import Patience
+
+
+class RelayedLog:
+    """Passes on what a log gains from now on, whole lines alone."""
+
+    def __init__(self, path: Path, relay: Callable[[str], None]) -> None:
+        self._path, self._relay = path, relay
+        self._read_bytes = path.stat().st_size if path.exists() else 0
+
+    def relay(self) -> None:
+        """Pass on the new lines."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._read_bytes)
+                new = file.read()
+        except OSError:
+            return
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read_bytes += len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            self._relay(line)
+
+    def relay_while(self, patience: Patience) -> Callable[[float], None]:
+        """A sleep during which new lines are passed on."""
+
+        def sleep(seconds: float) -> None:
+            until = patience.clock() + seconds
+            while (left := until - patience.clock()) > 0:
+                patience.sleep(min(left, 1.0))
+                self.relay()
+
+        return sleep

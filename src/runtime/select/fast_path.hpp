@@ -57,15 +57,13 @@ template <Collective collective, class Measure>
 }
 
 /// The entry of a call; null when memory is short.
-template <Collective collective> Entry* entry_of(CommState& state, MPI_Comm comm, uint64_t bytes) {
+inline Entry* entry_of(Collective collective, CommState& state, MPI_Comm comm, uint64_t bytes) {
     const uint32_t size_class = tune::class_of(bytes);
-    if constexpr (form_of(collective) == Form::blocking) {
-        if (state.agrees_next)
-            agree_on_started(state, comm);
-        return &state.group->blocking.entry(collective, size_class);
-    } else {
+    if (form_of(collective) != Form::blocking)
         return started_entry(state, collective, size_class);
-    }
+    if (state.agrees_next)
+        agree_on_started(state, comm);
+    return &state.group->blocking.entry(collective, size_class);
 }
 
 }  // namespace mpiric::select

@@ -6,6 +6,8 @@
 
 namespace mpiric::wrap {
 
+void Call::note_apart() const noexcept { note(); }
+
 void Call::note_fully() const noexcept {
     profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);
     if (posted_count > 0)

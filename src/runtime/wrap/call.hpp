@@ -110,6 +110,9 @@ struct Call {
             receive_posted(*posted, cell);
     }
 
+    /// The same out of line, for functions that are seldom called: it is compiled once.
+    [[gnu::noinline]] void note_apart() const noexcept;
+
   private:
     [[gnu::cold]] void note_fully() const noexcept;
     void note_receives(profile::Cell* cell) const noexcept;

@@ -37,45 +37,64 @@ template <Function function, Name name, class Pointer, class CallNext>
         comm);
 }
 
-/// Dispatches a call that does not take the fast path.
-template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
-          class Fill>
-[[gnu::noinline]] int dispatch_call(MPI_Comm comm, int root, MPI_Request* request, Measure measure,
-                                    CallNext call_next, Fill fill) {
-    struct Arguments {
-        CallNext call_next;
-        Fill fill;
-    } const arguments{call_next, fill};
-    const auto next = [](const void* given, bool to_library, MPI_Comm on) {
-        return pass_on<function, name, Pointer>(static_cast<const Arguments*>(given)->call_next, to_library,
-                                                on);
-    };
+/// The arguments of a call, and what to do with them, for code that is the same for all functions.
+struct Arguments {
+    const void* given;
+    Amount (*measure)(const void* given, const CommState& state);
+    int (*next)(const void* given, bool to_library, MPI_Comm comm);
+    void (*fill)(const void* given, coll::Call& call);
+};
+
+/// Decides who serves a call that does not take the fast path.
+[[gnu::noinline]] int decide(Collective collective, MPI_Comm comm, int root, MPI_Request* request,
+                             const Arguments& arguments) {
+    const auto leave = [&] { return arguments.next(arguments.given, false, comm); };
     select::CommState* state = select::comm_state(comm);
     if (!state)
-        return next(&arguments, false, comm);
-    const Amount moved = measure(*state);
+        return leave();
+    const Amount moved = arguments.measure(arguments.given, *state);
     const uint64_t all = payload(moved.type, moved.elements), bytes = all / moved.shares;
     const bool moves_nothing = !moved.unsized && all == 0;
     const bool is_error = (!moved.unsized && reduces(collective) && moved.op == handles.op_null) ||
                           root < 0 || root >= state->size;
     if (moves_nothing || is_error)
-        return next(&arguments, false, comm);
-    select::Entry* entry = select::entry_of<collective>(*state, comm, bytes);
+        return leave();
+    select::Entry* entry = select::entry_of(collective, *state, comm, bytes);
     if (!entry)
-        return next(&arguments, false, comm);
+        return leave();
     ++entry->calls;
     if (entry->choice == select::Choice::library)
-        return next(&arguments, false, comm);
-    const auto fill_call = [](const void* given, coll::Call& call) {
-        static_cast<const Arguments*>(given)->fill(call);
-    };
-    select::CollectiveCall call{collective, comm,    bytes, all,        moved.elements, moved.type, moved.op,
-                                root,       request, true,  &arguments, next,           fill_call};
+        return leave();
+    select::CollectiveCall call{collective,      comm,           bytes,         all,     moved.elements,
+                                moved.type,      moved.op,       root,          request, true,
+                                arguments.given, arguments.next, arguments.fill};
     return form_of(collective) == Form::blocking ? select::dispatch(*state, *entry, call)
                                                  : select::dispatch_start(*state, *entry, call);
 }
 
-/// The body of all: the fast path, or dispatch. `rest` are the arguments after the communicator, which the
+/// Hands such a call to it, out of the way of the fast path.
+template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
+          class Fill>
+[[gnu::noinline]] int decide_call(MPI_Comm comm, int root, MPI_Request* request, Measure measure,
+                                  CallNext call_next, Fill fill) {
+    struct Given {
+        Measure measure;
+        CallNext call_next;
+        Fill fill;
+    } const given{measure, call_next, fill};
+    return decide(collective, comm, root, request,
+                  {&given,
+                   [](const void* from, const CommState& state) {
+                       return static_cast<const Given*>(from)->measure(state);
+                   },
+                   [](const void* from, bool to_library, MPI_Comm on) {
+                       return pass_on<function, name, Pointer>(static_cast<const Given*>(from)->call_next,
+                                                               to_library, on);
+                   },
+                   [](const void* from, coll::Call& call) { static_cast<const Given*>(from)->fill(call); }});
+}
+
+/// The body of all: the fast path, or a decision. `rest` are the arguments after the communicator, which the
 /// forms that do not block have.
 template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
           class Fill, class... Rest>
@@ -83,8 +102,8 @@ template <Function function, Name name, Collective collective, class Pointer, cl
                                             Fill fill, Rest... rest) {
     if (select::takes_fast_path<collective>(comm, measure)) [[likely]]
         return pass_on<function, name, Pointer>(call_next, false, comm);
-    return dispatch_call<function, name, collective, Pointer>(comm, root, request_of(rest...), measure,
-                                                              call_next, fill);
+    return decide_call<function, name, collective, Pointer>(comm, root, request_of(rest...), measure,
+                                                            call_next, fill);
 }
 
 // One body for each list of arguments. `Count` and `Displacement` are the types of the small or of the

@@ -20,8 +20,8 @@ using world::substitute;
 
 /// When a function reads the clock. A polled one does once in 17 calls: a prime, so that a loop of several
 /// does not keep hitting the same. A synchronising one may wait for the others before it does, when that is
-/// asked for.
-enum class Policy : uint8_t { always, polled, synchronising };
+/// asked for. A rare one always does, and is made small instead of fast.
+enum class Policy : uint8_t { always, polled, synchronising, rare };
 
 /// Of polled functions one call in so many is timed.
 inline constexpr uint32_t polled_in_turn = 17;
@@ -71,7 +71,10 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
               caller);
     if (succeeded(result)) [[likely]]
         tell(call);
-    call.note();
+    if constexpr (policy == Policy::rare)
+        call.note_apart();
+    else
+        call.note();
     return result;
 }
 

@@ -6,7 +6,7 @@ namespace mpiric::wrap {
 
 #if MPIRIC_HAS_MPI_File_delete
 extern "C" int w_MPI_File_delete(const char* filename, MPI_Info info) {
-    return intercept<Function::MPI_File_delete, Policy::always, decltype(&w_MPI_File_delete)>(
+    return intercept<Function::MPI_File_delete, Policy::rare, decltype(&w_MPI_File_delete)>(
         [&](auto* next) { return next(filename, info); },
         [](Call&) {});
 }
@@ -17,7 +17,7 @@ extern "C" int p_MPI_File_delete(const char* filename, MPI_Info info) {
 
 #if MPIRIC_HAS_MPI_File_iread
 extern "C" int w_MPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread, Policy::always, decltype(&w_MPI_File_iread)>(
+    return intercept<Function::MPI_File_iread, Policy::rare, decltype(&w_MPI_File_iread)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -28,7 +28,7 @@ extern "C" int p_MPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype 
 
 #if MPIRIC_HAS_MPI_File_iread_all
 extern "C" int w_MPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_all, Policy::always, decltype(&w_MPI_File_iread_all)>(
+    return intercept<Function::MPI_File_iread_all, Policy::rare, decltype(&w_MPI_File_iread_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -39,7 +39,7 @@ extern "C" int p_MPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datat
 
 #if MPIRIC_HAS_MPI_File_iread_all_c
 extern "C" int w_MPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_all_c, Policy::always, decltype(&w_MPI_File_iread_all_c)>(
+    return intercept<Function::MPI_File_iread_all_c, Policy::rare, decltype(&w_MPI_File_iread_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -50,7 +50,7 @@ extern "C" int p_MPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, M
 
 #if MPIRIC_HAS_MPI_File_iread_at
 extern "C" int w_MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_at, Policy::always, decltype(&w_MPI_File_iread_at)>(
+    return intercept<Function::MPI_File_iread_at, Policy::rare, decltype(&w_MPI_File_iread_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -61,7 +61,7 @@ extern "C" int p_MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, in
 
 #if MPIRIC_HAS_MPI_File_iread_at_all
 extern "C" int w_MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_at_all, Policy::always, decltype(&w_MPI_File_iread_at_all)>(
+    return intercept<Function::MPI_File_iread_at_all, Policy::rare, decltype(&w_MPI_File_iread_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -72,7 +72,7 @@ extern "C" int p_MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf
 
 #if MPIRIC_HAS_MPI_File_iread_at_all_c
 extern "C" int w_MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_at_all_c, Policy::always, decltype(&w_MPI_File_iread_at_all_c)>(
+    return intercept<Function::MPI_File_iread_at_all_c, Policy::rare, decltype(&w_MPI_File_iread_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -83,7 +83,7 @@ extern "C" int p_MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* b
 
 #if MPIRIC_HAS_MPI_File_iread_at_c
 extern "C" int w_MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_at_c, Policy::always, decltype(&w_MPI_File_iread_at_c)>(
+    return intercept<Function::MPI_File_iread_at_c, Policy::rare, decltype(&w_MPI_File_iread_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -94,7 +94,7 @@ extern "C" int p_MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, 
 
 #if MPIRIC_HAS_MPI_File_iread_c
 extern "C" int w_MPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_c, Policy::always, decltype(&w_MPI_File_iread_c)>(
+    return intercept<Function::MPI_File_iread_c, Policy::rare, decltype(&w_MPI_File_iread_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -105,7 +105,7 @@ extern "C" int p_MPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_D
 
 #if MPIRIC_HAS_MPI_File_iread_shared
 extern "C" int w_MPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_shared, Policy::always, decltype(&w_MPI_File_iread_shared)>(
+    return intercept<Function::MPI_File_iread_shared, Policy::rare, decltype(&w_MPI_File_iread_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -116,7 +116,7 @@ extern "C" int p_MPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Da
 
 #if MPIRIC_HAS_MPI_File_iread_shared_c
 extern "C" int w_MPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iread_shared_c, Policy::always, decltype(&w_MPI_File_iread_shared_c)>(
+    return intercept<Function::MPI_File_iread_shared_c, Policy::rare, decltype(&w_MPI_File_iread_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -127,7 +127,7 @@ extern "C" int p_MPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count
 
 #if MPIRIC_HAS_MPI_File_iwrite
 extern "C" int w_MPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite, Policy::always, decltype(&w_MPI_File_iwrite)>(
+    return intercept<Function::MPI_File_iwrite, Policy::rare, decltype(&w_MPI_File_iwrite)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -138,7 +138,7 @@ extern "C" int p_MPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Da
 
 #if MPIRIC_HAS_MPI_File_iwrite_all
 extern "C" int w_MPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_all, Policy::always, decltype(&w_MPI_File_iwrite_all)>(
+    return intercept<Function::MPI_File_iwrite_all, Policy::rare, decltype(&w_MPI_File_iwrite_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -149,7 +149,7 @@ extern "C" int p_MPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MP
 
 #if MPIRIC_HAS_MPI_File_iwrite_all_c
 extern "C" int w_MPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_all_c, Policy::always, decltype(&w_MPI_File_iwrite_all_c)>(
+    return intercept<Function::MPI_File_iwrite_all_c, Policy::rare, decltype(&w_MPI_File_iwrite_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -160,7 +160,7 @@ extern "C" int p_MPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count c
 
 #if MPIRIC_HAS_MPI_File_iwrite_at
 extern "C" int w_MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_at, Policy::always, decltype(&w_MPI_File_iwrite_at)>(
+    return intercept<Function::MPI_File_iwrite_at, Policy::rare, decltype(&w_MPI_File_iwrite_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -171,7 +171,7 @@ extern "C" int p_MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* 
 
 #if MPIRIC_HAS_MPI_File_iwrite_at_all
 extern "C" int w_MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_at_all, Policy::always, decltype(&w_MPI_File_iwrite_at_all)>(
+    return intercept<Function::MPI_File_iwrite_at_all, Policy::rare, decltype(&w_MPI_File_iwrite_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -182,7 +182,7 @@ extern "C" int p_MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const vo
 
 #if MPIRIC_HAS_MPI_File_iwrite_at_all_c
 extern "C" int w_MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_at_all_c, Policy::always, decltype(&w_MPI_File_iwrite_at_all_c)>(
+    return intercept<Function::MPI_File_iwrite_at_all_c, Policy::rare, decltype(&w_MPI_File_iwrite_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -193,7 +193,7 @@ extern "C" int p_MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const 
 
 #if MPIRIC_HAS_MPI_File_iwrite_at_c
 extern "C" int w_MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_at_c, Policy::always, decltype(&w_MPI_File_iwrite_at_c)>(
+    return intercept<Function::MPI_File_iwrite_at_c, Policy::rare, decltype(&w_MPI_File_iwrite_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -204,7 +204,7 @@ extern "C" int p_MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void
 
 #if MPIRIC_HAS_MPI_File_iwrite_c
 extern "C" int w_MPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_c, Policy::always, decltype(&w_MPI_File_iwrite_c)>(
+    return intercept<Function::MPI_File_iwrite_c, Policy::rare, decltype(&w_MPI_File_iwrite_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -215,7 +215,7 @@ extern "C" int p_MPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count
 
 #if MPIRIC_HAS_MPI_File_iwrite_shared
 extern "C" int w_MPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_shared, Policy::always, decltype(&w_MPI_File_iwrite_shared)>(
+    return intercept<Function::MPI_File_iwrite_shared, Policy::rare, decltype(&w_MPI_File_iwrite_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -226,7 +226,7 @@ extern "C" int p_MPI_File_iwrite_shared(MPI_File fh, const void* buf, int count,
 
 #if MPIRIC_HAS_MPI_File_iwrite_shared_c
 extern "C" int w_MPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-    return intercept<Function::MPI_File_iwrite_shared_c, Policy::always, decltype(&w_MPI_File_iwrite_shared_c)>(
+    return intercept<Function::MPI_File_iwrite_shared_c, Policy::rare, decltype(&w_MPI_File_iwrite_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -237,7 +237,7 @@ extern "C" int p_MPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Coun
 
 #if MPIRIC_HAS_MPI_File_open
 extern "C" int w_MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-    return intercept<Function::MPI_File_open, Policy::always, decltype(&w_MPI_File_open)>(
+    return intercept<Function::MPI_File_open, Policy::rare, decltype(&w_MPI_File_open)>(
         [&](auto* next) { return next(substitute(comm), filename, amode, info, fh); },
         [&](Call& call) { call.on(comm); call.opened(*fh, filename, comm); });
 }
@@ -248,7 +248,7 @@ extern "C" int p_MPI_File_open(MPI_Comm comm, const char* filename, int amode, M
 
 #if MPIRIC_HAS_MPI_File_preallocate
 extern "C" int w_MPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-    return intercept<Function::MPI_File_preallocate, Policy::always, decltype(&w_MPI_File_preallocate)>(
+    return intercept<Function::MPI_File_preallocate, Policy::rare, decltype(&w_MPI_File_preallocate)>(
         [&](auto* next) { return next(fh, size); },
         [](Call&) {});
 }
@@ -259,7 +259,7 @@ extern "C" int p_MPI_File_preallocate(MPI_File fh, MPI_Offset size) {
 
 #if MPIRIC_HAS_MPI_File_read
 extern "C" int w_MPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read, Policy::always, decltype(&w_MPI_File_read)>(
+    return intercept<Function::MPI_File_read, Policy::rare, decltype(&w_MPI_File_read)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -270,7 +270,7 @@ extern "C" int p_MPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype d
 
 #if MPIRIC_HAS_MPI_File_read_all
 extern "C" int w_MPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_all, Policy::always, decltype(&w_MPI_File_read_all)>(
+    return intercept<Function::MPI_File_read_all, Policy::rare, decltype(&w_MPI_File_read_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -281,7 +281,7 @@ extern "C" int p_MPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Dataty
 
 #if MPIRIC_HAS_MPI_File_read_all_begin
 extern "C" int w_MPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_read_all_begin, Policy::always, decltype(&w_MPI_File_read_all_begin)>(
+    return intercept<Function::MPI_File_read_all_begin, Policy::rare, decltype(&w_MPI_File_read_all_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -292,7 +292,7 @@ extern "C" int p_MPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_
 
 #if MPIRIC_HAS_MPI_File_read_all_begin_c
 extern "C" int w_MPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_read_all_begin_c, Policy::always, decltype(&w_MPI_File_read_all_begin_c)>(
+    return intercept<Function::MPI_File_read_all_begin_c, Policy::rare, decltype(&w_MPI_File_read_all_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -303,7 +303,7 @@ extern "C" int p_MPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count cou
 
 #if MPIRIC_HAS_MPI_File_read_all_c
 extern "C" int w_MPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_all_c, Policy::always, decltype(&w_MPI_File_read_all_c)>(
+    return intercept<Function::MPI_File_read_all_c, Policy::rare, decltype(&w_MPI_File_read_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -314,7 +314,7 @@ extern "C" int p_MPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MP
 
 #if MPIRIC_HAS_MPI_File_read_all_end
 extern "C" int w_MPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_all_end, Policy::always, decltype(&w_MPI_File_read_all_end)>(
+    return intercept<Function::MPI_File_read_all_end, Policy::rare, decltype(&w_MPI_File_read_all_end)>(
         [&](auto* next) { return next(fh, buf, status); },
         [](Call&) {});
 }
@@ -325,7 +325,7 @@ extern "C" int p_MPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* statu
 
 #if MPIRIC_HAS_MPI_File_read_at
 extern "C" int w_MPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_at, Policy::always, decltype(&w_MPI_File_read_at)>(
+    return intercept<Function::MPI_File_read_at, Policy::rare, decltype(&w_MPI_File_read_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -336,7 +336,7 @@ extern "C" int p_MPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int
 
 #if MPIRIC_HAS_MPI_File_read_at_all
 extern "C" int w_MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_at_all, Policy::always, decltype(&w_MPI_File_read_at_all)>(
+    return intercept<Function::MPI_File_read_at_all, Policy::rare, decltype(&w_MPI_File_read_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -347,7 +347,7 @@ extern "C" int p_MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf,
 
 #if MPIRIC_HAS_MPI_File_read_at_all_begin
 extern "C" int w_MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_read_at_all_begin, Policy::always, decltype(&w_MPI_File_read_at_all_begin)>(
+    return intercept<Function::MPI_File_read_at_all_begin, Policy::rare, decltype(&w_MPI_File_read_at_all_begin)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -358,7 +358,7 @@ extern "C" int p_MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void
 
 #if MPIRIC_HAS_MPI_File_read_at_all_begin_c
 extern "C" int w_MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_read_at_all_begin_c, Policy::always, decltype(&w_MPI_File_read_at_all_begin_c)>(
+    return intercept<Function::MPI_File_read_at_all_begin_c, Policy::rare, decltype(&w_MPI_File_read_at_all_begin_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -369,7 +369,7 @@ extern "C" int p_MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, vo
 
 #if MPIRIC_HAS_MPI_File_read_at_all_c
 extern "C" int w_MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_at_all_c, Policy::always, decltype(&w_MPI_File_read_at_all_c)>(
+    return intercept<Function::MPI_File_read_at_all_c, Policy::rare, decltype(&w_MPI_File_read_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -380,7 +380,7 @@ extern "C" int p_MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* bu
 
 #if MPIRIC_HAS_MPI_File_read_at_all_end
 extern "C" int w_MPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_at_all_end, Policy::always, decltype(&w_MPI_File_read_at_all_end)>(
+    return intercept<Function::MPI_File_read_at_all_end, Policy::rare, decltype(&w_MPI_File_read_at_all_end)>(
         [&](auto* next) { return next(fh, buf, status); },
         [](Call&) {});
 }
@@ -391,7 +391,7 @@ extern "C" int p_MPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* st
 
 #if MPIRIC_HAS_MPI_File_read_at_c
 extern "C" int w_MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_at_c, Policy::always, decltype(&w_MPI_File_read_at_c)>(
+    return intercept<Function::MPI_File_read_at_c, Policy::rare, decltype(&w_MPI_File_read_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -402,7 +402,7 @@ extern "C" int p_MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
 
 #if MPIRIC_HAS_MPI_File_read_c
 extern "C" int w_MPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_c, Policy::always, decltype(&w_MPI_File_read_c)>(
+    return intercept<Function::MPI_File_read_c, Policy::rare, decltype(&w_MPI_File_read_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -413,7 +413,7 @@ extern "C" int p_MPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
 
 #if MPIRIC_HAS_MPI_File_read_ordered
 extern "C" int w_MPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_ordered, Policy::always, decltype(&w_MPI_File_read_ordered)>(
+    return intercept<Function::MPI_File_read_ordered, Policy::rare, decltype(&w_MPI_File_read_ordered)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -424,7 +424,7 @@ extern "C" int p_MPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Da
 
 #if MPIRIC_HAS_MPI_File_read_ordered_begin
 extern "C" int w_MPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_read_ordered_begin, Policy::always, decltype(&w_MPI_File_read_ordered_begin)>(
+    return intercept<Function::MPI_File_read_ordered_begin, Policy::rare, decltype(&w_MPI_File_read_ordered_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -435,7 +435,7 @@ extern "C" int p_MPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, 
 
 #if MPIRIC_HAS_MPI_File_read_ordered_begin_c
 extern "C" int w_MPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_read_ordered_begin_c, Policy::always, decltype(&w_MPI_File_read_ordered_begin_c)>(
+    return intercept<Function::MPI_File_read_ordered_begin_c, Policy::rare, decltype(&w_MPI_File_read_ordered_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -446,7 +446,7 @@ extern "C" int p_MPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count
 
 #if MPIRIC_HAS_MPI_File_read_ordered_c
 extern "C" int w_MPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_ordered_c, Policy::always, decltype(&w_MPI_File_read_ordered_c)>(
+    return intercept<Function::MPI_File_read_ordered_c, Policy::rare, decltype(&w_MPI_File_read_ordered_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -457,7 +457,7 @@ extern "C" int p_MPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count
 
 #if MPIRIC_HAS_MPI_File_read_ordered_end
 extern "C" int w_MPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_ordered_end, Policy::always, decltype(&w_MPI_File_read_ordered_end)>(
+    return intercept<Function::MPI_File_read_ordered_end, Policy::rare, decltype(&w_MPI_File_read_ordered_end)>(
         [&](auto* next) { return next(fh, buf, status); },
         [](Call&) {});
 }
@@ -468,7 +468,7 @@ extern "C" int p_MPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* s
 
 #if MPIRIC_HAS_MPI_File_read_shared
 extern "C" int w_MPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_shared, Policy::always, decltype(&w_MPI_File_read_shared)>(
+    return intercept<Function::MPI_File_read_shared, Policy::rare, decltype(&w_MPI_File_read_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -479,7 +479,7 @@ extern "C" int p_MPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Dat
 
 #if MPIRIC_HAS_MPI_File_read_shared_c
 extern "C" int w_MPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_read_shared_c, Policy::always, decltype(&w_MPI_File_read_shared_c)>(
+    return intercept<Function::MPI_File_read_shared_c, Policy::rare, decltype(&w_MPI_File_read_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.reads(fh); });
 }
@@ -490,7 +490,7 @@ extern "C" int p_MPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count,
 
 #if MPIRIC_HAS_MPI_File_seek
 extern "C" int w_MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-    return intercept<Function::MPI_File_seek, Policy::always, decltype(&w_MPI_File_seek)>(
+    return intercept<Function::MPI_File_seek, Policy::rare, decltype(&w_MPI_File_seek)>(
         [&](auto* next) { return next(fh, offset, whence); },
         [](Call&) {});
 }
@@ -501,7 +501,7 @@ extern "C" int p_MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
 
 #if MPIRIC_HAS_MPI_File_seek_shared
 extern "C" int w_MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-    return intercept<Function::MPI_File_seek_shared, Policy::always, decltype(&w_MPI_File_seek_shared)>(
+    return intercept<Function::MPI_File_seek_shared, Policy::rare, decltype(&w_MPI_File_seek_shared)>(
         [&](auto* next) { return next(fh, offset, whence); },
         [](Call&) {});
 }
@@ -512,7 +512,7 @@ extern "C" int p_MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence
 
 #if MPIRIC_HAS_MPI_File_set_info
 extern "C" int w_MPI_File_set_info(MPI_File fh, MPI_Info info) {
-    return intercept<Function::MPI_File_set_info, Policy::always, decltype(&w_MPI_File_set_info)>(
+    return intercept<Function::MPI_File_set_info, Policy::rare, decltype(&w_MPI_File_set_info)>(
         [&](auto* next) { return next(fh, info); },
         [](Call&) {});
 }
@@ -523,7 +523,7 @@ extern "C" int p_MPI_File_set_info(MPI_File fh, MPI_Info info) {
 
 #if MPIRIC_HAS_MPI_File_set_size
 extern "C" int w_MPI_File_set_size(MPI_File fh, MPI_Offset size) {
-    return intercept<Function::MPI_File_set_size, Policy::always, decltype(&w_MPI_File_set_size)>(
+    return intercept<Function::MPI_File_set_size, Policy::rare, decltype(&w_MPI_File_set_size)>(
         [&](auto* next) { return next(fh, size); },
         [](Call&) {});
 }
@@ -534,7 +534,7 @@ extern "C" int p_MPI_File_set_size(MPI_File fh, MPI_Offset size) {
 
 #if MPIRIC_HAS_MPI_File_set_view
 extern "C" int w_MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
-    return intercept<Function::MPI_File_set_view, Policy::always, decltype(&w_MPI_File_set_view)>(
+    return intercept<Function::MPI_File_set_view, Policy::rare, decltype(&w_MPI_File_set_view)>(
         [&](auto* next) { return next(fh, disp, etype, filetype, datarep, info); },
         [](Call&) {});
 }
@@ -545,7 +545,7 @@ extern "C" int p_MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype et
 
 #if MPIRIC_HAS_MPI_File_sync
 extern "C" int w_MPI_File_sync(MPI_File fh) {
-    return intercept<Function::MPI_File_sync, Policy::always, decltype(&w_MPI_File_sync)>(
+    return intercept<Function::MPI_File_sync, Policy::rare, decltype(&w_MPI_File_sync)>(
         [&](auto* next) { return next(fh); },
         [](Call&) {});
 }
@@ -556,7 +556,7 @@ extern "C" int p_MPI_File_sync(MPI_File fh) {
 
 #if MPIRIC_HAS_MPI_File_write
 extern "C" int w_MPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write, Policy::always, decltype(&w_MPI_File_write)>(
+    return intercept<Function::MPI_File_write, Policy::rare, decltype(&w_MPI_File_write)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -567,7 +567,7 @@ extern "C" int p_MPI_File_write(MPI_File fh, const void* buf, int count, MPI_Dat
 
 #if MPIRIC_HAS_MPI_File_write_all
 extern "C" int w_MPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_all, Policy::always, decltype(&w_MPI_File_write_all)>(
+    return intercept<Function::MPI_File_write_all, Policy::rare, decltype(&w_MPI_File_write_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -578,7 +578,7 @@ extern "C" int p_MPI_File_write_all(MPI_File fh, const void* buf, int count, MPI
 
 #if MPIRIC_HAS_MPI_File_write_all_begin
 extern "C" int w_MPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_write_all_begin, Policy::always, decltype(&w_MPI_File_write_all_begin)>(
+    return intercept<Function::MPI_File_write_all_begin, Policy::rare, decltype(&w_MPI_File_write_all_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -589,7 +589,7 @@ extern "C" int p_MPI_File_write_all_begin(MPI_File fh, const void* buf, int coun
 
 #if MPIRIC_HAS_MPI_File_write_all_begin_c
 extern "C" int w_MPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_write_all_begin_c, Policy::always, decltype(&w_MPI_File_write_all_begin_c)>(
+    return intercept<Function::MPI_File_write_all_begin_c, Policy::rare, decltype(&w_MPI_File_write_all_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -600,7 +600,7 @@ extern "C" int p_MPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Co
 
 #if MPIRIC_HAS_MPI_File_write_all_c
 extern "C" int w_MPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_all_c, Policy::always, decltype(&w_MPI_File_write_all_c)>(
+    return intercept<Function::MPI_File_write_all_c, Policy::rare, decltype(&w_MPI_File_write_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -611,7 +611,7 @@ extern "C" int p_MPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count co
 
 #if MPIRIC_HAS_MPI_File_write_all_end
 extern "C" int w_MPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_all_end, Policy::always, decltype(&w_MPI_File_write_all_end)>(
+    return intercept<Function::MPI_File_write_all_end, Policy::rare, decltype(&w_MPI_File_write_all_end)>(
         [&](auto* next) { return next(fh, buf, status); },
         [](Call&) {});
 }
@@ -622,7 +622,7 @@ extern "C" int p_MPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status
 
 #if MPIRIC_HAS_MPI_File_write_at
 extern "C" int w_MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_at, Policy::always, decltype(&w_MPI_File_write_at)>(
+    return intercept<Function::MPI_File_write_at, Policy::rare, decltype(&w_MPI_File_write_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -633,7 +633,7 @@ extern "C" int p_MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* b
 
 #if MPIRIC_HAS_MPI_File_write_at_all
 extern "C" int w_MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_at_all, Policy::always, decltype(&w_MPI_File_write_at_all)>(
+    return intercept<Function::MPI_File_write_at_all, Policy::rare, decltype(&w_MPI_File_write_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -644,7 +644,7 @@ extern "C" int p_MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const voi
 
 #if MPIRIC_HAS_MPI_File_write_at_all_begin
 extern "C" int w_MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_write_at_all_begin, Policy::always, decltype(&w_MPI_File_write_at_all_begin)>(
+    return intercept<Function::MPI_File_write_at_all_begin, Policy::rare, decltype(&w_MPI_File_write_at_all_begin)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -655,7 +655,7 @@ extern "C" int p_MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, con
 
 #if MPIRIC_HAS_MPI_File_write_at_all_begin_c
 extern "C" int w_MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_write_at_all_begin_c, Policy::always, decltype(&w_MPI_File_write_at_all_begin_c)>(
+    return intercept<Function::MPI_File_write_at_all_begin_c, Policy::rare, decltype(&w_MPI_File_write_at_all_begin_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -666,7 +666,7 @@ extern "C" int p_MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, c
 
 #if MPIRIC_HAS_MPI_File_write_at_all_c
 extern "C" int w_MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_at_all_c, Policy::always, decltype(&w_MPI_File_write_at_all_c)>(
+    return intercept<Function::MPI_File_write_at_all_c, Policy::rare, decltype(&w_MPI_File_write_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -677,7 +677,7 @@ extern "C" int p_MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const v
 
 #if MPIRIC_HAS_MPI_File_write_at_all_end
 extern "C" int w_MPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_at_all_end, Policy::always, decltype(&w_MPI_File_write_at_all_end)>(
+    return intercept<Function::MPI_File_write_at_all_end, Policy::rare, decltype(&w_MPI_File_write_at_all_end)>(
         [&](auto* next) { return next(fh, buf, status); },
         [](Call&) {});
 }
@@ -688,7 +688,7 @@ extern "C" int p_MPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Sta
 
 #if MPIRIC_HAS_MPI_File_write_at_c
 extern "C" int w_MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_at_c, Policy::always, decltype(&w_MPI_File_write_at_c)>(
+    return intercept<Function::MPI_File_write_at_c, Policy::rare, decltype(&w_MPI_File_write_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -699,7 +699,7 @@ extern "C" int p_MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void*
 
 #if MPIRIC_HAS_MPI_File_write_c
 extern "C" int w_MPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_c, Policy::always, decltype(&w_MPI_File_write_c)>(
+    return intercept<Function::MPI_File_write_c, Policy::rare, decltype(&w_MPI_File_write_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -710,7 +710,7 @@ extern "C" int p_MPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count,
 
 #if MPIRIC_HAS_MPI_File_write_ordered
 extern "C" int w_MPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_ordered, Policy::always, decltype(&w_MPI_File_write_ordered)>(
+    return intercept<Function::MPI_File_write_ordered, Policy::rare, decltype(&w_MPI_File_write_ordered)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -721,7 +721,7 @@ extern "C" int p_MPI_File_write_ordered(MPI_File fh, const void* buf, int count,
 
 #if MPIRIC_HAS_MPI_File_write_ordered_begin
 extern "C" int w_MPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_write_ordered_begin, Policy::always, decltype(&w_MPI_File_write_ordered_begin)>(
+    return intercept<Function::MPI_File_write_ordered_begin, Policy::rare, decltype(&w_MPI_File_write_ordered_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -732,7 +732,7 @@ extern "C" int p_MPI_File_write_ordered_begin(MPI_File fh, const void* buf, int 
 
 #if MPIRIC_HAS_MPI_File_write_ordered_begin_c
 extern "C" int w_MPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-    return intercept<Function::MPI_File_write_ordered_begin_c, Policy::always, decltype(&w_MPI_File_write_ordered_begin_c)>(
+    return intercept<Function::MPI_File_write_ordered_begin_c, Policy::rare, decltype(&w_MPI_File_write_ordered_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -743,7 +743,7 @@ extern "C" int p_MPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MP
 
 #if MPIRIC_HAS_MPI_File_write_ordered_c
 extern "C" int w_MPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_ordered_c, Policy::always, decltype(&w_MPI_File_write_ordered_c)>(
+    return intercept<Function::MPI_File_write_ordered_c, Policy::rare, decltype(&w_MPI_File_write_ordered_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -754,7 +754,7 @@ extern "C" int p_MPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Coun
 
 #if MPIRIC_HAS_MPI_File_write_ordered_end
 extern "C" int w_MPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_ordered_end, Policy::always, decltype(&w_MPI_File_write_ordered_end)>(
+    return intercept<Function::MPI_File_write_ordered_end, Policy::rare, decltype(&w_MPI_File_write_ordered_end)>(
         [&](auto* next) { return next(fh, buf, status); },
         [](Call&) {});
 }
@@ -765,7 +765,7 @@ extern "C" int p_MPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_St
 
 #if MPIRIC_HAS_MPI_File_write_shared
 extern "C" int w_MPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_shared, Policy::always, decltype(&w_MPI_File_write_shared)>(
+    return intercept<Function::MPI_File_write_shared, Policy::rare, decltype(&w_MPI_File_write_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }
@@ -776,7 +776,7 @@ extern "C" int p_MPI_File_write_shared(MPI_File fh, const void* buf, int count, 
 
 #if MPIRIC_HAS_MPI_File_write_shared_c
 extern "C" int w_MPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-    return intercept<Function::MPI_File_write_shared_c, Policy::always, decltype(&w_MPI_File_write_shared_c)>(
+    return intercept<Function::MPI_File_write_shared_c, Policy::rare, decltype(&w_MPI_File_write_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
         [&](Call& call) { call.bytes = payload(datatype, count); call.writes(fh); });
 }

@@ -6,7 +6,7 @@ namespace mpiric::wrap {
 
 #if MPIRIC_HAS_MPI_Buffer_attach
 extern "C" int w_MPI_Buffer_attach(void* buffer, int size) {
-    return intercept<Function::MPI_Buffer_attach, Policy::always, decltype(&w_MPI_Buffer_attach)>(
+    return intercept<Function::MPI_Buffer_attach, Policy::rare, decltype(&w_MPI_Buffer_attach)>(
         [&](auto* next) { return next(buffer, size); },
         [](Call&) {});
 }
@@ -17,7 +17,7 @@ extern "C" int p_MPI_Buffer_attach(void* buffer, int size) {
 
 #if MPIRIC_HAS_MPI_Buffer_attach_c
 extern "C" int w_MPI_Buffer_attach_c(void* buffer, MPI_Count size) {
-    return intercept<Function::MPI_Buffer_attach_c, Policy::always, decltype(&w_MPI_Buffer_attach_c)>(
+    return intercept<Function::MPI_Buffer_attach_c, Policy::rare, decltype(&w_MPI_Buffer_attach_c)>(
         [&](auto* next) { return next(buffer, size); },
         [](Call&) {});
 }
@@ -28,7 +28,7 @@ extern "C" int p_MPI_Buffer_attach_c(void* buffer, MPI_Count size) {
 
 #if MPIRIC_HAS_MPI_Buffer_detach
 extern "C" int w_MPI_Buffer_detach(void* buffer_addr, int* size) {
-    return intercept<Function::MPI_Buffer_detach, Policy::always, decltype(&w_MPI_Buffer_detach)>(
+    return intercept<Function::MPI_Buffer_detach, Policy::rare, decltype(&w_MPI_Buffer_detach)>(
         [&](auto* next) { return next(buffer_addr, size); },
         [](Call&) {});
 }
@@ -39,7 +39,7 @@ extern "C" int p_MPI_Buffer_detach(void* buffer_addr, int* size) {
 
 #if MPIRIC_HAS_MPI_Buffer_detach_c
 extern "C" int w_MPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
-    return intercept<Function::MPI_Buffer_detach_c, Policy::always, decltype(&w_MPI_Buffer_detach_c)>(
+    return intercept<Function::MPI_Buffer_detach_c, Policy::rare, decltype(&w_MPI_Buffer_detach_c)>(
         [&](auto* next) { return next(buffer_addr, size); },
         [](Call&) {});
 }
@@ -50,7 +50,7 @@ extern "C" int p_MPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
 
 #if MPIRIC_HAS_MPI_Buffer_flush
 extern "C" int w_MPI_Buffer_flush() {
-    return intercept<Function::MPI_Buffer_flush, Policy::always, decltype(&w_MPI_Buffer_flush)>(
+    return intercept<Function::MPI_Buffer_flush, Policy::rare, decltype(&w_MPI_Buffer_flush)>(
         [&](auto* next) { return next(); },
         [](Call&) {});
 }
@@ -61,7 +61,7 @@ extern "C" int p_MPI_Buffer_flush() {
 
 #if MPIRIC_HAS_MPI_Buffer_iflush
 extern "C" int w_MPI_Buffer_iflush(MPI_Request* request) {
-    return intercept<Function::MPI_Buffer_iflush, Policy::always, decltype(&w_MPI_Buffer_iflush)>(
+    return intercept<Function::MPI_Buffer_iflush, Policy::rare, decltype(&w_MPI_Buffer_iflush)>(
         [&](auto* next) { return next(request); },
         [](Call&) {});
 }
@@ -72,7 +72,7 @@ extern "C" int p_MPI_Buffer_iflush(MPI_Request* request) {
 
 #if MPIRIC_HAS_MPI_Cart_create
 extern "C" int w_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
-    return intercept<Function::MPI_Cart_create, Policy::always, decltype(&w_MPI_Cart_create)>(
+    return intercept<Function::MPI_Cart_create, Policy::rare, decltype(&w_MPI_Cart_create)>(
         [&](auto* next) { return next(substitute(comm_old), ndims, dims, periods, reorder, comm_cart); },
         [&](Call& call) { call.on(comm_old); if (comm_cart) call.born(*comm_cart); });
 }
@@ -83,7 +83,7 @@ extern "C" int p_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 
 #if MPIRIC_HAS_MPI_Cart_map
 extern "C" int w_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
-    return intercept<Function::MPI_Cart_map, Policy::always, decltype(&w_MPI_Cart_map)>(
+    return intercept<Function::MPI_Cart_map, Policy::rare, decltype(&w_MPI_Cart_map)>(
         [&](auto* next) { return next(substitute(comm), ndims, dims, periods, newrank); },
         [&](Call& call) { call.on(comm); });
 }
@@ -94,7 +94,7 @@ extern "C" int p_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const 
 
 #if MPIRIC_HAS_MPI_Cart_sub
 extern "C" int w_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Cart_sub, Policy::always, decltype(&w_MPI_Cart_sub)>(
+    return intercept<Function::MPI_Cart_sub, Policy::rare, decltype(&w_MPI_Cart_sub)>(
         [&](auto* next) { return next(substitute(comm), remain_dims, newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -105,7 +105,7 @@ extern "C" int p_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* 
 
 #if MPIRIC_HAS_MPI_Close_port
 extern "C" int w_MPI_Close_port(const char* port_name) {
-    return intercept<Function::MPI_Close_port, Policy::always, decltype(&w_MPI_Close_port)>(
+    return intercept<Function::MPI_Close_port, Policy::rare, decltype(&w_MPI_Close_port)>(
         [&](auto* next) { return next(port_name); },
         [](Call&) {});
 }
@@ -116,7 +116,7 @@ extern "C" int p_MPI_Close_port(const char* port_name) {
 
 #if MPIRIC_HAS_MPI_Comm_accept
 extern "C" int w_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_accept, Policy::always, decltype(&w_MPI_Comm_accept)>(
+    return intercept<Function::MPI_Comm_accept, Policy::rare, decltype(&w_MPI_Comm_accept)>(
         [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -127,7 +127,7 @@ extern "C" int p_MPI_Comm_accept(const char* port_name, MPI_Info info, int root,
 
 #if MPIRIC_HAS_MPI_Comm_attach_buffer
 extern "C" int w_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
-    return intercept<Function::MPI_Comm_attach_buffer, Policy::always, decltype(&w_MPI_Comm_attach_buffer)>(
+    return intercept<Function::MPI_Comm_attach_buffer, Policy::rare, decltype(&w_MPI_Comm_attach_buffer)>(
         [&](auto* next) { return next(substitute(comm), buffer, size); },
         [&](Call& call) { call.on(comm); });
 }
@@ -138,7 +138,7 @@ extern "C" int p_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
 
 #if MPIRIC_HAS_MPI_Comm_attach_buffer_c
 extern "C" int w_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
-    return intercept<Function::MPI_Comm_attach_buffer_c, Policy::always, decltype(&w_MPI_Comm_attach_buffer_c)>(
+    return intercept<Function::MPI_Comm_attach_buffer_c, Policy::rare, decltype(&w_MPI_Comm_attach_buffer_c)>(
         [&](auto* next) { return next(substitute(comm), buffer, size); },
         [&](Call& call) { call.on(comm); });
 }
@@ -149,7 +149,7 @@ extern "C" int p_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count
 
 #if MPIRIC_HAS_MPI_Comm_connect
 extern "C" int w_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_connect, Policy::always, decltype(&w_MPI_Comm_connect)>(
+    return intercept<Function::MPI_Comm_connect, Policy::rare, decltype(&w_MPI_Comm_connect)>(
         [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -160,7 +160,7 @@ extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root
 
 #if MPIRIC_HAS_MPI_Comm_create
 extern "C" int w_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_create, Policy::always, decltype(&w_MPI_Comm_create)>(
+    return intercept<Function::MPI_Comm_create, Policy::rare, decltype(&w_MPI_Comm_create)>(
         [&](auto* next) { return next(substitute(comm), group, newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -171,7 +171,7 @@ extern "C" int p_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newco
 
 #if MPIRIC_HAS_MPI_Comm_create_from_group
 extern "C" int w_MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_create_from_group, Policy::always, decltype(&w_MPI_Comm_create_from_group)>(
+    return intercept<Function::MPI_Comm_create_from_group, Policy::rare, decltype(&w_MPI_Comm_create_from_group)>(
         [&](auto* next) { return next(group, stringtag, info, errhandler, newcomm); },
         [&](Call& call) { if (newcomm) call.born(*newcomm); });
 }
@@ -182,7 +182,7 @@ extern "C" int p_MPI_Comm_create_from_group(MPI_Group group, const char* stringt
 
 #if MPIRIC_HAS_MPI_Comm_create_group
 extern "C" int w_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_create_group, Policy::always, decltype(&w_MPI_Comm_create_group)>(
+    return intercept<Function::MPI_Comm_create_group, Policy::rare, decltype(&w_MPI_Comm_create_group)>(
         [&](auto* next) { return next(substitute(comm), group, tag, newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -193,7 +193,7 @@ extern "C" int p_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, 
 
 #if MPIRIC_HAS_MPI_Comm_detach_buffer
 extern "C" int w_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
-    return intercept<Function::MPI_Comm_detach_buffer, Policy::always, decltype(&w_MPI_Comm_detach_buffer)>(
+    return intercept<Function::MPI_Comm_detach_buffer, Policy::rare, decltype(&w_MPI_Comm_detach_buffer)>(
         [&](auto* next) { return next(substitute(comm), buffer_addr, size); },
         [&](Call& call) { call.on(comm); });
 }
@@ -204,7 +204,7 @@ extern "C" int p_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* s
 
 #if MPIRIC_HAS_MPI_Comm_detach_buffer_c
 extern "C" int w_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
-    return intercept<Function::MPI_Comm_detach_buffer_c, Policy::always, decltype(&w_MPI_Comm_detach_buffer_c)>(
+    return intercept<Function::MPI_Comm_detach_buffer_c, Policy::rare, decltype(&w_MPI_Comm_detach_buffer_c)>(
         [&](auto* next) { return next(substitute(comm), buffer_addr, size); },
         [&](Call& call) { call.on(comm); });
 }
@@ -215,7 +215,7 @@ extern "C" int p_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_
 
 #if MPIRIC_HAS_MPI_Comm_dup
 extern "C" int w_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_dup, Policy::always, decltype(&w_MPI_Comm_dup)>(
+    return intercept<Function::MPI_Comm_dup, Policy::rare, decltype(&w_MPI_Comm_dup)>(
         [&](auto* next) { return next(substitute(comm), newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -226,7 +226,7 @@ extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 
 #if MPIRIC_HAS_MPI_Comm_dup_with_info
 extern "C" int w_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_dup_with_info, Policy::always, decltype(&w_MPI_Comm_dup_with_info)>(
+    return intercept<Function::MPI_Comm_dup_with_info, Policy::rare, decltype(&w_MPI_Comm_dup_with_info)>(
         [&](auto* next) { return next(substitute(comm), info, newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -237,7 +237,7 @@ extern "C" int p_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
 
 #if MPIRIC_HAS_MPI_Comm_flush_buffer
 extern "C" int w_MPI_Comm_flush_buffer(MPI_Comm comm) {
-    return intercept<Function::MPI_Comm_flush_buffer, Policy::always, decltype(&w_MPI_Comm_flush_buffer)>(
+    return intercept<Function::MPI_Comm_flush_buffer, Policy::rare, decltype(&w_MPI_Comm_flush_buffer)>(
         [&](auto* next) { return next(substitute(comm)); },
         [&](Call& call) { call.on(comm); });
 }
@@ -248,7 +248,7 @@ extern "C" int p_MPI_Comm_flush_buffer(MPI_Comm comm) {
 
 #if MPIRIC_HAS_MPI_Comm_idup
 extern "C" int w_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-    return intercept<Function::MPI_Comm_idup, Policy::always, decltype(&w_MPI_Comm_idup)>(
+    return intercept<Function::MPI_Comm_idup, Policy::rare, decltype(&w_MPI_Comm_idup)>(
         [&](auto* next) { return next(substitute(comm), newcomm, request); },
         [&](Call& call) { call.on(comm); });
 }
@@ -259,7 +259,7 @@ extern "C" int p_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* re
 
 #if MPIRIC_HAS_MPI_Comm_idup_with_info
 extern "C" int w_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-    return intercept<Function::MPI_Comm_idup_with_info, Policy::always, decltype(&w_MPI_Comm_idup_with_info)>(
+    return intercept<Function::MPI_Comm_idup_with_info, Policy::rare, decltype(&w_MPI_Comm_idup_with_info)>(
         [&](auto* next) { return next(substitute(comm), info, newcomm, request); },
         [&](Call& call) { call.on(comm); });
 }
@@ -270,7 +270,7 @@ extern "C" int p_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm*
 
 #if MPIRIC_HAS_MPI_Comm_iflush_buffer
 extern "C" int w_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Comm_iflush_buffer, Policy::always, decltype(&w_MPI_Comm_iflush_buffer)>(
+    return intercept<Function::MPI_Comm_iflush_buffer, Policy::rare, decltype(&w_MPI_Comm_iflush_buffer)>(
         [&](auto* next) { return next(substitute(comm), request); },
         [&](Call& call) { call.on(comm); });
 }
@@ -281,7 +281,7 @@ extern "C" int p_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
 
 #if MPIRIC_HAS_MPI_Comm_join
 extern "C" int w_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
-    return intercept<Function::MPI_Comm_join, Policy::always, decltype(&w_MPI_Comm_join)>(
+    return intercept<Function::MPI_Comm_join, Policy::rare, decltype(&w_MPI_Comm_join)>(
         [&](auto* next) { return next(fd, intercomm); },
         [&](Call& call) { if (intercomm) call.born(*intercomm); });
 }
@@ -292,7 +292,7 @@ extern "C" int p_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
 
 #if MPIRIC_HAS_MPI_Comm_set_name
 extern "C" int w_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
-    return intercept<Function::MPI_Comm_set_name, Policy::always, decltype(&w_MPI_Comm_set_name)>(
+    return intercept<Function::MPI_Comm_set_name, Policy::rare, decltype(&w_MPI_Comm_set_name)>(
         [&](auto* next) { return next(substitute(comm), comm_name); },
         [&](Call& call) { call.on(comm); call.named(comm_name); });
 }
@@ -303,7 +303,7 @@ extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 
 #if MPIRIC_HAS_MPI_Comm_spawn
 extern "C" int w_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-    return intercept<Function::MPI_Comm_spawn, Policy::always, decltype(&w_MPI_Comm_spawn)>(
+    return intercept<Function::MPI_Comm_spawn, Policy::rare, decltype(&w_MPI_Comm_spawn)>(
         [&](auto* next) { return next(command, argv, maxprocs, info, root, substitute(comm), intercomm, array_of_errcodes); },
         [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
@@ -314,7 +314,7 @@ extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs,
 
 #if MPIRIC_HAS_MPI_Comm_spawn_multiple
 extern "C" int w_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-    return intercept<Function::MPI_Comm_spawn_multiple, Policy::always, decltype(&w_MPI_Comm_spawn_multiple)>(
+    return intercept<Function::MPI_Comm_spawn_multiple, Policy::rare, decltype(&w_MPI_Comm_spawn_multiple)>(
         [&](auto* next) { return next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, substitute(comm), intercomm, array_of_errcodes); },
         [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
@@ -325,7 +325,7 @@ extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], c
 
 #if MPIRIC_HAS_MPI_Comm_split
 extern "C" int w_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_split, Policy::always, decltype(&w_MPI_Comm_split)>(
+    return intercept<Function::MPI_Comm_split, Policy::rare, decltype(&w_MPI_Comm_split)>(
         [&](auto* next) { return next(substitute(comm), color, key, newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -336,7 +336,7 @@ extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* new
 
 #if MPIRIC_HAS_MPI_Comm_split_type
 extern "C" int w_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
-    return intercept<Function::MPI_Comm_split_type, Policy::always, decltype(&w_MPI_Comm_split_type)>(
+    return intercept<Function::MPI_Comm_split_type, Policy::rare, decltype(&w_MPI_Comm_split_type)>(
         [&](auto* next) { return next(substitute(comm), split_type, key, info, newcomm); },
         [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
@@ -347,7 +347,7 @@ extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI
 
 #if MPIRIC_HAS_MPI_Dist_graph_create
 extern "C" int w_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-    return intercept<Function::MPI_Dist_graph_create, Policy::always, decltype(&w_MPI_Dist_graph_create)>(
+    return intercept<Function::MPI_Dist_graph_create, Policy::rare, decltype(&w_MPI_Dist_graph_create)>(
         [&](auto* next) { return next(substitute(comm_old), n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph); },
         [&](Call& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
@@ -358,7 +358,7 @@ extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sourc
 
 #if MPIRIC_HAS_MPI_Dist_graph_create_adjacent
 extern "C" int w_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-    return intercept<Function::MPI_Dist_graph_create_adjacent, Policy::always, decltype(&w_MPI_Dist_graph_create_adjacent)>(
+    return intercept<Function::MPI_Dist_graph_create_adjacent, Policy::rare, decltype(&w_MPI_Dist_graph_create_adjacent)>(
         [&](auto* next) { return next(substitute(comm_old), indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph); },
         [&](Call& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
@@ -369,7 +369,7 @@ extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 
 #if MPIRIC_HAS_MPI_Graph_create
 extern "C" int w_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
-    return intercept<Function::MPI_Graph_create, Policy::always, decltype(&w_MPI_Graph_create)>(
+    return intercept<Function::MPI_Graph_create, Policy::rare, decltype(&w_MPI_Graph_create)>(
         [&](auto* next) { return next(substitute(comm_old), nnodes, index, edges, reorder, comm_graph); },
         [&](Call& call) { call.on(comm_old); if (comm_graph) call.born(*comm_graph); });
 }
@@ -380,7 +380,7 @@ extern "C" int p_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index
 
 #if MPIRIC_HAS_MPI_Graph_map
 extern "C" int w_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
-    return intercept<Function::MPI_Graph_map, Policy::always, decltype(&w_MPI_Graph_map)>(
+    return intercept<Function::MPI_Graph_map, Policy::rare, decltype(&w_MPI_Graph_map)>(
         [&](auto* next) { return next(substitute(comm), nnodes, index, edges, newrank); },
         [&](Call& call) { call.on(comm); });
 }
@@ -391,7 +391,7 @@ extern "C" int p_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], con
 
 #if MPIRIC_HAS_MPI_Grequest_start
 extern "C" int w_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
-    return intercept<Function::MPI_Grequest_start, Policy::always, decltype(&w_MPI_Grequest_start)>(
+    return intercept<Function::MPI_Grequest_start, Policy::rare, decltype(&w_MPI_Grequest_start)>(
         [&](auto* next) { return next(query_fn, free_fn, cancel_fn, extra_state, request); },
         [](Call&) {});
 }
@@ -402,7 +402,7 @@ extern "C" int p_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_G
 
 #if MPIRIC_HAS_MPI_Intercomm_create
 extern "C" int w_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
-    return intercept<Function::MPI_Intercomm_create, Policy::always, decltype(&w_MPI_Intercomm_create)>(
+    return intercept<Function::MPI_Intercomm_create, Policy::rare, decltype(&w_MPI_Intercomm_create)>(
         [&](auto* next) { return next(substitute(local_comm), local_leader, substitute(peer_comm), remote_leader, tag, newintercomm); },
         [&](Call& call) { call.on(local_comm); if (newintercomm) call.born(*newintercomm); });
 }
@@ -413,7 +413,7 @@ extern "C" int p_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI
 
 #if MPIRIC_HAS_MPI_Intercomm_create_from_groups
 extern "C" int w_MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
-    return intercept<Function::MPI_Intercomm_create_from_groups, Policy::always, decltype(&w_MPI_Intercomm_create_from_groups)>(
+    return intercept<Function::MPI_Intercomm_create_from_groups, Policy::rare, decltype(&w_MPI_Intercomm_create_from_groups)>(
         [&](auto* next) { return next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm); },
         [&](Call& call) { if (newintercomm) call.born(*newintercomm); });
 }
@@ -424,7 +424,7 @@ extern "C" int p_MPI_Intercomm_create_from_groups(MPI_Group local_group, int loc
 
 #if MPIRIC_HAS_MPI_Intercomm_merge
 extern "C" int w_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
-    return intercept<Function::MPI_Intercomm_merge, Policy::always, decltype(&w_MPI_Intercomm_merge)>(
+    return intercept<Function::MPI_Intercomm_merge, Policy::rare, decltype(&w_MPI_Intercomm_merge)>(
         [&](auto* next) { return next(substitute(intercomm), high, newintracomm); },
         [&](Call& call) { call.on(intercomm); if (newintracomm) call.born(*newintracomm); });
 }
@@ -435,7 +435,7 @@ extern "C" int p_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* new
 
 #if MPIRIC_HAS_MPI_Lookup_name
 extern "C" int w_MPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
-    return intercept<Function::MPI_Lookup_name, Policy::always, decltype(&w_MPI_Lookup_name)>(
+    return intercept<Function::MPI_Lookup_name, Policy::rare, decltype(&w_MPI_Lookup_name)>(
         [&](auto* next) { return next(service_name, info, port_name); },
         [](Call&) {});
 }
@@ -446,7 +446,7 @@ extern "C" int p_MPI_Lookup_name(const char* service_name, MPI_Info info, char* 
 
 #if MPIRIC_HAS_MPI_Open_port
 extern "C" int w_MPI_Open_port(MPI_Info info, char* port_name) {
-    return intercept<Function::MPI_Open_port, Policy::always, decltype(&w_MPI_Open_port)>(
+    return intercept<Function::MPI_Open_port, Policy::rare, decltype(&w_MPI_Open_port)>(
         [&](auto* next) { return next(info, port_name); },
         [](Call&) {});
 }
@@ -457,7 +457,7 @@ extern "C" int p_MPI_Open_port(MPI_Info info, char* port_name) {
 
 #if MPIRIC_HAS_MPI_Pack
 extern "C" int w_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
-    return intercept<Function::MPI_Pack, Policy::always, decltype(&w_MPI_Pack)>(
+    return intercept<Function::MPI_Pack, Policy::rare, decltype(&w_MPI_Pack)>(
         [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, substitute(comm)); },
         [&](Call& call) { call.on(comm); });
 }
@@ -468,7 +468,7 @@ extern "C" int p_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype,
 
 #if MPIRIC_HAS_MPI_Pack_c
 extern "C" int w_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
-    return intercept<Function::MPI_Pack_c, Policy::always, decltype(&w_MPI_Pack_c)>(
+    return intercept<Function::MPI_Pack_c, Policy::rare, decltype(&w_MPI_Pack_c)>(
         [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, substitute(comm)); },
         [&](Call& call) { call.on(comm); });
 }
@@ -479,7 +479,7 @@ extern "C" int p_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype d
 
 #if MPIRIC_HAS_MPI_Pack_external
 extern "C" int w_MPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
-    return intercept<Function::MPI_Pack_external, Policy::always, decltype(&w_MPI_Pack_external)>(
+    return intercept<Function::MPI_Pack_external, Policy::rare, decltype(&w_MPI_Pack_external)>(
         [&](auto* next) { return next(datarep, inbuf, incount, datatype, outbuf, outsize, position); },
         [](Call&) {});
 }
@@ -490,7 +490,7 @@ extern "C" int p_MPI_Pack_external(const char datarep[], const void* inbuf, int 
 
 #if MPIRIC_HAS_MPI_Pack_external_c
 extern "C" int w_MPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
-    return intercept<Function::MPI_Pack_external_c, Policy::always, decltype(&w_MPI_Pack_external_c)>(
+    return intercept<Function::MPI_Pack_external_c, Policy::rare, decltype(&w_MPI_Pack_external_c)>(
         [&](auto* next) { return next(datarep, inbuf, incount, datatype, outbuf, outsize, position); },
         [](Call&) {});
 }
@@ -501,7 +501,7 @@ extern "C" int p_MPI_Pack_external_c(const char datarep[], const void* inbuf, MP
 
 #if MPIRIC_HAS_MPI_Publish_name
 extern "C" int w_MPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
-    return intercept<Function::MPI_Publish_name, Policy::always, decltype(&w_MPI_Publish_name)>(
+    return intercept<Function::MPI_Publish_name, Policy::rare, decltype(&w_MPI_Publish_name)>(
         [&](auto* next) { return next(service_name, info, port_name); },
         [](Call&) {});
 }
@@ -512,7 +512,7 @@ extern "C" int p_MPI_Publish_name(const char* service_name, MPI_Info info, const
 
 #if MPIRIC_HAS_MPI_Reduce_local
 extern "C" int w_MPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
-    return intercept<Function::MPI_Reduce_local, Policy::always, decltype(&w_MPI_Reduce_local)>(
+    return intercept<Function::MPI_Reduce_local, Policy::rare, decltype(&w_MPI_Reduce_local)>(
         [&](auto* next) { return next(inbuf, inoutbuf, count, datatype, op); },
         [](Call&) {});
 }
@@ -523,7 +523,7 @@ extern "C" int p_MPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, 
 
 #if MPIRIC_HAS_MPI_Reduce_local_c
 extern "C" int w_MPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
-    return intercept<Function::MPI_Reduce_local_c, Policy::always, decltype(&w_MPI_Reduce_local_c)>(
+    return intercept<Function::MPI_Reduce_local_c, Policy::rare, decltype(&w_MPI_Reduce_local_c)>(
         [&](auto* next) { return next(inbuf, inoutbuf, count, datatype, op); },
         [](Call&) {});
 }
@@ -534,7 +534,7 @@ extern "C" int p_MPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count
 
 #if MPIRIC_HAS_MPI_Session_attach_buffer
 extern "C" int w_MPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
-    return intercept<Function::MPI_Session_attach_buffer, Policy::always, decltype(&w_MPI_Session_attach_buffer)>(
+    return intercept<Function::MPI_Session_attach_buffer, Policy::rare, decltype(&w_MPI_Session_attach_buffer)>(
         [&](auto* next) { return next(session, buffer, size); },
         [](Call&) {});
 }
@@ -545,7 +545,7 @@ extern "C" int p_MPI_Session_attach_buffer(MPI_Session session, void* buffer, in
 
 #if MPIRIC_HAS_MPI_Session_attach_buffer_c
 extern "C" int w_MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
-    return intercept<Function::MPI_Session_attach_buffer_c, Policy::always, decltype(&w_MPI_Session_attach_buffer_c)>(
+    return intercept<Function::MPI_Session_attach_buffer_c, Policy::rare, decltype(&w_MPI_Session_attach_buffer_c)>(
         [&](auto* next) { return next(session, buffer, size); },
         [](Call&) {});
 }
@@ -556,7 +556,7 @@ extern "C" int p_MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, 
 
 #if MPIRIC_HAS_MPI_Session_detach_buffer
 extern "C" int w_MPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
-    return intercept<Function::MPI_Session_detach_buffer, Policy::always, decltype(&w_MPI_Session_detach_buffer)>(
+    return intercept<Function::MPI_Session_detach_buffer, Policy::rare, decltype(&w_MPI_Session_detach_buffer)>(
         [&](auto* next) { return next(session, buffer_addr, size); },
         [](Call&) {});
 }
@@ -567,7 +567,7 @@ extern "C" int p_MPI_Session_detach_buffer(MPI_Session session, void* buffer_add
 
 #if MPIRIC_HAS_MPI_Session_detach_buffer_c
 extern "C" int w_MPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
-    return intercept<Function::MPI_Session_detach_buffer_c, Policy::always, decltype(&w_MPI_Session_detach_buffer_c)>(
+    return intercept<Function::MPI_Session_detach_buffer_c, Policy::rare, decltype(&w_MPI_Session_detach_buffer_c)>(
         [&](auto* next) { return next(session, buffer_addr, size); },
         [](Call&) {});
 }
@@ -578,7 +578,7 @@ extern "C" int p_MPI_Session_detach_buffer_c(MPI_Session session, void* buffer_a
 
 #if MPIRIC_HAS_MPI_Session_flush_buffer
 extern "C" int w_MPI_Session_flush_buffer(MPI_Session session) {
-    return intercept<Function::MPI_Session_flush_buffer, Policy::always, decltype(&w_MPI_Session_flush_buffer)>(
+    return intercept<Function::MPI_Session_flush_buffer, Policy::rare, decltype(&w_MPI_Session_flush_buffer)>(
         [&](auto* next) { return next(session); },
         [](Call&) {});
 }
@@ -589,7 +589,7 @@ extern "C" int p_MPI_Session_flush_buffer(MPI_Session session) {
 
 #if MPIRIC_HAS_MPI_Session_iflush_buffer
 extern "C" int w_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
-    return intercept<Function::MPI_Session_iflush_buffer, Policy::always, decltype(&w_MPI_Session_iflush_buffer)>(
+    return intercept<Function::MPI_Session_iflush_buffer, Policy::rare, decltype(&w_MPI_Session_iflush_buffer)>(
         [&](auto* next) { return next(session, request); },
         [](Call&) {});
 }
@@ -600,7 +600,7 @@ extern "C" int p_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* req
 
 #if MPIRIC_HAS_MPI_Unpack
 extern "C" int w_MPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-    return intercept<Function::MPI_Unpack, Policy::always, decltype(&w_MPI_Unpack)>(
+    return intercept<Function::MPI_Unpack, Policy::rare, decltype(&w_MPI_Unpack)>(
         [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, substitute(comm)); },
         [&](Call& call) { call.on(comm); });
 }
@@ -611,7 +611,7 @@ extern "C" int p_MPI_Unpack(const void* inbuf, int insize, int* position, void* 
 
 #if MPIRIC_HAS_MPI_Unpack_c
 extern "C" int w_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-    return intercept<Function::MPI_Unpack_c, Policy::always, decltype(&w_MPI_Unpack_c)>(
+    return intercept<Function::MPI_Unpack_c, Policy::rare, decltype(&w_MPI_Unpack_c)>(
         [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, substitute(comm)); },
         [&](Call& call) { call.on(comm); });
 }
@@ -622,7 +622,7 @@ extern "C" int p_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* po
 
 #if MPIRIC_HAS_MPI_Unpack_external
 extern "C" int w_MPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
-    return intercept<Function::MPI_Unpack_external, Policy::always, decltype(&w_MPI_Unpack_external)>(
+    return intercept<Function::MPI_Unpack_external, Policy::rare, decltype(&w_MPI_Unpack_external)>(
         [&](auto* next) { return next(datarep, inbuf, insize, position, outbuf, outcount, datatype); },
         [](Call&) {});
 }
@@ -633,7 +633,7 @@ extern "C" int p_MPI_Unpack_external(const char datarep[], const void* inbuf, MP
 
 #if MPIRIC_HAS_MPI_Unpack_external_c
 extern "C" int w_MPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
-    return intercept<Function::MPI_Unpack_external_c, Policy::always, decltype(&w_MPI_Unpack_external_c)>(
+    return intercept<Function::MPI_Unpack_external_c, Policy::rare, decltype(&w_MPI_Unpack_external_c)>(
         [&](auto* next) { return next(datarep, inbuf, insize, position, outbuf, outcount, datatype); },
         [](Call&) {});
 }
@@ -644,7 +644,7 @@ extern "C" int p_MPI_Unpack_external_c(const char datarep[], const void* inbuf, 
 
 #if MPIRIC_HAS_MPI_Unpublish_name
 extern "C" int w_MPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
-    return intercept<Function::MPI_Unpublish_name, Policy::always, decltype(&w_MPI_Unpublish_name)>(
+    return intercept<Function::MPI_Unpublish_name, Policy::rare, decltype(&w_MPI_Unpublish_name)>(
         [&](auto* next) { return next(service_name, info, port_name); },
         [](Call&) {});
 }
@@ -655,7 +655,7 @@ extern "C" int p_MPI_Unpublish_name(const char* service_name, MPI_Info info, con
 
 #if MPIRIC_HAS_MPI_Win_allocate
 extern "C" int w_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-    return intercept<Function::MPI_Win_allocate, Policy::always, decltype(&w_MPI_Win_allocate)>(
+    return intercept<Function::MPI_Win_allocate, Policy::rare, decltype(&w_MPI_Win_allocate)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -666,7 +666,7 @@ extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, M
 
 #if MPIRIC_HAS_MPI_Win_allocate_c
 extern "C" int w_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-    return intercept<Function::MPI_Win_allocate_c, Policy::always, decltype(&w_MPI_Win_allocate_c)>(
+    return intercept<Function::MPI_Win_allocate_c, Policy::rare, decltype(&w_MPI_Win_allocate_c)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -677,7 +677,7 @@ extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info 
 
 #if MPIRIC_HAS_MPI_Win_allocate_shared
 extern "C" int w_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-    return intercept<Function::MPI_Win_allocate_shared, Policy::always, decltype(&w_MPI_Win_allocate_shared)>(
+    return intercept<Function::MPI_Win_allocate_shared, Policy::rare, decltype(&w_MPI_Win_allocate_shared)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -688,7 +688,7 @@ extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info 
 
 #if MPIRIC_HAS_MPI_Win_allocate_shared_c
 extern "C" int w_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-    return intercept<Function::MPI_Win_allocate_shared_c, Policy::always, decltype(&w_MPI_Win_allocate_shared_c)>(
+    return intercept<Function::MPI_Win_allocate_shared_c, Policy::rare, decltype(&w_MPI_Win_allocate_shared_c)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -699,7 +699,7 @@ extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MP
 
 #if MPIRIC_HAS_MPI_Win_create
 extern "C" int w_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-    return intercept<Function::MPI_Win_create, Policy::always, decltype(&w_MPI_Win_create)>(
+    return intercept<Function::MPI_Win_create, Policy::rare, decltype(&w_MPI_Win_create)>(
         [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -710,7 +710,7 @@ extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_In
 
 #if MPIRIC_HAS_MPI_Win_create_c
 extern "C" int w_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-    return intercept<Function::MPI_Win_create_c, Policy::always, decltype(&w_MPI_Win_create_c)>(
+    return intercept<Function::MPI_Win_create_c, Policy::rare, decltype(&w_MPI_Win_create_c)>(
         [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -721,7 +721,7 @@ extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit,
 
 #if MPIRIC_HAS_MPI_Win_create_dynamic
 extern "C" int w_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-    return intercept<Function::MPI_Win_create_dynamic, Policy::always, decltype(&w_MPI_Win_create_dynamic)>(
+    return intercept<Function::MPI_Win_create_dynamic, Policy::rare, decltype(&w_MPI_Win_create_dynamic)>(
         [&](auto* next) { return next(info, substitute(comm), win); },
         [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
 }
@@ -732,7 +732,7 @@ extern "C" int p_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* w
 
 #if MPIRIC_HAS_MPI_Win_lock
 extern "C" int w_MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
-    return intercept<Function::MPI_Win_lock, Policy::always, decltype(&w_MPI_Win_lock)>(
+    return intercept<Function::MPI_Win_lock, Policy::rare, decltype(&w_MPI_Win_lock)>(
         [&](auto* next) { return next(lock_type, rank, assert, win); },
         [&](Call& call) { call.on_window(win); });
 }
@@ -743,7 +743,7 @@ extern "C" int p_MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) 
 
 #if MPIRIC_HAS_MPI_Win_lock_all
 extern "C" int w_MPI_Win_lock_all(int assert, MPI_Win win) {
-    return intercept<Function::MPI_Win_lock_all, Policy::always, decltype(&w_MPI_Win_lock_all)>(
+    return intercept<Function::MPI_Win_lock_all, Policy::rare, decltype(&w_MPI_Win_lock_all)>(
         [&](auto* next) { return next(assert, win); },
         [&](Call& call) { call.on_window(win); });
 }
@@ -754,7 +754,7 @@ extern "C" int p_MPI_Win_lock_all(int assert, MPI_Win win) {
 
 #if MPIRIC_HAS_MPI_Win_post
 extern "C" int w_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
-    return intercept<Function::MPI_Win_post, Policy::always, decltype(&w_MPI_Win_post)>(
+    return intercept<Function::MPI_Win_post, Policy::rare, decltype(&w_MPI_Win_post)>(
         [&](auto* next) { return next(group, assert, win); },
         [&](Call& call) { call.on_window(win); });
 }
@@ -765,7 +765,7 @@ extern "C" int p_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
 
 #if MPIRIC_HAS_MPI_Win_set_name
 extern "C" int w_MPI_Win_set_name(MPI_Win win, const char* win_name) {
-    return intercept<Function::MPI_Win_set_name, Policy::always, decltype(&w_MPI_Win_set_name)>(
+    return intercept<Function::MPI_Win_set_name, Policy::rare, decltype(&w_MPI_Win_set_name)>(
         [&](auto* next) { return next(win, win_name); },
         [&](Call& call) { call.on_window(win); call.named(win_name); });
 }
@@ -776,7 +776,7 @@ extern "C" int p_MPI_Win_set_name(MPI_Win win, const char* win_name) {
 
 #if MPIRIC_HAS_MPI_Win_start
 extern "C" int w_MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
-    return intercept<Function::MPI_Win_start, Policy::always, decltype(&w_MPI_Win_start)>(
+    return intercept<Function::MPI_Win_start, Policy::rare, decltype(&w_MPI_Win_start)>(
         [&](auto* next) { return next(group, assert, win); },
         [&](Call& call) { call.on_window(win); });
 }

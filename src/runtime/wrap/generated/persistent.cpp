@@ -6,7 +6,7 @@ namespace mpiric::wrap {
 
 #if MPIRIC_HAS_MPI_Allgather_init
 extern "C" int w_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Allgather_init, Policy::always, decltype(&w_MPI_Allgather_init)>(
+    return intercept<Function::MPI_Allgather_init, Policy::rare, decltype(&w_MPI_Allgather_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -17,7 +17,7 @@ extern "C" int p_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Data
 
 #if MPIRIC_HAS_MPI_Allgather_init_c
 extern "C" int w_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Allgather_init_c, Policy::always, decltype(&w_MPI_Allgather_init_c)>(
+    return intercept<Function::MPI_Allgather_init_c, Policy::rare, decltype(&w_MPI_Allgather_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -28,7 +28,7 @@ extern "C" int p_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, 
 
 #if MPIRIC_HAS_MPI_Allgatherv_init
 extern "C" int w_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Allgatherv_init, Policy::always, decltype(&w_MPI_Allgatherv_init)>(
+    return intercept<Function::MPI_Allgatherv_init, Policy::rare, decltype(&w_MPI_Allgatherv_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -39,7 +39,7 @@ extern "C" int p_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Dat
 
 #if MPIRIC_HAS_MPI_Allgatherv_init_c
 extern "C" int w_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Allgatherv_init_c, Policy::always, decltype(&w_MPI_Allgatherv_init_c)>(
+    return intercept<Function::MPI_Allgatherv_init_c, Policy::rare, decltype(&w_MPI_Allgatherv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -50,7 +50,7 @@ extern "C" int p_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount,
 
 #if MPIRIC_HAS_MPI_Allreduce_init
 extern "C" int w_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Allreduce_init, Policy::always, decltype(&w_MPI_Allreduce_init)>(
+    return intercept<Function::MPI_Allreduce_init, Policy::rare, decltype(&w_MPI_Allreduce_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -61,7 +61,7 @@ extern "C" int p_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int coun
 
 #if MPIRIC_HAS_MPI_Allreduce_init_c
 extern "C" int w_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Allreduce_init_c, Policy::always, decltype(&w_MPI_Allreduce_init_c)>(
+    return intercept<Function::MPI_Allreduce_init_c, Policy::rare, decltype(&w_MPI_Allreduce_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -72,7 +72,7 @@ extern "C" int p_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Co
 
 #if MPIRIC_HAS_MPI_Alltoall_init
 extern "C" int w_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Alltoall_init, Policy::always, decltype(&w_MPI_Alltoall_init)>(
+    return intercept<Function::MPI_Alltoall_init, Policy::rare, decltype(&w_MPI_Alltoall_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -83,7 +83,7 @@ extern "C" int p_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datat
 
 #if MPIRIC_HAS_MPI_Alltoall_init_c
 extern "C" int w_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Alltoall_init_c, Policy::always, decltype(&w_MPI_Alltoall_init_c)>(
+    return intercept<Function::MPI_Alltoall_init_c, Policy::rare, decltype(&w_MPI_Alltoall_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -94,7 +94,7 @@ extern "C" int p_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, M
 
 #if MPIRIC_HAS_MPI_Alltoallv_init
 extern "C" int w_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Alltoallv_init, Policy::always, decltype(&w_MPI_Alltoallv_init)>(
+    return intercept<Function::MPI_Alltoallv_init, Policy::rare, decltype(&w_MPI_Alltoallv_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -105,7 +105,7 @@ extern "C" int p_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[],
 
 #if MPIRIC_HAS_MPI_Alltoallv_init_c
 extern "C" int w_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Alltoallv_init_c, Policy::always, decltype(&w_MPI_Alltoallv_init_c)>(
+    return intercept<Function::MPI_Alltoallv_init_c, Policy::rare, decltype(&w_MPI_Alltoallv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -116,7 +116,7 @@ extern "C" int p_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendc
 
 #if MPIRIC_HAS_MPI_Alltoallw_init
 extern "C" int w_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Alltoallw_init, Policy::always, decltype(&w_MPI_Alltoallw_init)>(
+    return intercept<Function::MPI_Alltoallw_init, Policy::rare, decltype(&w_MPI_Alltoallw_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -127,7 +127,7 @@ extern "C" int p_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[],
 
 #if MPIRIC_HAS_MPI_Alltoallw_init_c
 extern "C" int w_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Alltoallw_init_c, Policy::always, decltype(&w_MPI_Alltoallw_init_c)>(
+    return intercept<Function::MPI_Alltoallw_init_c, Policy::rare, decltype(&w_MPI_Alltoallw_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -138,7 +138,7 @@ extern "C" int p_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendc
 
 #if MPIRIC_HAS_MPI_Barrier_init
 extern "C" int w_MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Barrier_init, Policy::always, decltype(&w_MPI_Barrier_init)>(
+    return intercept<Function::MPI_Barrier_init, Policy::rare, decltype(&w_MPI_Barrier_init)>(
         [&](auto* next) { return next(substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -149,7 +149,7 @@ extern "C" int p_MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* req
 
 #if MPIRIC_HAS_MPI_Bcast_init
 extern "C" int w_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Bcast_init, Policy::always, decltype(&w_MPI_Bcast_init)>(
+    return intercept<Function::MPI_Bcast_init, Policy::rare, decltype(&w_MPI_Bcast_init)>(
         [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -160,7 +160,7 @@ extern "C" int p_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, 
 
 #if MPIRIC_HAS_MPI_Bcast_init_c
 extern "C" int w_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Bcast_init_c, Policy::always, decltype(&w_MPI_Bcast_init_c)>(
+    return intercept<Function::MPI_Bcast_init_c, Policy::rare, decltype(&w_MPI_Bcast_init_c)>(
         [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -171,7 +171,7 @@ extern "C" int p_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype da
 
 #if MPIRIC_HAS_MPI_Bsend_init
 extern "C" int w_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Bsend_init, Policy::always, decltype(&w_MPI_Bsend_init)>(
+    return intercept<Function::MPI_Bsend_init, Policy::rare, decltype(&w_MPI_Bsend_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -182,7 +182,7 @@ extern "C" int p_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatyp
 
 #if MPIRIC_HAS_MPI_Bsend_init_c
 extern "C" int w_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Bsend_init_c, Policy::always, decltype(&w_MPI_Bsend_init_c)>(
+    return intercept<Function::MPI_Bsend_init_c, Policy::rare, decltype(&w_MPI_Bsend_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -193,7 +193,7 @@ extern "C" int p_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype
 
 #if MPIRIC_HAS_MPI_Exscan_init
 extern "C" int w_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Exscan_init, Policy::always, decltype(&w_MPI_Exscan_init)>(
+    return intercept<Function::MPI_Exscan_init, Policy::rare, decltype(&w_MPI_Exscan_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -204,7 +204,7 @@ extern "C" int p_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, 
 
 #if MPIRIC_HAS_MPI_Exscan_init_c
 extern "C" int w_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Exscan_init_c, Policy::always, decltype(&w_MPI_Exscan_init_c)>(
+    return intercept<Function::MPI_Exscan_init_c, Policy::rare, decltype(&w_MPI_Exscan_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -215,7 +215,7 @@ extern "C" int p_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count
 
 #if MPIRIC_HAS_MPI_Gather_init
 extern "C" int w_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Gather_init, Policy::always, decltype(&w_MPI_Gather_init)>(
+    return intercept<Function::MPI_Gather_init, Policy::rare, decltype(&w_MPI_Gather_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -226,7 +226,7 @@ extern "C" int p_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatyp
 
 #if MPIRIC_HAS_MPI_Gather_init_c
 extern "C" int w_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Gather_init_c, Policy::always, decltype(&w_MPI_Gather_init_c)>(
+    return intercept<Function::MPI_Gather_init_c, Policy::rare, decltype(&w_MPI_Gather_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -237,7 +237,7 @@ extern "C" int p_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI
 
 #if MPIRIC_HAS_MPI_Gatherv_init
 extern "C" int w_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Gatherv_init, Policy::always, decltype(&w_MPI_Gatherv_init)>(
+    return intercept<Function::MPI_Gatherv_init, Policy::rare, decltype(&w_MPI_Gatherv_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -248,7 +248,7 @@ extern "C" int p_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Dataty
 
 #if MPIRIC_HAS_MPI_Gatherv_init_c
 extern "C" int w_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Gatherv_init_c, Policy::always, decltype(&w_MPI_Gatherv_init_c)>(
+    return intercept<Function::MPI_Gatherv_init_c, Policy::rare, decltype(&w_MPI_Gatherv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -259,7 +259,7 @@ extern "C" int p_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MP
 
 #if MPIRIC_HAS_MPI_Neighbor_allgather_init
 extern "C" int w_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_allgather_init, Policy::always, decltype(&w_MPI_Neighbor_allgather_init)>(
+    return intercept<Function::MPI_Neighbor_allgather_init, Policy::rare, decltype(&w_MPI_Neighbor_allgather_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -270,7 +270,7 @@ extern "C" int p_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount,
 
 #if MPIRIC_HAS_MPI_Neighbor_allgather_init_c
 extern "C" int w_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_allgather_init_c, Policy::always, decltype(&w_MPI_Neighbor_allgather_init_c)>(
+    return intercept<Function::MPI_Neighbor_allgather_init_c, Policy::rare, decltype(&w_MPI_Neighbor_allgather_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -281,7 +281,7 @@ extern "C" int p_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count se
 
 #if MPIRIC_HAS_MPI_Neighbor_allgatherv_init
 extern "C" int w_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_allgatherv_init, Policy::always, decltype(&w_MPI_Neighbor_allgatherv_init)>(
+    return intercept<Function::MPI_Neighbor_allgatherv_init, Policy::rare, decltype(&w_MPI_Neighbor_allgatherv_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -292,7 +292,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount
 
 #if MPIRIC_HAS_MPI_Neighbor_allgatherv_init_c
 extern "C" int w_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_allgatherv_init_c, Policy::always, decltype(&w_MPI_Neighbor_allgatherv_init_c)>(
+    return intercept<Function::MPI_Neighbor_allgatherv_init_c, Policy::rare, decltype(&w_MPI_Neighbor_allgatherv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -303,7 +303,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count s
 
 #if MPIRIC_HAS_MPI_Neighbor_alltoall_init
 extern "C" int w_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_alltoall_init, Policy::always, decltype(&w_MPI_Neighbor_alltoall_init)>(
+    return intercept<Function::MPI_Neighbor_alltoall_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoall_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -314,7 +314,7 @@ extern "C" int p_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, 
 
 #if MPIRIC_HAS_MPI_Neighbor_alltoall_init_c
 extern "C" int w_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_alltoall_init_c, Policy::always, decltype(&w_MPI_Neighbor_alltoall_init_c)>(
+    return intercept<Function::MPI_Neighbor_alltoall_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoall_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -325,7 +325,7 @@ extern "C" int p_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sen
 
 #if MPIRIC_HAS_MPI_Neighbor_alltoallv_init
 extern "C" int w_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_alltoallv_init, Policy::always, decltype(&w_MPI_Neighbor_alltoallv_init)>(
+    return intercept<Function::MPI_Neighbor_alltoallv_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoallv_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -336,7 +336,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int send
 
 #if MPIRIC_HAS_MPI_Neighbor_alltoallv_init_c
 extern "C" int w_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_alltoallv_init_c, Policy::always, decltype(&w_MPI_Neighbor_alltoallv_init_c)>(
+    return intercept<Function::MPI_Neighbor_alltoallv_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoallv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -347,7 +347,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Co
 
 #if MPIRIC_HAS_MPI_Neighbor_alltoallw_init
 extern "C" int w_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_alltoallw_init, Policy::always, decltype(&w_MPI_Neighbor_alltoallw_init)>(
+    return intercept<Function::MPI_Neighbor_alltoallw_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoallw_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -358,7 +358,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int send
 
 #if MPIRIC_HAS_MPI_Neighbor_alltoallw_init_c
 extern "C" int w_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Neighbor_alltoallw_init_c, Policy::always, decltype(&w_MPI_Neighbor_alltoallw_init_c)>(
+    return intercept<Function::MPI_Neighbor_alltoallw_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoallw_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -369,7 +369,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Co
 
 #if MPIRIC_HAS_MPI_Precv_init
 extern "C" int w_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Precv_init, Policy::always, decltype(&w_MPI_Precv_init)>(
+    return intercept<Function::MPI_Precv_init, Policy::rare, decltype(&w_MPI_Precv_init)>(
         [&](auto* next) { return next(buf, partitions, count, datatype, source, tag, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers_receive(*request, source); });
 }
@@ -380,7 +380,7 @@ extern "C" int p_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_
 
 #if MPIRIC_HAS_MPI_Psend_init
 extern "C" int w_MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Psend_init, Policy::always, decltype(&w_MPI_Psend_init)>(
+    return intercept<Function::MPI_Psend_init, Policy::rare, decltype(&w_MPI_Psend_init)>(
         [&](auto* next) { return next(buf, partitions, count, datatype, dest, tag, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers(*request, dest); });
 }
@@ -391,7 +391,7 @@ extern "C" int p_MPI_Psend_init(const void* buf, int partitions, MPI_Count count
 
 #if MPIRIC_HAS_MPI_Recv_init
 extern "C" int w_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Recv_init, Policy::always, decltype(&w_MPI_Recv_init)>(
+    return intercept<Function::MPI_Recv_init, Policy::rare, decltype(&w_MPI_Recv_init)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
 }
@@ -402,7 +402,7 @@ extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int 
 
 #if MPIRIC_HAS_MPI_Recv_init_c
 extern "C" int w_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Recv_init_c, Policy::always, decltype(&w_MPI_Recv_init_c)>(
+    return intercept<Function::MPI_Recv_init_c, Policy::rare, decltype(&w_MPI_Recv_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
 }
@@ -413,7 +413,7 @@ extern "C" int p_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype dataty
 
 #if MPIRIC_HAS_MPI_Reduce_init
 extern "C" int w_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Reduce_init, Policy::always, decltype(&w_MPI_Reduce_init)>(
+    return intercept<Function::MPI_Reduce_init, Policy::rare, decltype(&w_MPI_Reduce_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -424,7 +424,7 @@ extern "C" int p_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, 
 
 #if MPIRIC_HAS_MPI_Reduce_init_c
 extern "C" int w_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Reduce_init_c, Policy::always, decltype(&w_MPI_Reduce_init_c)>(
+    return intercept<Function::MPI_Reduce_init_c, Policy::rare, decltype(&w_MPI_Reduce_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -435,7 +435,7 @@ extern "C" int p_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count
 
 #if MPIRIC_HAS_MPI_Reduce_scatter_block_init
 extern "C" int w_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Reduce_scatter_block_init, Policy::always, decltype(&w_MPI_Reduce_scatter_block_init)>(
+    return intercept<Function::MPI_Reduce_scatter_block_init, Policy::rare, decltype(&w_MPI_Reduce_scatter_block_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -446,7 +446,7 @@ extern "C" int p_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbu
 
 #if MPIRIC_HAS_MPI_Reduce_scatter_block_init_c
 extern "C" int w_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Reduce_scatter_block_init_c, Policy::always, decltype(&w_MPI_Reduce_scatter_block_init_c)>(
+    return intercept<Function::MPI_Reduce_scatter_block_init_c, Policy::rare, decltype(&w_MPI_Reduce_scatter_block_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -457,7 +457,7 @@ extern "C" int p_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recv
 
 #if MPIRIC_HAS_MPI_Reduce_scatter_init
 extern "C" int w_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Reduce_scatter_init, Policy::always, decltype(&w_MPI_Reduce_scatter_init)>(
+    return intercept<Function::MPI_Reduce_scatter_init, Policy::rare, decltype(&w_MPI_Reduce_scatter_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -468,7 +468,7 @@ extern "C" int p_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, con
 
 #if MPIRIC_HAS_MPI_Reduce_scatter_init_c
 extern "C" int w_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Reduce_scatter_init_c, Policy::always, decltype(&w_MPI_Reduce_scatter_init_c)>(
+    return intercept<Function::MPI_Reduce_scatter_init_c, Policy::rare, decltype(&w_MPI_Reduce_scatter_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -479,7 +479,7 @@ extern "C" int p_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, c
 
 #if MPIRIC_HAS_MPI_Rsend_init
 extern "C" int w_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Rsend_init, Policy::always, decltype(&w_MPI_Rsend_init)>(
+    return intercept<Function::MPI_Rsend_init, Policy::rare, decltype(&w_MPI_Rsend_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -490,7 +490,7 @@ extern "C" int p_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatyp
 
 #if MPIRIC_HAS_MPI_Rsend_init_c
 extern "C" int w_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Rsend_init_c, Policy::always, decltype(&w_MPI_Rsend_init_c)>(
+    return intercept<Function::MPI_Rsend_init_c, Policy::rare, decltype(&w_MPI_Rsend_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -501,7 +501,7 @@ extern "C" int p_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype
 
 #if MPIRIC_HAS_MPI_Scan_init
 extern "C" int w_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Scan_init, Policy::always, decltype(&w_MPI_Scan_init)>(
+    return intercept<Function::MPI_Scan_init, Policy::rare, decltype(&w_MPI_Scan_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -512,7 +512,7 @@ extern "C" int p_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MP
 
 #if MPIRIC_HAS_MPI_Scan_init_c
 extern "C" int w_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Scan_init_c, Policy::always, decltype(&w_MPI_Scan_init_c)>(
+    return intercept<Function::MPI_Scan_init_c, Policy::rare, decltype(&w_MPI_Scan_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -523,7 +523,7 @@ extern "C" int p_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count c
 
 #if MPIRIC_HAS_MPI_Scatter_init
 extern "C" int w_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Scatter_init, Policy::always, decltype(&w_MPI_Scatter_init)>(
+    return intercept<Function::MPI_Scatter_init, Policy::rare, decltype(&w_MPI_Scatter_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -534,7 +534,7 @@ extern "C" int p_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Dataty
 
 #if MPIRIC_HAS_MPI_Scatter_init_c
 extern "C" int w_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Scatter_init_c, Policy::always, decltype(&w_MPI_Scatter_init_c)>(
+    return intercept<Function::MPI_Scatter_init_c, Policy::rare, decltype(&w_MPI_Scatter_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -545,7 +545,7 @@ extern "C" int p_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MP
 
 #if MPIRIC_HAS_MPI_Scatterv_init
 extern "C" int w_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Scatterv_init, Policy::always, decltype(&w_MPI_Scatterv_init)>(
+    return intercept<Function::MPI_Scatterv_init, Policy::rare, decltype(&w_MPI_Scatterv_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -556,7 +556,7 @@ extern "C" int p_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], 
 
 #if MPIRIC_HAS_MPI_Scatterv_init_c
 extern "C" int w_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-    return intercept<Function::MPI_Scatterv_init_c, Policy::always, decltype(&w_MPI_Scatterv_init_c)>(
+    return intercept<Function::MPI_Scatterv_init_c, Policy::rare, decltype(&w_MPI_Scatterv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
         [&](Call& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
@@ -567,7 +567,7 @@ extern "C" int p_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendco
 
 #if MPIRIC_HAS_MPI_Send_init
 extern "C" int w_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Send_init, Policy::always, decltype(&w_MPI_Send_init)>(
+    return intercept<Function::MPI_Send_init, Policy::rare, decltype(&w_MPI_Send_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -578,7 +578,7 @@ extern "C" int p_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype
 
 #if MPIRIC_HAS_MPI_Send_init_c
 extern "C" int w_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Send_init_c, Policy::always, decltype(&w_MPI_Send_init_c)>(
+    return intercept<Function::MPI_Send_init_c, Policy::rare, decltype(&w_MPI_Send_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -589,7 +589,7 @@ extern "C" int p_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 
 #if MPIRIC_HAS_MPI_Ssend_init
 extern "C" int w_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Ssend_init, Policy::always, decltype(&w_MPI_Ssend_init)>(
+    return intercept<Function::MPI_Ssend_init, Policy::rare, decltype(&w_MPI_Ssend_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
@@ -600,7 +600,7 @@ extern "C" int p_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatyp
 
 #if MPIRIC_HAS_MPI_Ssend_init_c
 extern "C" int w_MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Ssend_init_c, Policy::always, decltype(&w_MPI_Ssend_init_c)>(
+    return intercept<Function::MPI_Ssend_init_c, Policy::rare, decltype(&w_MPI_Ssend_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
         [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }

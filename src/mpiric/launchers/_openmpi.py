@@ -62,20 +62,6 @@ def placing_options(placement: PlacementWords) -> tuple[Option, ...]:
     )
 
 
-def _binding_words(package: str) -> dict[str, str]:
-    """Value of the knob binding → word."""
-    return {
-        **{name: name for name in ("none", "core", "hwthread", "numa")},
-        "l3": "l3cache",
-        "package": package,
-    }
-
-
-def _mapping_words(package: str) -> dict[str, str]:
-    """Value of the knob mapping → word."""
-    return {"compact": "slot", "spread-numa": "numa", "spread-package": package, "node-round-robin": "node"}
-
-
 def _line(text: str) -> Iterator[HostSlots]:
     """``n1 slots=4``, with ``count`` and ``cpus`` as synonyms of slots."""
     name, *settings = text.replace(" = ", "=").split()
@@ -213,7 +199,10 @@ def dialect(
     emit_uneven: Callable[[Sequence[Plan]], Emission],
 ) -> Dialect:
     """The dialect of one range of versions."""
-    binding, mapping = _binding_words(placement.package), _mapping_words(placement.package)
+    same = {name: name for name in ("none", "core", "hwthread", "numa")}
+    binding = {**same, "l3": "l3cache", "package": placement.package}
+    mapping = {"compact": "slot", "spread-numa": "numa", "spread-package": placement.package}
+    mapping["node-round-robin"] = "node"
     return Dialect(
         name=name,
         launcher_names=_NAMES,

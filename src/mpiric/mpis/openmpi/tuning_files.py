@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from mpiric.algorithms.library import version_numbers
+from mpiric.host.packaged import packaged_table
 from mpiric.model.policy import Policy
 from mpiric.mpis._boxes import Box, Piece, boxes, not_expressed, one_by_one
 from mpiric.mpis._implementation import Defaults, Exported
@@ -15,28 +16,7 @@ from mpiric.mpis._implementation import Defaults, Exported
 _CLASSIC, _JSON = "coll_tuned.rules", "coll_tuned.json"
 _FIXED = "0"
 
-# Numbers of the collectives in the classic file: the order of COLLTYPE_T in coll_base_functions.h.
-_NUMBERS = {
-    "allgather": 0,
-    "allgatherv": 1,
-    "allreduce": 2,
-    "alltoall": 3,
-    "alltoallv": 4,
-    "barrier": 6,
-    "bcast": 7,
-    "exscan": 8,
-    "gather": 9,
-    "reduce": 11,
-    "reduce_scatter": 12,
-    "reduce_scatter_block": 13,
-    "scan": 14,
-    "scatter": 15,
-}
-# The size that a rule is about is that of all blocks together for these.
-_SUMMED = frozenset(("allgather", "alltoall", "reduce_scatter", "reduce_scatter_block"))
-# Here it is asked for by arguments that MPI lets differ between root and others, or by none at all:
-# ranks that took different rules would wait for each other for ever.
-_SIZELESS = frozenset(("alltoallv", "exscan", "gather", "scan", "scatter"))
+_COLLECTIVES = "mpis/openmpi/collectives"
 _FANOUT, _SEGMENT, _REQUESTS = "fanout", "segment", "requests"
 _FANOUTS = "4"  # of the algorithms by themselves; in a rule 0 is 1
 
@@ -45,16 +25,17 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
     """The rules file, and the variables that have it read."""
     tables: dict[str, tuple[Box, ...]] = {}
     left: list[str] = []
-    for collective in _NUMBERS:
+    facts = packaged_table(_COLLECTIVES)
+    for collective, own in facts.items():
         found, missed = boxes(policy, collective, by_node=False)
         left += missed
-        if collective in _SIZELESS and any(len(box.pieces) > 1 for box in found):
+        if own.get("sizeless") and any(len(box.pieces) > 1 for box in found):
             left.append(f"{collective}: choices by size, which the ranks of Open MPI may not agree on")
             found = tuple(box for box in found if len(box.pieces) == 1)
         left += _lost(policy, collective, found)
         if found:
-            tables[collective] = one_by_one(found) if collective in _SUMMED else found
-    left += not_expressed(policy, _NUMBERS)
+            tables[collective] = one_by_one(found) if _is_summed(collective) else found
+    left += not_expressed(policy, facts)
     if tables and any(line.nodes.low > 1 for line in policy.lines) and _has_han(policy):
         left.append("what is left to the library goes by `tuned` here, and no more by `han`")
     newer = version_numbers(policy.version) >= (6,)
@@ -70,6 +51,10 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         by_file={"OMPI_MCA_coll_tuned_dynamic_rules_filename": name},
         left_out=tuple(dict.fromkeys(left)),
     )
+
+
+def _is_summed(collective: str) -> bool:
+    return bool(packaged_table(_COLLECTIVES)[collective].get("summed"))
 
 
 def _has_han(policy: Policy) -> bool:
@@ -105,7 +90,10 @@ def _classic(tables: dict[str, tuple[Box, ...]], *, second: bool) -> str:
     lines = [*(["rule-file-version-2"] * second), f"{len(tables)} # collectives"]
     for collective, found in tables.items():
         sizes = _closed(found)
-        lines += [f"{_NUMBERS[collective]} # {collective}", f"{len(sizes)} # communicator sizes"]
+        lines += [
+            f"{packaged_table(_COLLECTIVES)[collective]['number']} # {collective}",
+            f"{len(sizes)} # communicator sizes",
+        ]
         for ranks, box in sizes:
             rules = [_rule(collective, piece, ranks) for piece in box.pieces] if box else [(0, *_DEFAULT)]
             lines += [f"{ranks} # ranks", f"{len(rules)} # message sizes"]
@@ -129,7 +117,7 @@ def _closed(found: tuple[Box, ...]) -> list[tuple[int, Box | None]]:
 
 def _rule(collective: str, piece: Piece, ranks: int) -> tuple[object, ...]:
     """Least size, algorithm, fan-out, segment size, requests."""
-    start = piece.start * (ranks if collective in _SUMMED else 1)
+    start = piece.start * (ranks if _is_summed(collective) else 1)
     if piece.candidate is None:
         return (start, *_DEFAULT)
     given = _given(piece)
@@ -152,7 +140,7 @@ def _communicators(collective: str, box: Box) -> dict[str, Any]:
     limits: dict[str, Any] = {"comm_size_min": box.ranks.low}
     if box.ranks.high is not None:
         limits["comm_size_max"] = box.ranks.high
-    factor = box.ranks.low if collective in _SUMMED else 1
+    factor = box.ranks.low if _is_summed(collective) else 1
     return {**limits, "rules": [_json_rule(piece, factor) for piece in box.pieces if piece.candidate]}
 
 

@@ -17,7 +17,6 @@ class Progress:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         self._live: Live | None = None
-        self._title = ""
         self._runs = 0
         self._best: float | None = None
 
@@ -35,7 +34,6 @@ class Progress:
 
     def phase(self, title: str) -> None:
         """Show the part of the work that begins."""
-        self._title = title
         self._console.print(Text(title, style="bold"))
 
     def say(self, text: str) -> None:
@@ -53,7 +51,7 @@ class Progress:
         if self._live is not None:
             self._live.update(self._line(trial, remaining_s))
         else:
-            self._line_of(Text(f"  run {self._runs}: {_told(trial)}"))
+            self._line_of(Text(f"  run {self._runs}: {_summary(trial)}"))
 
     def _line_of(self, text: Text) -> None:
         """Broken only where somebody looks at it: the log of a job keeps a happening on one line."""
@@ -68,12 +66,12 @@ class Progress:
             else ""
         )
         table.add_row(
-            Text(f"  run {self._runs}", style="bold"), Text(best, style="green"), left, Text(_told(trial))
+            Text(f"  run {self._runs}", style="bold"), Text(best, style="green"), left, Text(_summary(trial))
         )
         return table
 
 
-def _told(trial: Trial) -> str:
+def _summary(trial: Trial) -> str:
     if trial.outcome is Outcome.OK and trial.objective is not None:
         return f"{trial.objective:.4g}  {trial.configuration}"
     return f"{trial.outcome.value}  {trial.configuration}  {trial.reason}"

@@ -18,7 +18,8 @@ from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
-from mpiric.workflows.profile.doctor import Diagnosis, diagnose
+from mpiric.workflows.profile.diagnosis import Diagnosis
+from mpiric.workflows.profile.doctor import diagnose
 from mpiric.workflows.profile.request import ProfileRequest
 
 _EPILOG = """\b

@@ -13,7 +13,8 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
-from mpiric.workflows.run.script import Script, ScriptRequest, script
+from mpiric.workflows.run.script import Script, script
+from mpiric.workflows.run.script_request import ScriptRequest
 
 _EPILOG = """\b
 Examples:

@@ -1,12 +1,10 @@
 """`mpiric cc`, `cxx`, `fc`: a compiler's command line, with every object and program fat."""
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mpiric.build import wishes as reading
-from mpiric.build.command import Command, Mode, expand, stem, understand
+from mpiric.build.command import Command, Mode, understand
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
 from mpiric.build.plan import (
@@ -16,18 +14,11 @@ from mpiric.build.plan import (
     holes_are_known,
     own_files,
     write,
-    write_question,
 )
-from mpiric.build.targets import DEFAULT_TARGETS
 from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Scratch, Toolchain
-from mpiric.workflows.build.compiler_choice import choose_compiler
-
-# Where CMake and Meson try things; autoconf calls its file conftest.
-_QUESTIONS_OF_BUILD_SYSTEMS = (
-    *("/CMakeFiles/CMakeTmp/", "/CMakeFiles/CMakeScratch/", "/meson-private/"),
-    "/conftest.",
-)
+from mpiric.workflows.build.command_line import QUESTIONS_OF_BUILD_SYSTEMS, PreparedCommand, prepare_command
+from mpiric.workflows.build.link_command import object_path, with_objects
 
 
 class CompileOutcome(NamedTuple):
@@ -36,15 +27,6 @@ class CompileOutcome(NamedTuple):
     status: int
     words: str = ""
     sentences: tuple[str, ...] = ()
-
-
-class _Prepared(NamedTuple):
-    """A command line with everything known that decides what is built."""
-
-    driver: Driver
-    wishes: Wishes
-    command: Command
-    on_cluster: bool  # the machines there are may change
 
 
 def build(
@@ -58,45 +40,14 @@ def build(
 
     A compilation also leaves the plan that is ``wanted``.
     """
-    prepared = _prepare(verb, given, toolchain, machines, wanted)
+    prepared = prepare_command(verb, given, toolchain, machines, wanted)
     outcome = _build(prepared.driver, prepared.wishes)
     if wanted and wanted.path and outcome.status == 0 and prepared.command.mode is Mode.COMPILE:
-        _write_plan(_prepare(verb, wanted.with_holes(given), toolchain, machines), wanted)
+        _write_plan(prepare_command(verb, wanted.with_holes(given), toolchain, machines), wanted)
     return outcome
 
 
-def _prepare(
-    verb: str,
-    given: Sequence[str],
-    toolchain: Toolchain,
-    machines: Callable[[str], Sequence[str]],
-    wanted: PlanRequest | None = None,
-) -> _Prepared:
-    options, rest = reading.own_options(given)
-    compiler, words = choose_compiler(verb, options, rest, toolchain.environ)
-    expanded = expand(words, _read)
-    command = understand(expanded)
-    is_question = _is_question(command)
-    named = len(rest) - len(words)
-    if is_question and wanted and wanted.question_path and not options and named < 2:
-        witnesses = (*Driver(compiler, toolchain).witnesses, *own_files())
-        write_question(wanted, compiler, named, _QUESTIONS_OF_BUILD_SYSTEMS, witnesses)
-    if is_question or command.mode in (Mode.ASK, Mode.PARTIAL):
-        toolchain.become([*compiler, *words])
-    driver = Driver(compiler, toolchain)
-    requested = options.get("--targets") or toolchain.environ.get("MPIRIC_TARGETS", "")
-    targets = reading.split_targets(requested) or DEFAULT_TARGETS[driver.identity.machine]
-    on_cluster = "cluster" in targets
-    if on_cluster:
-        targets = [*(t for t in targets if t != "cluster"), *machines(driver.identity.machine)]
-    wishes = reading.read(expanded, targets, driver.identity.machine, driver.name_of)
-    wishes = reading.from_environment(wishes, options, toolchain.environ)
-    if any(word.startswith(("-flto", "-ipo")) for word in wishes.words):  # else the families need not be read
-        wishes = reading.without_intermediate(wishes, driver.family.words("intermediate"))
-    return _Prepared(driver, wishes, understand(wishes.words), on_cluster)
-
-
-def _write_plan(prepared: _Prepared, wanted: PlanRequest) -> None:
+def _write_plan(prepared: PreparedCommand, wanted: PlanRequest) -> None:
     """Write down the compilation of any file by this command line, where no file's has to be another."""
     driver, wishes, command = prepared.driver, prepared.wishes, prepared.command
     if prepared.on_cluster or wishes.explain_vectorisation or not holes_are_known(command):
@@ -108,28 +59,21 @@ def _write_plan(prepared: _Prepared, wanted: PlanRequest) -> None:
         baseline_alone=baseline_alone(task),
         sentences=wishes.sentences,
         retry=bool(wishes.feature_words),
-        not_for=_QUESTIONS_OF_BUILD_SYSTEMS,
+        not_for=QUESTIONS_OF_BUILD_SYSTEMS,
         witnesses=(*driver.witnesses, *own_files()),
     )
     write(plan, wanted)
-
-
-def _is_question(command: Command) -> bool:
-    """Whether a build system only asks what the compiler can do: that answers by itself, and sooner."""
-    where = os.getcwd()
-    paths = (f"{where}/{source.path}" for source in command.sources)
-    return any(mark in path for path in paths for mark in _QUESTIONS_OF_BUILD_SYSTEMS)
 
 
 def _build(driver: Driver, wishes: Wishes) -> CompileOutcome:
     command = understand(wishes.words)
     if command.mode is Mode.COMPILE:
         return _compile_all(driver, wishes, command, "")
-    with Scratch() as place:
-        compiled = _compile_all(driver, wishes, command, place)
+    with Scratch() as directory:
+        compiled = _compile_all(driver, wishes, command, directory)
         if compiled.status != 0:
             return compiled
-        command = _with_objects(command, place)
+        command = with_objects(command, directory)
         from mpiric.build.link import link  # most commands only compile
         from mpiric.build.shared import link_shared
 
@@ -139,43 +83,19 @@ def _build(driver: Driver, wishes: Wishes) -> CompileOutcome:
     )
 
 
-def _compile_all(driver: Driver, wishes: Wishes, command: Command, place: str) -> CompileOutcome:
+def _compile_all(driver: Driver, wishes: Wishes, command: Command, directory: str) -> CompileOutcome:
     output, sentences = "", wishes.sentences
     stdin = sys.stdin.buffer.read() if any(s.path == "-" for s in command.sources) else None
     for source in command.sources:
         output = object_name(command, source)
         if command.mode is not Mode.COMPILE:
-            output = _temporary(place, source.position, source.path)
+            output = object_path(directory, source.position, source.path)
         done = compile_source(driver, wishes, command, source, output, stdin)
         output += done.words
         sentences += done.sentences
         if done.status != 0:
             return CompileOutcome(done.status, output, sentences)
     return CompileOutcome(0, output, sentences)
-
-
-def _temporary(place: str, position: int, source: str) -> str:
-    return f"{place}/{position:04d}-{stem(source)}.o"
-
-
-def _with_objects(command: Command, place: str) -> Command:
-    """The link command once its sources are compiled; a language given with ``-x`` was for those."""
-    words = list(command.words)
-    for source in command.sources:
-        words[source.position] = _temporary(place, source.position, source.path)
-    drop = {at for at, word in enumerate(words) if word == "-x" and at not in command.values}
-    drop |= {at + 1 for at in drop}
-    drop |= {
-        at for at, word in enumerate(words) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
-    }
-    return understand([word for at, word in enumerate(words) if at not in drop])
-
-
-def _read(path: str) -> str | None:
-    if not os.path.isfile(path):
-        return None
-    with open(path, errors="surrogateescape") as file:
-        return file.read()
 
 
 def once(outcome: CompileOutcome) -> CompileOutcome:

@@ -63,10 +63,10 @@ def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
 
 def check_writable(path: Path) -> None:
     """Raises NoRoomError before a run of hours rather than at its end, where the ranks write."""
-    place = path.parent
-    if not place.is_dir():
-        raise NoRoomError(f"cannot write {path}: there is no directory {place}", hint="name another file")
-    if path.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+    directory = path.parent
+    if not directory.is_dir():
+        raise NoRoomError(f"cannot write {path}: there is no directory {directory}", hint="name another file")
+    if path.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
         raise NoRoomError(f"cannot write {path}", hint="name another file")
 
 
@@ -101,10 +101,10 @@ def origins(directory: Path) -> list[str]:
 def lay_out(policy: Policy, store: Path | None = None) -> str:
     """Path of the flat text, named by what is in it, below the store: home directories reach every node."""
     text = render_flat(policy)
-    place = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
-    if not place.is_file():
-        write_whole(place, text)
-    return str(place.absolute())
+    path = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
+    if not path.is_file():
+        write_whole(path, text)
+    return str(path.absolute())
 
 
 def site_policy(mpi: MpiLibrary, environment: Mapping[str, str]) -> Path | None:

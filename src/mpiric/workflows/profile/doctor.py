@@ -3,69 +3,24 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.machine import notice
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding
-from mpiric.model.profile import Advice
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.ranks import fact
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.judge_record import judge_record
+from mpiric.workflows.profile.diagnosis import Diagnosis
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.trials.observe import expected_situation
-
-_REPORTED_BY_RECORD = {  # the same seen from the record, with numbers
-    "oversubscribed": "more-ranks-than-cpus",
-    "cgroup-too-small": "more-ranks-than-cpus",
-    "same-cores": "ranks-share-a-cpu",
-}
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Findings by the room they come from: the run, where its ranks sat, the settings, the machine."""
-
-    profiled: Profiled
-    of_run: tuple[Advice, ...]
-    of_placement: tuple[Finding, ...]
-    of_settings: tuple[Finding, ...]
-    of_machine: tuple[Finding, ...]
-
-    @property
-    def findings(self) -> dict[str, Finding | Advice]:
-        """All of them by id, the run's first; what two rooms report appears once."""
-        run = {advice.finding.id: advice for advice in self.of_run}
-        advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
-        found: dict[str, Finding | Advice] = {**run}
-        for finding in (*self.of_placement, *self.of_settings, *self.of_machine):
-            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run:
-                found.setdefault(finding.id, finding)
-        return found
-
-    @property
-    def status(self) -> int:
-        """The program's own; 0 when it ran well until it was ended at the limit."""
-        return 0 if self.profiled.ran.was_ended else self.profiled.ran.status
-
-    def among(self, wanted: frozenset[str]) -> tuple[str, ...]:
-        """Ids of findings that are named, or whose room is: ``run``, ``placement``, ``settings``, ``any``."""
-        rooms = {
-            "run": {advice.finding.id for advice in self.of_run},
-            "placement": {finding.id for finding in self.of_placement},
-            "settings": {finding.id for finding in self.of_settings},
-            "machine": {finding.id for finding in self.of_machine},
-            "any": set(self.findings),
-        }
-        named = wanted.union(*(ids for room, ids in rooms.items() if room in wanted))
-        return tuple(name for name in self.findings if name in named)
 
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
@@ -73,7 +28,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
 
     Raises AfterRunError for what fails when the program has ended.
     """
-    with _place(request) as directory:
+    with _directory(request) as directory:
         done = profile(replace(request, directory=directory), host)
     machine = done.prepared.parsed.machine
     with after_run(done.ran.status):
@@ -87,7 +42,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
 
 
 @contextmanager
-def _place(request: ProfileRequest) -> Iterator[Path]:
+def _directory(request: ProfileRequest) -> Iterator[Path]:
     """The directory that the request names, or one for the time of the run where all nodes see it.
 
     Where that cannot be: one of this node.
@@ -102,8 +57,8 @@ def _place(request: ProfileRequest) -> Iterator[Path]:
             )
         except OSError:
             continue
-        with scratch as place:
-            yield Path(place)
+        with scratch as directory:
+            yield Path(directory)
         return
     yield Path(request.working_directory)  # where it will turn out what is wrong with it
 

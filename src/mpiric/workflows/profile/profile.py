@@ -5,13 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpiric import launchers, mpis
+from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.host.processes.foreground import Ran, run_in_foreground
-from mpiric.model.errors import MpiricError, NotFoundError, after_run
+from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.launch import Launch
-from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import NodeTopology, Profile
 from mpiric.model.record import Record
 from mpiric.model.spelling import Spelling
@@ -19,7 +18,8 @@ from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
-from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
+from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
 from mpiric.workflows.profile.report import with_others
 from mpiric.workflows.profile.request import ProfileRequest
@@ -51,7 +51,7 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     """The user's command with the runtime given to its ranks, and to nothing else."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
-    library = native_part(_LIBRARY, request.family or _family(parsed, host))
+    library = native_part(_LIBRARY, request.family or family_of(parsed, host))
     # Ranks that a script starts elsewhere may lack the runtime: then nobody may wait for their part.
     merge = "tree" if parsed.job.launcher_words else "never"
     spelling = Spelling(
@@ -81,44 +81,19 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     try:
         ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
         with after_run(ran.status):
-            return _understood(prepared, ran, shlex.join(request.argv), host)
+            return _read_profile(prepared, ran, shlex.join(request.argv), host)
     finally:
         with suppress(OSError):
             lock.release()
 
 
-def _understood(prepared: PreparedProfile, ran: Ran, command: str, host: Host) -> Profiled:
+def _read_profile(prepared: PreparedProfile, ran: Ran, command: str, host: Host) -> Profiled:
     directory, machine = prepared.directory, prepared.parsed.machine
     merge_parts(directory)
     try:
         record = read_record(directory)
     except MpiricError as error:
-        return Profiled(prepared, ran, None, None, _explained(error, prepared.parsed, host))
+        return Profiled(prepared, ran, None, None, explain_missing_record(error, prepared.parsed, host))
     found = with_others(name_sites(analyse(record, command), host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))
-
-
-def _explained(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
-    """Why nothing was recorded, where the program's file shows it."""
-    path = program_path(parsed.job, host)
-    elf = host.elf(path) if path else None
-    if elf is None or elf.interpreter:
-        return error
-    return NotFoundError(
-        f"{error.message}: {path} is linked statically, so that nothing can be loaded into its ranks",
-        hint="link it with shared libraries, at least with that of MPI",
-    )
-
-
-def _family(parsed: ParsedJob, host: Host) -> AbiFamily:
-    path = program_path(parsed.job, host)
-    of_program = mpis.abi_of_program(host, path) if path else None
-    if of_program is not None:
-        return of_program
-    if parsed.mpi is not None:
-        return parsed.mpi.abi_families[0]
-    raise NotFoundError(
-        f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
-        hint="name its family: --abi mpich, --abi openmpi or --abi standard",
-    )

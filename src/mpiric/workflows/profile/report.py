@@ -24,27 +24,27 @@ PAGE, DATA = "report.html", "report.json"
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
 
-def load(place: Path, host: Host | None = None) -> Profile:
+def load(record: Path, host: Host | None = None) -> Profile:
     """The profile of a record: of a directory, a merged file, or what one rank left.
 
     Places in the program have names when there is a ``host`` to ask for them.
     """
-    known = _known(place)
-    profile = analyse(read_record(place), str(known.get("command", "")))
+    known = _known(record)
+    profile = analyse(read_record(record), str(known.get("command", "")))
     profile = replace(profile, shape=_shape(known.get("node_shape")))
     if host is not None:
         profile = name_sites(profile, host)
-    return with_others(profile, place)
+    return with_others(profile, record)
 
 
-def with_others(profile: Profile, place: Path) -> Profile:
+def with_others(profile: Profile, record: Path) -> Profile:
     """With a note on what else the command ran: other records beside this one, or spawned ranks without."""
-    more = sorted(path.name for path in place.glob("record-*.mpiric")) if place.is_dir() else []
+    more = sorted(path.name for path in record.glob("record-*.mpiric")) if record.is_dir() else []
     spawns = any(use.name in _SPAWNING for use in profile.functions)
     if more:
         ran = "spawned ranks" if spawns else "ran MPI several times"
         note = f"the command {ran}; this is the first record, the others are {', '.join(more)}"
-    elif spawns and place.is_dir():
+    elif spawns and record.is_dir():
         note = "the ranks that the program spawned left no record: they did not get its environment"
     else:
         return profile
@@ -56,9 +56,9 @@ def load_two(first: Path, second: Path) -> Comparison:
     return compare((str(first), load(first)), (str(second), load(second)))
 
 
-def advised_knobs(place: Path) -> tuple[str, ...]:
+def advised_knobs(record: Path) -> tuple[str, ...]:
     """Knobs that the advice on a record names, the most promising first."""
-    return tuple(dict.fromkeys(knob for advice in load(place).advice for knob in advice.knobs))
+    return tuple(dict.fromkeys(knob for advice in load(record).advice for knob in advice.knobs))
 
 
 def write_report(profile: Profile, directory: Path) -> Path:
@@ -72,9 +72,9 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
     return write(path, comparison_html(comparison, __version__))
 
 
-def export_csv(place: Path, directory: Path) -> tuple[Path, ...]:
+def export_csv(record: Path, directory: Path) -> tuple[Path, ...]:
     """The record's tables as CSV files."""
-    return write_csv(read_record(place), directory)
+    return write_csv(read_record(record), directory)
 
 
 def write(path: Path, text: str) -> Path:
@@ -87,10 +87,10 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def _known(place: Path) -> dict[str, Any]:
+def _known(record: Path) -> dict[str, Any]:
     """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
     try:
-        data = json.loads((place / DATA).read_text(encoding="utf-8"))
+        data = json.loads((record / DATA).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -44,12 +44,12 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
         untouched = launchers.render(parsed.job, [])
         sentences = (f"{error.message}; running the command as it is",)
         return PreparedRun(untouched, Configuration(), parsed.job.environment, words=sentences)
-    here = fingerprint(situation.job, situation.machine, situation.mpi, host)
+    fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", list[str]()
     if request.recipe is not None:
-        recipe, path, words = named_recipe(request.recipe, here)
+        recipe, path, words = named_recipe(request.recipe, fingerprints)
     elif request.use_recipe:
-        recipe, path, words = fitting_recipe(request.store, here, situation, host)
+        recipe, path, words = fitting_recipe(request.store, fingerprints, situation, host)
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers
@@ -13,9 +13,6 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 from mpiric.schedulers import (
     BatchScheduler,
-    LayoutRequest,
-    ScriptOptions,
-    SiteDefaults,
     batch_scheduler,
     batch_scheduler_here,
     plan_layout,
@@ -25,23 +22,8 @@ from mpiric.schedulers import (
 )
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
-
-
-@dataclass(frozen=True)
-class ScriptRequest:
-    """What the user requests; "" and 0 where the site's defaults or the node's shape decide."""
-
-    argv: tuple[str, ...]
-    working_directory: str
-    environment: Mapping[str, str]
-    layout: LayoutRequest = field(default_factory=LayoutRequest)
-    shape: NodeShape | None = None
-    options: ScriptOptions = field(default_factory=lambda: ScriptOptions(shebang=""))
-    scheduler: str = ""  # the one that is here, else Slurm
-    mpi: str = ""  # for the scheduler's own launcher
-    defaults: Path | None = None
-    recipe: Path | None = None
-    check: bool = True
+from mpiric.workflows.run.script_options import node_shape, with_ranks, with_site_defaults
+from mpiric.workflows.run.script_request import ScriptRequest
 
 
 @dataclass(frozen=True)
@@ -68,10 +50,10 @@ def script(request: ScriptRequest, host: Host) -> Script:
         raise MpiricError(
             f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"
         )
-    options = _merged(request.options, site, Path(job.program[0]).name)
-    shape = request.shape or site.shape or _shape_of(scheduler, host, options.partition)
+    options = with_site_defaults(request.options, site, Path(job.program[0]).name)
+    shape = request.shape or site.shape or node_shape(scheduler, host, options.partition)
     named = bool(job.launcher_words)
-    layout = plan_layout(_with_ranks(request.layout, job.ranks), shape)
+    layout = plan_layout(with_ranks(request.layout, job.ranks), shape)
     argv = (
         request.argv if named else (*scheduler.launch(layout, shape, request.mpi or site.mpi), *request.argv)
     )
@@ -102,45 +84,6 @@ def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> t
     run = RunRequest(argv, request.working_directory, request.environment, recipe=request.recipe)
     prepared = prepare(run, host)
     return prepared.launch, prepared.words
-
-
-def _with_ranks(request: LayoutRequest, of_command: int | None) -> LayoutRequest:
-    """Ranks as the user's own launch line says; a contradiction to --ranks is an error."""
-    if of_command is None:
-        return request
-    if request.ranks and request.ranks != of_command:
-        raise MpiricError(
-            f"--ranks {request.ranks} and the command's own {of_command} ranks contradict each other",
-            hint="leave one of them away",
-        )
-    return replace(request, ranks=of_command)
-
-
-def _merged(given: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:
-    """The user's options over the site's."""
-    own = site.options
-    return replace(
-        given,
-        shebang=given.shebang or own.shebang,
-        job_name=given.job_name or program,
-        time=given.time or own.time,
-        account=given.account or own.account,
-        partition=given.partition or own.partition,
-        directives=(*own.directives, *given.directives),
-        setup=(*own.setup, *given.setup),
-        environment={**own.environment, **given.environment},
-    )
-
-
-def _shape_of(scheduler: BatchScheduler, host: Host, partition: str) -> NodeShape:
-    shapes = scheduler.node_shapes(host, partition)
-    if not shapes:
-        raise MpiricError(
-            f"how many cores a node{f' of {partition}' if partition else ''} has is not known here",
-            hint="give --node 2x64x2 (sockets, cores of each, hardware threads of each core), "
-            "or run this on a login node of the cluster",
-        )
-    return shapes[0]
 
 
 def _checked(scheduler: BatchScheduler, text: str, host: Host) -> ScriptCheck | None:

@@ -59,7 +59,7 @@ class ArrayRound:
     number: int
 
     @property
-    def place(self) -> Path:
+    def path(self) -> Path:
         """Directory of its files."""
         return self.submission / ROUNDS / str(self.number)
 
@@ -71,17 +71,17 @@ class ArrayRound:
     @property
     def is_planned(self) -> bool:
         """Whether its blocks are known."""
-        return (self.place / "plan.json").is_file()
+        return (self.path / "plan.json").is_file()
 
     @property
     def is_submitted(self) -> bool:
         """Whether its array is submitted."""
-        return (self.place / "submitted").is_file()
+        return (self.path / "submitted").is_file()
 
     @property
     def array(self) -> str:
         """Id of its array, "" before that is submitted."""
-        return (self.place / "submitted").read_text() if self.is_submitted else ""
+        return (self.path / "submitted").read_text() if self.is_submitted else ""
 
     @property
     def size(self) -> int:
@@ -102,7 +102,7 @@ class ArrayRound:
             ]
             for block in blocks
         ]
-        _write(self.place / "plan.json", json.dumps(document))
+        _write(self.path / "plan.json", json.dumps(document))
 
     def redistribute(self, count: int) -> None:
         """Redistribute the runs over ``count`` blocks, if it has more."""
@@ -123,21 +123,21 @@ class ArrayRound:
         )
 
     def _plan(self) -> list[list[dict[str, Any]]]:
-        path = self.place / "plan.json"
+        path = self.path / "plan.json"
         plan: list[list[dict[str, Any]]] = json.loads(path.read_text("utf-8")) if path.is_file() else []
         return plan
 
     def directory(self, element: int | None) -> Path:
         """Working directory of an element, or of the job after them."""
-        return self.place / ("after" if element is None else str(element))
+        return self.path / ("after" if element is None else str(element))
 
     def finish(self, element: int) -> None:
         """Note that an element has done all of its block."""
-        _write(self.place / f"{element}.done", "")
+        _write(self.path / f"{element}.done", "")
 
     def is_finished(self, element: int) -> bool:
         """Whether an element has done all of its block."""
-        return (self.place / f"{element}.done").is_file()
+        return (self.path / f"{element}.done").is_file()
 
     @property
     def is_complete(self) -> bool:
@@ -188,13 +188,13 @@ def submit_round(
         array = scheduler.find(host, f"{name}-{number}", patience)
         array = array or _submit_array(array_round, spread, scheduler, host, say, patience)
         _remember(array_round, scheduler.elements(array, array_round.size))
-        _write(array_round.place / "submitted", array)
+        _write(array_round.path / "submitted", array)
         say(f"round {number}: {array_round.size} jobs submitted as array {array}")
     mark = f"{name}-after-{number}-{len(known_jobs(directory))}"
     after = scheduler.submit(host, script, job_settings(directory, mark, number, array), patience)
     _remember(array_round, [after])
     if array:
-        _write(array_round.place / "after.job", after)
+        _write(array_round.path / "after.job", after)
     else:
         say(f"submitted as job {after}; it goes on when this is ended")
 
@@ -212,7 +212,7 @@ def _submit_array(
     mark, count = f"{name_of(directory)}-{number}", min(array_round.size, max(1, scheduler.array_limit(host)))
     while True:
         array_round.redistribute(count)
-        array_round.place.mkdir(parents=True, exist_ok=True)  # for the logs of its elements
+        array_round.path.mkdir(parents=True, exist_ok=True)  # for the logs of its elements
         settings = array_settings(directory, mark, number, count, spread.at_once)
         try:
             return scheduler.submit(host, str(directory / SCRIPT), settings, patience)
@@ -233,7 +233,7 @@ def is_double(array_round: ArrayRound, host: Host) -> bool:
 
 def drop_after(array_round: ArrayRound, host: Host) -> None:
     """Cancel the job after a round's array: an element has done its work."""
-    path = array_round.place / "after.job"
+    path = array_round.path / "after.job"
     if path.is_file():
         installed_batch_scheduler(host).cancel(host, [path.read_text()])
 
@@ -243,7 +243,7 @@ def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
 
     One that was submitted later, to go on, does not look.
     """
-    path = array_round.place / "after.job"
+    path = array_round.path / "after.job"
     scheduler = installed_batch_scheduler(host)
     if not path.is_file() or scheduler.own_job(host.environ) != path.read_text():
         return False

@@ -19,7 +19,7 @@ from mpiric.workflows.sweep.sweep import LOG, Swept, sweep
 
 
 def work(
-    prepared: SweepPlan, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
+    plan: SweepPlan, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
 ) -> Swept | None:
     """What a job of the array does; the result when the sweep has come to its end with it, None otherwise."""
     if is_double(array_round, host):
@@ -29,7 +29,7 @@ def work(
         return None
     if element is not None and not array_round.is_finished(element):
         try:
-            _measure(prepared, array_round, element, host, say)
+            _measure(plan, array_round, element, host, say)
         except MpiricError as error:
             array_round.tell(f"job {element} gave up: {error.message}")
             return None
@@ -41,10 +41,8 @@ def work(
         array_round.tell(error.message)
         return None  # should that one die, the job after the array goes on
     try:
-        taken = _take_in(prepared, array_round)
-        swept = sweep(
-            replace(prepared, request=replace(prepared.request, resume=True)), host, array_round.tell
-        )
+        taken = _take_in(plan, array_round)
+        swept = sweep(replace(plan, request=replace(plan.request, resume=True)), host, array_round.tell)
     finally:
         lock.release()
     if element is not None:
@@ -54,30 +52,30 @@ def work(
 
 
 def _measure(
-    prepared: SweepPlan, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
+    plan: SweepPlan, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
 ) -> None:
     """Every so-manieth subject, into a log of its own."""
     place = array_round.directory(element).absolute()
-    budget_s = prepared.request.budget_s
+    budget_s = plan.request.budget_s
     request = replace(
-        prepared.request, directory=place, budget_s=None if budget_s is None else budget_s / array_round.size
+        plan.request, directory=place, budget_s=None if budget_s is None else budget_s / array_round.size
     )
-    mine = list(prepared.sizes)[element :: array_round.size]
-    part = replace(prepared, request=request, sizes={subject: prepared.sizes[subject] for subject in mine})
+    mine = list(plan.sizes)[element :: array_round.size]
+    part = replace(plan, request=request, sizes={subject: plan.sizes[subject] for subject in mine})
     log = Log(place / LOG, part, resume=True)
     if part.sizes:
         measure(part, host, log, say, say)
     array_round.finish(element)
 
 
-def _take_in(prepared: SweepPlan, array_round: ArrayRound) -> int:
+def _take_in(plan: SweepPlan, array_round: ArrayRound) -> int:
     """Into the log of the sweep, what its jobs have measured; how many points."""
-    taken, main = 0, Log(array_round.submission / LOG, prepared, resume=True)
+    taken, main = 0, Log(array_round.submission / LOG, plan, resume=True)
     for element in range(array_round.size):
         path = array_round.directory(element) / LOG
         if not path.is_file():
             continue
-        part = Log(path, prepared, resume=True)
+        part = Log(path, plan, resume=True)
         for name, why in part.excluded.items():
             if name not in main.excluded:
                 collective, _, candidate = name.partition(" ")

@@ -39,20 +39,20 @@ FAST = Network("2 µs and 10 GB/s", 2e-6, 10e9)
 SLOW = Network("1 ms and 100 Mbit/s", 1e-3, 12.5e6)
 
 
-def guessed_s(prepared: SweepPlan, network: Network) -> float:
+def guessed_s(plan: SweepPlan, network: Network) -> float:
     """Seconds that the full grid takes where calls cost what they do on this network."""
     points_s = (
-        _point_s(prepared, p, network.call_s(p.subject, p.size), network.call_s(p.subject, 0))
-        for p in _grid(prepared)
+        _point_s(plan, p, network.call_s(p.subject, p.size), network.call_s(p.subject, 0))
+        for p in _grid(plan)
     )
-    return sum(points_s) + _launches(prepared) * _START_S
+    return sum(points_s) + _launches(plan) * _START_S
 
 
 class Costs:
     """By the library's own times, as far as they are known."""
 
-    def __init__(self, prepared: SweepPlan, measured: Times) -> None:
-        self._prepared = prepared
+    def __init__(self, plan: SweepPlan, measured: Times) -> None:
+        self._plan = plan
         self._own: dict[Subject, list[tuple[int, float]]] = defaultdict(list)
         for point, times in sorted(measured.items()):
             if point.candidate == LIBRARY:
@@ -61,7 +61,7 @@ class Costs:
     @property
     def are_known(self) -> bool:
         """Whether each collective was measured at its least and its largest size."""
-        grids = self._prepared.sizes
+        grids = self._plan.sizes
         return all({grid[0], grid[-1]} <= {at for at, _ in self._own[of]} for of, grid in grids.items())
 
     def point_s(self, point: SweepPoint) -> float | None:
@@ -70,7 +70,7 @@ class Costs:
         if not known:
             return None
         shortest_s = min(time_s for _, time_s in known)
-        return _point_s(self._prepared, point, _between(known, point.size), shortest_s)
+        return _point_s(self._plan, point, _between(known, point.size), shortest_s)
 
     def sum_s(self, points: Iterable[SweepPoint]) -> float:
         """Of several, those that are not known left away."""
@@ -78,7 +78,7 @@ class Costs:
 
     def patience_s(self, points: Sequence[SweepPoint]) -> float:
         """How long a launch of these may take: much longer than with the library's own algorithms."""
-        request = self._prepared.request
+        request = self._plan.request
         known = all(point.subject in self._own for point in points)
         if request.limit_s is not None or not known:
             return request.patience_s(len(points))
@@ -86,43 +86,43 @@ class Costs:
 
     def first_pass_s(self, measured: Times) -> float:
         """What is certain to be measured yet."""
-        prepared = self._prepared
-        wanted = next_points(prepared.sizes, prepared.candidates, measured, prepared.stride)
-        return self.sum_s(wanted) + _START_S * _pass_launches(prepared)
+        plan = self._plan
+        wanted = next_points(plan.sizes, plan.candidates, measured, plan.stride)
+        return self.sum_s(wanted) + _START_S * _pass_launches(plan)
 
     def grid_s(self, measured: Times) -> float:
         """What is left of the full grid."""
-        left = (point for point in _grid(self._prepared) if point not in measured)
-        return self.sum_s(left) + _START_S * _launches(self._prepared)
+        left = (point for point in _grid(self._plan) if point not in measured)
+        return self.sum_s(left) + _START_S * _launches(self._plan)
 
 
-def cost_by_guess(prepared: SweepPlan) -> str:
+def cost_by_guess(plan: SweepPlan) -> str:
     """The sentence shown before anything was measured."""
-    ranks = len(prepared.nodes)
-    low, high = (guessed_s(prepared, network) for network in (FAST, SLOW))
+    ranks = len(plan.nodes)
+    low, high = (guessed_s(plan, network) for network in (FAST, SLOW))
     return (
-        f"at most {prepared.points} points on {ranks} ranks: {_core_hours(low, ranks)} core-hours "
+        f"at most {plan.points} points on {ranks} ranks: {_core_hours(low, ranks)} core-hours "
         f"({_time(low)}) where calls are as fast as on a network of {FAST.words}, {_core_hours(high, ranks)} "
-        f"({_time(high)}) on one of {SLOW.words}{_ended(prepared, high)}"
+        f"({_time(high)}) on one of {SLOW.words}{_ended(plan, high)}"
     )
 
 
-def cost_by_own_times(prepared: SweepPlan, costs: Costs, measured: Times) -> str:
+def cost_by_own_times(plan: SweepPlan, costs: Costs, measured: Times) -> str:
     """The sentence shown when the library's own times are known."""
-    ranks = len(prepared.nodes)
+    ranks = len(plan.nodes)
     first, most = costs.first_pass_s(measured), costs.grid_s(measured)
     first = min(first, most)
     return (
         f"by the library's own times: another {_core_hours(first, ranks)} core-hours ({_time(first)}) for "
         f"the first pass, {_core_hours(most, ranks)} ({_time(most)}) for the whole grid, and more where "
         "other algorithms are slower; then what gains is measured twice more"
-        f"{_ended(prepared, most)}"
+        f"{_ended(plan, most)}"
     )
 
 
-def _ended(prepared: SweepPlan, seconds: float) -> str:
+def _ended(plan: SweepPlan, seconds: float) -> str:
     """What the budget makes of it."""
-    budget_s = prepared.request.budget_s
+    budget_s = plan.request.budget_s
     if budget_s is None or budget_s >= seconds:
         return ""
     return f"; the budget ends it after {_time(budget_s)}"
@@ -138,32 +138,30 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _grid(prepared: SweepPlan) -> Iterable[SweepPoint]:
-    for subject, sizes in prepared.sizes.items():
-        for name in prepared.candidates[subject]:
+def _grid(plan: SweepPlan) -> Iterable[SweepPoint]:
+    for subject, sizes in plan.sizes.items():
+        for name in plan.candidates[subject]:
             for size in sizes:
                 yield SweepPoint(subject, size, name)
 
 
-def _launches(prepared: SweepPlan) -> int:
+def _launches(plan: SweepPlan) -> int:
     """The sizes between come in rounds of halving."""
-    return _pass_launches(prepared) * max(
-        (len(sizes).bit_length() for sizes in prepared.sizes.values()), default=1
-    )
+    return _pass_launches(plan) * max((len(sizes).bit_length() for sizes in plan.sizes.values()), default=1)
 
 
-def _pass_launches(prepared: SweepPlan) -> int:
+def _pass_launches(plan: SweepPlan) -> int:
     """A launch has one candidate of each collective, and blocking forms none with those that do not."""
     most = {False: 0, True: 0}
-    for subject, names in prepared.candidates.items():
+    for subject, names in plan.candidates.items():
         form = subject.collective in NONBLOCKING
         most[form] = max(most[form], 1 + len(names))
     return sum(most.values())
 
 
-def _point_s(prepared: SweepPlan, point: SweepPoint, call_s: float, short_s: float) -> float:
+def _point_s(plan: SweepPlan, point: SweepPoint, call_s: float, short_s: float) -> float:
     """``short_s``: a call that moves next to nothing."""
-    seconds = prepared.request.seconds
+    seconds = plan.request.seconds
     batches = _LEAST_BATCHES if call_s > seconds else _USUAL_BATCHES
     in_batch = min(max(int(seconds / batches / max(call_s, 1e-9)), 1), _MOST_CALLS)
     first = _FIRST_CALLS_OF_OWN if point.candidate.startswith("own:") else _FIRST_CALLS

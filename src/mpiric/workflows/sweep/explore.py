@@ -32,24 +32,24 @@ class Effort:
     launches: int = 0
 
 
-def measure(prepared: SweepPlan, host: Host, log: Log, say: Say, tell: Say) -> Effort:
+def measure(plan: SweepPlan, host: Host, log: Log, say: Say, tell: Say) -> Effort:
     """Measure into ``log`` all that there is to measure or the budget allows; Ctrl-C ends it early.
 
     ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
     """
-    effort, budget_s = Effort(), prepared.request.budget_s
+    effort, budget_s = Effort(), plan.request.budget_s
     begun = time.monotonic()
     try:
-        explore(prepared, host, log, say, effort, inf if budget_s is None else _EXPLORING * budget_s, tell)
+        explore(plan, host, log, say, effort, inf if budget_s is None else _EXPLORING * budget_s, tell)
         left_s = inf if budget_s is None else budget_s - (time.monotonic() - begun)
-        confirm(prepared, host, log, say, effort, left_s)
+        confirm(plan, host, log, say, effort, left_s)
     except KeyboardInterrupt:
         tell("interrupted: writing what was measured; go on with --resume")
     return effort
 
 
 def explore(
-    prepared: SweepPlan,
+    plan: SweepPlan,
     host: Host,
     log: Log,
     say: Say,
@@ -65,24 +65,22 @@ def explore(
         effort.points += 1
 
     while time.monotonic() < end:
-        wanted = next_points(prepared.sizes, _left(prepared, log), log.measured, prepared.stride)
+        wanted = next_points(plan.sizes, _left(plan, log), log.measured, plan.stride)
         if not wanted:
             break
-        for points in launches(wanted, Costs(prepared, log.measured)):
-            costs = Costs(prepared, log.measured)
+        for points in launches(wanted, Costs(plan, log.measured)):
+            costs = Costs(plan, log.measured)
             if tell and costs.are_known:
-                tell(cost_by_own_times(prepared, costs, log.measured))
+                tell(cost_by_own_times(plan, costs, log.measured))
                 tell = None
             left_s = end - time.monotonic()
             if left_s <= 0:
                 break
-            say(f"{len(log.measured)} of at most {prepared.points} points; {len(points)} in this launch")
-            _launch(prepared, host, log, effort, points, left_s, keep)
+            say(f"{len(log.measured)} of at most {plan.points} points; {len(points)} in this launch")
+            _launch(plan, host, log, effort, points, left_s, keep)
 
 
-def confirm(
-    prepared: SweepPlan, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf
-) -> None:
+def confirm(plan: SweepPlan, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> None:
     """Measure what seems to beat the library once more, in turns with the library, until the limit."""
     end = time.monotonic() + limit_s
     wanted = [point for point in winners(log.measured) if point not in log.fresh]
@@ -94,26 +92,26 @@ def confirm(
             log.add_fresh(point, averaged(point.candidate, found.pop(point)))
 
     for turn in range(_TURNS if wanted else 0):
-        pieces = list(launches(wanted, Costs(prepared, log.measured)))
+        pieces = list(launches(wanted, Costs(plan, log.measured)))
         for points in pieces if turn % 2 else reversed(pieces):
             left_s = end - time.monotonic()
             if left_s <= 0:
                 break
             say(f"confirming gains, {len(wanted)} points, turn {turn + 1} of {_TURNS}")
-            _launch(prepared, host, log, effort, points, left_s, keep)
+            _launch(plan, host, log, effort, points, left_s, keep)
     for point, several in found.items():
         log.add_fresh(point, averaged(point.candidate, several))
 
 
-def _left(prepared: SweepPlan, log: Log) -> dict[Subject, list[str]]:
+def _left(plan: SweepPlan, log: Log) -> dict[Subject, list[str]]:
     return {
         subject: [name for name in names if f"{subject.collective} {name}" not in log.excluded]
-        for subject, names in prepared.candidates.items()
+        for subject, names in plan.candidates.items()
     }
 
 
 def _launch(
-    prepared: SweepPlan,
+    plan: SweepPlan,
     host: Host,
     log: Log,
     effort: Effort,
@@ -126,14 +124,14 @@ def _launch(
     if not pending:
         return
     effort.launches += 1
-    patience_s = Costs(prepared, log.measured).patience_s(pending)
-    answer = ask(prepared, host, pending, min(patience_s, left_s + _GRACE_S))
+    patience_s = Costs(plan, log.measured).patience_s(pending)
+    answer = ask(plan, host, pending, min(patience_s, left_s + _GRACE_S))
     for point, times in answer.found:
         keep(point, times)
     cut_short = isinstance(answer.failure, LaunchFailedError) and answer.failure.timed_out
     if not (cut_short and left_s + _GRACE_S < patience_s):
         for point, why in _failures(answer, pending):
-            _exclude(prepared, host, log, point, why, answer)
+            _exclude(plan, host, log, point, why, answer)
 
 
 def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[SweepPoint, str]]:
@@ -150,12 +148,12 @@ def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[Sw
     yield from ((point, f"failed at the end: {output}") for point in points)
 
 
-def _exclude(prepared: SweepPlan, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
+def _exclude(plan: SweepPlan, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
     """A candidate that cannot run; the library's own must."""
     if log.is_excluded(point):
         return
     if point.candidate == LIBRARY:
         raise answer.failure or ProgramFailedError(f"{point.subject.collective} of the library itself {why}")
     if answer.failure is not None:
-        check_launching(prepared, host)
+        check_launching(plan, host)
     log.exclude(point.subject.collective, point.candidate, why)

@@ -66,18 +66,18 @@ def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPo
         yield piece
 
 
-def ask(prepared: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: float) -> Answer:
+def ask(plan: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: float) -> Answer:
     """Measure points of one candidate a collective."""
-    request, mpi = prepared.request, prepared.mpi
+    request, mpi = plan.request, plan.mpi
     by_word = {
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}": p
         for p in points
     }
     program = (native_part(PROBE, mpi.abi_families[0]), str(request.seconds), *by_word)
-    (segment,) = prepared.job.segments
-    job = replace(prepared.job, segments=(replace(segment, program=program),))
+    (segment,) = plan.job.segments
+    job = replace(plan.job, segments=(replace(segment, program=program),))
     answer = Answer()
-    setting = _setting(prepared, points)
+    setting = _setting(plan, points)
     try:
         rows = run_launch(request, job, host, mpi, setting, limit_s)
     except ProgramFailedError as error:
@@ -95,11 +95,11 @@ def ask(prepared: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: 
     return answer
 
 
-def check_launching(prepared: SweepPlan, host: Host) -> None:
+def check_launching(plan: SweepPlan, host: Host) -> None:
     """Raises MpiricError where nothing runs any more: no candidate is to blame then."""
-    request = prepared.request
+    request = plan.request
     try:
-        run_launch(request, prepared.job, host, prepared.mpi, Spelling(), request.patience_s(0))
+        run_launch(request, plan.job, host, plan.mpi, Spelling(), request.patience_s(0))
     except ProgramFailedError as error:
         raise MpiricError(
             f"the launch line does not work any more: {error.message}",
@@ -113,9 +113,9 @@ def where(point: SweepPoint) -> str:
     return f"at {point.size} bytes on {point.subject.shape}"
 
 
-def _setting(prepared: SweepPlan, points: Iterable[SweepPoint]) -> Spelling:
+def _setting(plan: SweepPlan, points: Iterable[SweepPoint]) -> Spelling:
     """The library's variables, and for our own algorithms the runtime with a policy that names them."""
-    mpi, tuner = prepared.mpi, tuner_for(prepared.mpi)
+    mpi, tuner = plan.mpi, tuner_for(plan.mpi)
     assignment = sorted({(point.subject.collective, point.candidate) for point in points})
     environment: dict[str, str] = {}
     for collective, name in assignment:
@@ -123,7 +123,7 @@ def _setting(prepared: SweepPlan, points: Iterable[SweepPoint]) -> Spelling:
     lines = tuple(Line(collective, name) for collective, name in assignment if name.startswith("own:"))
     if not lines:
         return Spelling(environment=environment)
-    policy = lay_out(Policy(mpi.implementation, mpi.version, lines), prepared.request.directory)
+    policy = lay_out(Policy(mpi.implementation, mpi.version, lines), plan.request.directory)
     return Spelling(environment={**environment, **strictly(policy)}, preload=(tuner.library,))
 
 

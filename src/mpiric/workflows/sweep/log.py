@@ -14,16 +14,16 @@ from mpiric.workflows.sweep.plan import SweepPlan
 class Log:
     """Every measurement, written as it is made, so that a sweep can go on where it was interrupted."""
 
-    def __init__(self, path: Path, prepared: SweepPlan, *, resume: bool) -> None:
+    def __init__(self, path: Path, plan: SweepPlan, *, resume: bool) -> None:
         self._path = path
         self.measured: dict[SweepPoint, Measured] = {}
         self.fresh: dict[SweepPoint, Measured] = {}  # of what seemed to win, measured once more
         self.excluded: dict[str, str] = {}  # "bcast library:ring" → why; no measurement of it is kept
-        head = {"mpi": prepared.mpi.label, "ranks": len(prepared.nodes), "nodes": len(set(prepared.nodes))}
+        head = {"mpi": plan.mpi.label, "ranks": len(plan.nodes), "nodes": len(set(plan.nodes))}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if resume and path.is_file():
-                self._read(head, prepared.sizes.keys())
+                self._read(head, plan.sizes.keys())
             else:
                 path.write_text(json.dumps(head) + "\n", encoding="utf-8")
         except OSError as error:

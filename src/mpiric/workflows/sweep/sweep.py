@@ -37,30 +37,30 @@ class Swept:
     failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up, ever
 
 
-def sweep(prepared: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swept:
+def sweep(plan: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swept:
     """Measure until nothing more is worth it or the budget is spent; Ctrl-C keeps what there is.
 
     ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
     """
-    make_place(prepared.request.directory)
-    lock = Lock.take(prepared.request.directory / LOCK)
+    make_place(plan.request.directory)
+    lock = Lock.take(plan.request.directory / LOCK)
     try:
-        return _sweep(prepared, host, say, tell or say)
+        return _sweep(plan, host, say, tell or say)
     finally:
         lock.release()
 
 
-def _sweep(prepared: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
+def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     begun = time.monotonic()
-    request = prepared.request
-    log = Log(request.directory / LOG, prepared, resume=request.resume)
-    effort = measure(prepared, host, log, say, tell)
+    request = plan.request
+    log = Log(request.directory / LOG, plan, resume=request.resume)
+    effort = measure(plan, host, log, say, tell)
     left_open = set(winners(log.measured)) - log.fresh.keys()
     learned = LearnedPolicy(
-        implementation=prepared.mpi.implementation,
-        version=prepared.mpi.version,
-        world=shape_of(prepared.nodes),
-        keys=learned_keys(confirmed(log.measured, log.fresh), prepared.sizes, left_open),
+        implementation=plan.mpi.implementation,
+        version=plan.mpi.version,
+        world=shape_of(plan.nodes),
+        keys=learned_keys(confirmed(log.measured, log.fresh), plan.sizes, left_open),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(request.argv)},
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),

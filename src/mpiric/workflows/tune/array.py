@@ -120,8 +120,8 @@ def _take_in(array_round: ArrayRound, main: TuneLog) -> None:
     """Into the log of the tune, what the blocks have measured and it does not have yet."""
     have = {(trial.block, trial.number) for trial in main.read().trials}
     for number in range(array_round.number + 1):
-        place = replace(array_round, number=number).place
-        for log in sorted(place.glob(f"*/{EVENTS}")):
+        path = replace(array_round, number=number).path
+        for log in sorted(path.glob(f"*/{EVENTS}")):
             for trial in read_log(log).trials:
                 if (trial.block, trial.number) not in have:
                     main.append_trial(trial)

@@ -116,10 +116,10 @@ def benchmark(
     request = SweepRequest(
         line_without_program(job), job.working_directory, job.environment, directory, limit_s=seconds
     )
-    prepared = prepare_calls(request, situation.mpi, _sizes(keys), host)
-    log = Log(directory / LOG, prepared, resume=True)
+    plan = prepare_calls(request, situation.mpi, _sizes(keys), host)
+    log = Log(directory / LOG, plan, resume=True)
     before = time.monotonic()
-    explore(_with_library_alone(prepared), host, log, _silently, effort)
+    explore(_with_library_alone(plan), host, log, _silently, effort)
     if effort.launches:
         request = replace(request, limit_s=_START_S + _PATIENCE * (time.monotonic() - before))
     keys = that_matter(keys, _own_s(log), situation.observation.wall_s)
@@ -130,19 +130,17 @@ def benchmark(
         raise MpiricError("the library's own times took all of its time")
     if keys:
         narrator.phase(f"Learning its collectives by a benchmark of {calls} of its calls")
-        prepared = replace(
-            prepared,
+        plan = replace(
+            plan,
             request=request,
-            sizes={subject: _at(prepared, subject, sizes) for subject, sizes in kinds.items()},
-            candidates={
-                subject: by_promise(subject, prepared.candidates[subject], keys) for subject in kinds
-            },
+            sizes={subject: _at(plan, subject, sizes) for subject, sizes in kinds.items()},
+            candidates={subject: by_promise(subject, plan.candidates[subject], keys) for subject in kinds},
         )
-        explore(prepared, host, log, _silently, effort, _EXPLORING * left_s)
-        confirm(prepared, host, log, _silently, effort, seconds - (time.monotonic() - begun))
+        explore(plan, host, log, _silently, effort, _EXPLORING * left_s)
+        confirm(plan, host, log, _silently, effort, seconds - (time.monotonic() - begun))
     found = replace(
         learned,
-        keys=tuple(_decided_by(log, prepared, keys)),
+        keys=tuple(_decided_by(log, plan, keys)),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(request.argv)},
         collective_s=0.0,
@@ -162,12 +160,12 @@ def _sizes(keys: Iterable[LearnedKey]) -> dict[Subject, set[int]]:
     return dict(sizes)
 
 
-def _with_library_alone(prepared: SweepPlan) -> SweepPlan:
-    return replace(prepared, candidates=dict.fromkeys(prepared.sizes, (LIBRARY,)))
+def _with_library_alone(plan: SweepPlan) -> SweepPlan:
+    return replace(plan, candidates=dict.fromkeys(plan.sizes, (LIBRARY,)))
 
 
-def _at(prepared: SweepPlan, subject: Subject, sizes: Iterable[int]) -> tuple[int, ...]:
-    return prepared.sizes[subject] if subject.has_one_choice else tuple(sorted(sizes))
+def _at(plan: SweepPlan, subject: Subject, sizes: Iterable[int]) -> tuple[int, ...]:
+    return plan.sizes[subject] if subject.has_one_choice else tuple(sorted(sizes))
 
 
 def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
@@ -179,15 +177,15 @@ def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
     return {kind: over_sizes(several).median_s for kind, several in own.items()}
 
 
-def _decided_by(log: Log, prepared: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
+def _decided_by(log: Log, plan: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
     """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
     times = confirmed(log.measured, log.fresh)
     for key in keys:
         subject, size = kind_of(key)
-        sizes = prepared.sizes.get(subject, ()) if subject.has_one_choice else (size,)
-        here = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
-        tried = any(point.candidate != LIBRARY for point in here)
-        for chosen in learned_keys(here, {subject: sizes}) if tried else ():
+        sizes = plan.sizes.get(subject, ()) if subject.has_one_choice else (size,)
+        of_key = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
+        tried = any(point.candidate != LIBRARY for point in of_key)
+        for chosen in learned_keys(of_key, {subject: sizes}) if tried else ():
             fresh = all(SweepPoint(subject, at, chosen.candidate) in log.fresh for at in sizes)
             if chosen.candidate == LIBRARY or fresh:
                 yield replace(chosen, shape=key.shape, start=key.start, end=key.end)

@@ -36,11 +36,11 @@ def write_site(
         "mpiric-site.tcl": _module(variables, title, situation),
     }
     words = ["site defaults, for you to put in place:"]
-    for prefix, (name, place) in _PARAMETER_FILES.items():
+    for prefix, (name, file) in _PARAMETER_FILES.items():
         own = {key.removeprefix(prefix): value for key, value in variables.items() if key.startswith(prefix)}
         if own:
             files[name] = _parameters(own, title)
-            words.append(f"append {directory}/site/{name} to {situation.mpi.prefix}/{place}")
+            words.append(f"append {directory}/site/{name} to {situation.mpi.prefix}/{file}")
     words.append(f"or source {directory}/site/mpiric-site.sh from /etc/profile.d")
     words.append(f"or offer {directory}/site/mpiric-site.tcl as an environment module")
     try:

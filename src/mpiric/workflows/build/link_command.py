@@ -1,0 +1,21 @@
+"""The link command of a compiler's command line once its sources are compiled."""
+
+from mpiric.build.command import Command, stem, understand
+
+
+def object_path(directory: str, position: int, source: str) -> str:
+    """Where the object of a source goes before it is linked."""
+    return f"{directory}/{position:04d}-{stem(source)}.o"
+
+
+def with_objects(command: Command, directory: str) -> Command:
+    """The link command once its sources are compiled; a language given with ``-x`` was for those."""
+    words = list(command.words)
+    for source in command.sources:
+        words[source.position] = object_path(directory, source.position, source.path)
+    drop = {at for at, word in enumerate(words) if word == "-x" and at not in command.values}
+    drop |= {at + 1 for at in drop}
+    drop |= {
+        at for at, word in enumerate(words) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
+    }
+    return understand([word for at, word in enumerate(words) if at not in drop])

@@ -1,0 +1,52 @@
+"""Findings on one run of a command, by the room they come from."""
+
+from dataclasses import dataclass
+
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice
+from mpiric.workflows.profile.profile import Profiled
+
+_REPORTED_BY_RECORD = {  # the same seen from the record, with numbers
+    "oversubscribed": "more-ranks-than-cpus",
+    "cgroup-too-small": "more-ranks-than-cpus",
+    "same-cores": "ranks-share-a-cpu",
+}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Findings by the room they come from: the run, where its ranks sat, the settings, the machine."""
+
+    profiled: Profiled
+    of_run: tuple[Advice, ...]
+    of_placement: tuple[Finding, ...]
+    of_settings: tuple[Finding, ...]
+    of_machine: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> dict[str, Finding | Advice]:
+        """All of them by id, the run's first; what two rooms report appears once."""
+        run = {advice.finding.id: advice for advice in self.of_run}
+        advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        found: dict[str, Finding | Advice] = {**run}
+        for finding in (*self.of_placement, *self.of_settings, *self.of_machine):
+            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run:
+                found.setdefault(finding.id, finding)
+        return found
+
+    @property
+    def status(self) -> int:
+        """The program's own; 0 when it ran well until it was ended at the limit."""
+        return 0 if self.profiled.ran.was_ended else self.profiled.ran.status
+
+    def among(self, wanted: frozenset[str]) -> tuple[str, ...]:
+        """Ids of findings that are named, or whose room is: ``run``, ``placement``, ``settings``, ``any``."""
+        rooms = {
+            "run": {advice.finding.id for advice in self.of_run},
+            "placement": {finding.id for finding in self.of_placement},
+            "settings": {finding.id for finding in self.of_settings},
+            "machine": {finding.id for finding in self.of_machine},
+            "any": set(self.findings),
+        }
+        named = wanted.union(*(ids for room, ids in rooms.items() if room in wanted))
+        return tuple(name for name in self.findings if name in named)

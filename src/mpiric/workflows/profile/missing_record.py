@@ -1,0 +1,33 @@
+"""Why a program left no record, and which family of MPI libraries it needs to leave one."""
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.workflows.launch.parse_job import ParsedJob, program_path
+
+
+def explain_missing_record(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
+    """Why nothing was recorded, where the program's file shows it."""
+    path = program_path(parsed.job, host)
+    elf = host.elf(path) if path else None
+    if elf is None or elf.interpreter:
+        return error
+    return NotFoundError(
+        f"{error.message}: {path} is linked statically, so that nothing can be loaded into its ranks",
+        hint="link it with shared libraries, at least with that of MPI",
+    )
+
+
+def family_of(parsed: ParsedJob, host: Host) -> AbiFamily:
+    """The family of MPI libraries that the program uses."""
+    path = program_path(parsed.job, host)
+    of_program = mpis.abi_of_program(host, path) if path else None
+    if of_program is not None:
+        return of_program
+    if parsed.mpi is not None:
+        return parsed.mpi.abi_families[0]
+    raise NotFoundError(
+        f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
+        hint="name its family: --abi mpich, --abi openmpi or --abi standard",
+    )

@@ -1,0 +1,28 @@
+"""The request of a job script."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.model.batch import NodeShape
+from mpiric.schedulers import (
+    LayoutRequest,
+    ScriptOptions,
+)
+
+
+@dataclass(frozen=True)
+class ScriptRequest:
+    """What the user requests; "" and 0 where the site's defaults or the node's shape decide."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    layout: LayoutRequest = field(default_factory=LayoutRequest)
+    shape: NodeShape | None = None
+    options: ScriptOptions = field(default_factory=lambda: ScriptOptions(shebang=""))
+    scheduler: str = ""  # the one that is here, else Slurm
+    mpi: str = ""  # for the scheduler's own launcher
+    defaults: Path | None = None
+    recipe: Path | None = None
+    check: bool = True

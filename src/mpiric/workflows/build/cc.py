@@ -84,18 +84,18 @@ def _build(driver: Driver, wishes: Wishes) -> CompileOutcome:
 
 
 def _compile_all(driver: Driver, wishes: Wishes, command: Command, directory: str) -> CompileOutcome:
-    output, sentences = "", wishes.sentences
+    printed, sentences = "", wishes.sentences
     stdin = sys.stdin.buffer.read() if any(s.path == "-" for s in command.sources) else None
     for source in command.sources:
         output = object_name(command, source)
         if command.mode is not Mode.COMPILE:
             output = object_path(directory, source.position, source.path)
         done = compile_source(driver, wishes, command, source, output, stdin)
-        output += done.words
+        printed += done.words
         sentences += done.sentences
         if done.status != 0:
-            return CompileOutcome(done.status, output, sentences)
-    return CompileOutcome(0, output, sentences)
+            return CompileOutcome(done.status, printed, sentences)
+    return CompileOutcome(0, printed, sentences)
 
 
 def once(outcome: CompileOutcome) -> CompileOutcome:

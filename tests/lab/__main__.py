@@ -89,9 +89,9 @@ def _verb(
 
 
 def _up(given: argparse.Namespace) -> None:
-    here = Path.cwd()
+    current = Path.cwd()
     shares = tuple(str(Path(share).absolute()) for share in given.share)
-    more = () if is_private(here) else (str(here),)
+    more = () if is_private(current) else (str(current),)
     plan = Plan(host_names(given.hosts), networks(given.network), (*shares, *more))
     started = cluster.up(given.state, plan, outlives=True)
     print("\n".join(cluster.status(given.state.absolute()) if started else ["already up"]))

@@ -54,7 +54,7 @@ class Plan:
                 yield f"{self.address(network, host)} {plain}{host}-{network.name}"
 
     def as_json(self) -> dict[str, Any]:
-        """For the state file."""
+        """The plan as the state file holds it."""
         return asdict(self)
 
     @staticmethod

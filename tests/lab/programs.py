@@ -18,7 +18,7 @@ def ranks_program(name: str, prefix: Callable[[str], Path], place: Path) -> Path
 
 
 def mpi_environment(name: str, prefix: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """With everything of one MPI in front."""
+    """The environment with everything of one MPI in front."""
     own = {
         "PATH": f"{prefix}/bin:{environment['PATH']}",
         "LD_LIBRARY_PATH": f"{prefix}/lib",

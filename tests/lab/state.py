@@ -136,7 +136,7 @@ def remove(directory: Path) -> None:
 
 
 def directories() -> frozenset[Path]:
-    """Of every cluster that runs on this machine."""
+    """State directories of every cluster that runs on this machine."""
     return frozenset(Path(name) for _, name in _supervisors())
 
 
@@ -149,7 +149,7 @@ def _named(words: Sequence[bytes]) -> str:
 
 
 def kill(pid: int) -> None:
-    """At once; one that has ended by itself meanwhile is fine too."""
+    """Kill at once; a process that has ended meanwhile is fine too."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -66,7 +66,7 @@ def read(name: str, words: Sequence[str]) -> Asked:
 
 
 def aprun_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
-    """Of the PEs of one node."""
+    """Hardware threads of the PEs of one node."""
     per_node, depth = asked.number("-N", asked.number("-n", 1)), asked.number("-d", 1)
     per_core = asked.number("-j", 1)
     numa = [
@@ -104,7 +104,7 @@ def _by_numa(numa: list[list[int]], count: int, depth: int, each: int) -> list[l
 
 
 def _expanded(text: str) -> list[int]:
-    """In the order written."""
+    """The numbers of a list with ranges, in the order written."""
     found: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
@@ -113,7 +113,7 @@ def _expanded(text: str) -> list[int]:
 
 
 def pals_places(asked: Asked, topology: Topology) -> tuple[Threads, ...]:
-    """Of the ranks of one node."""
+    """Hardware threads of the ranks of one node."""
     per_node = asked.number("--ppn", asked.number("-n", 1))
     depth = asked.number("--depth", asked.number("-d", 1))
     method, _, rest = asked.options.get("--cpu-bind", "core").partition(":")
@@ -175,7 +175,7 @@ _PLACES = {"aprun": aprun_places, "mpiexec": pals_places}
 
 
 def install(directory: Path, topology_xml: str) -> Path:
-    """Both launchers in ``directory/bin``, for a machine of this topology."""
+    """Install both launchers into ``directory/bin``, for a machine of this topology."""
     place = directory / "bin"
     (place / "starter").mkdir(parents=True)
     (place / "topology.xml").write_text(topology_xml)

@@ -33,7 +33,7 @@ class Landscape:
         return min(value for value in self.truth.values() if value is not None)
 
     def regret(self, configuration: Configuration) -> float:
-        """By how much the truth of a configuration is slower than the best: 0.02 for 2 %."""
+        """How much slower a configuration truly is than the best: 0.02 for 2 %."""
         value = self.truth[_mattering(configuration)]
         assert value is not None
         return exp(value - self.best) - 1
@@ -54,7 +54,7 @@ class Landscape:
 
 
 def _mattering(configuration: Configuration) -> Configuration:
-    """Without the settings that are known to do nothing."""
+    """The configuration without the settings that are known to do nothing."""
     return Configuration(tuple(item for item in configuration.items if not item[0].startswith("idle")))
 
 
@@ -92,10 +92,12 @@ def landscape(
         value += sum(effect for (f, a, g, b), effect in pairs.items() if point[f] == a and point[g] == b)
         settings = {f"knob{f}": f"v{level}" for f, level in enumerate(point) if level}
         truth[Configuration.of(settings)] = None if crashes.intersection(enumerate(point)) else value
-    told = [f in matter and random.random() < promised for f in range(len(shape))]
+    is_promised = [f in matter and random.random() < promised for f in range(len(shape))]
     dimensions = tuple(
         Dimension(
-            f"knob{f}", tuple(f"v{a}" for a in range(1, levels + 1)), (0.8 if told[f] else 0.3) - f / 1000
+            f"knob{f}",
+            tuple(f"v{a}" for a in range(1, levels + 1)),
+            (0.8 if is_promised[f] else 0.3) - f / 1000,
         )
         for f, levels in enumerate(shape)
     )

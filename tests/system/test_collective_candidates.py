@@ -58,11 +58,13 @@ def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path:
 
 
 def candidates(mpi: MpiLibrary, collective: str) -> list[str]:
-    """Those of the library with each value of each parameter, and ours."""
+    """Candidates of the library with each value of each parameter, and mpiric's own."""
     found = []
-    for one in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
-        found.append(f"library:{one.name}")
-        found += [f"library:{one.name} {p.key}={value}" for p in one.parameters for value in p.values]
+    for algorithm in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
+        found.append(f"library:{algorithm.name}")
+        found += [
+            f"library:{algorithm.name} {p.key}={value}" for p in algorithm.parameters for value in p.values
+        ]
     return [*found, *(f"own:{name}" for name in own_algorithms(collective))]
 
 
@@ -70,21 +72,21 @@ def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
     """The variables of a candidate where the library looks at them when it starts and never again."""
     if not are_chosen_at_start(mpi.implementation):
         return {}
-    for one in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
+    for offered in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
         algorithm, *given = name.removeprefix("library:").split()
-        if one.name == algorithm and name.startswith("library:"):
+        if offered.name == algorithm and name.startswith("library:"):
             values = dict(word.split("=") for word in given)
-            parameters = {p.environment: values[p.key] for p in one.parameters if p.key in values}
-            return {**dict(one.environment), **parameters}
+            parameters = {p.environment: values[p.key] for p in offered.parameters if p.key in values}
+            return {**dict(offered.environment), **parameters}
     return {}
 
 
 def policies(mpi: MpiLibrary, directory: Path) -> dict[Path, dict[str, str]]:
-    """In which, all together, every candidate of every collective is chosen once for all sizes.
+    """Policies that together choose every candidate of every collective once for all sizes.
 
     Each with the variables that have to go along.
     """
-    columns = [[(name, one) for one in candidates(mpi, name)] for name in sorted(COLLECTIVES)]
+    columns = [[(name, candidate) for candidate in candidates(mpi, name)] for name in sorted(COLLECTIVES)]
     files = {}
     for number, row in enumerate(zip_longest(*columns)):
         lines = [f"choose {choice[0]} * * * * * 0 * {choice[1]}\n" for choice in row if choice]

@@ -74,9 +74,9 @@ def command(tmp_path):
 def run(command, environment):
     """`run(family, ranks, rounds, …)` runs what `command` makes of that."""
 
-    def launch(*told: object, **settings: object) -> subprocess.CompletedProcess[str]:
+    def launch(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command(*told, **settings), env=environment, capture_output=True, text=True, timeout=200
+            command(*arguments, **settings), env=environment, capture_output=True, text=True, timeout=200
         )
 
     return launch
@@ -182,9 +182,9 @@ def test_calls_that_do_not_block_are_learnt(run, family, tmp_path):
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
     keys = json.loads(learned.read_text(encoding="utf-8"))["keys"]
     assert {key["collective"] for key in keys if key["learning_calls"]} == {"iallreduce", "ibcast"}
-    tried = [one for key in keys if len(key["candidates"]) > 1 for one in key["candidates"]]
-    assert {"library"} < {one["name"] for one in tried}
-    assert all(one["median_s"] > 0 for one in tried)
+    tried = [candidate for key in keys if len(key["candidates"]) > 1 for candidate in key["candidates"]]
+    assert {"library"} < {candidate["name"] for candidate in tried}
+    assert all(candidate["median_s"] > 0 for candidate in tried)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

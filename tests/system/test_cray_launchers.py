@@ -39,7 +39,7 @@ def test_aprun_would_bind_as_planned(topology, request_name):
         if "depth" in emission.argv:  # the mask of the PE; its OpenMP runtime shares it out
             assert threads[0] == {thread[0] for thread in seat.threads}
         else:
-            assert [min(one) for one in threads] == [thread[0] for thread in seat.threads]
+            assert [min(thread_pus) for thread_pus in threads] == [thread[0] for thread in seat.threads]
     assert emission.exact == all({min(t)} == set(t) for seat in made.seats for t in seat.threads)
 
 

@@ -147,8 +147,8 @@ def test_the_slow_network_is_named_with_numbers_and_tune_leaves_it(lab):
 @pytest.mark.parametrize("lab", ["openmpi"], indirect=True)
 def test_a_transport_preferred_by_its_priority_is_named_and_left(lab):
     """Settings of another cluster: for small messages one interface goes before the other."""
-    told = {"OMPI_MCA_btl_tcp_latency_slow0": "1", "OMPI_MCA_btl_tcp_latency_quick0": "100"}
-    answer = lab.mpiric("fabric", "--rounds", "2", ring="64 200", **told)
+    settings = {"OMPI_MCA_btl_tcp_latency_slow0": "1", "OMPI_MCA_btl_tcp_latency_quick0": "100"}
+    answer = lab.mpiric("fabric", "--rounds", "2", ring="64 200", **settings)
     (pair,) = [pair for pair in answer["pairs"] if pair["class"] == "other node"]
     assert any(why.startswith("small messages go over slow0") for why in pair["why"])
     assert pair["winners"][0]["knobs"]["network-interface"] == "quick0"
@@ -156,5 +156,5 @@ def test_a_transport_preferred_by_its_priority_is_named_and_left(lab):
     assert "slower-transport" in {warning["id"] for warning in answer["warnings"]}
 
     rule = ("--confidence", "0.9", "--max-runs", "40")
-    tuned = lab.mpiric("tune", "--only", "network-interface", *rule, ring="64 1500", **told)
+    tuned = lab.mpiric("tune", "--only", "network-interface", *rule, ring="64 1500", **settings)
     assert [change["value"] for change in tuned["changes"]] == ["quick0"]

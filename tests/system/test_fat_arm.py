@@ -92,8 +92,8 @@ def test_vectors_of_any_length_give_the_same_answer(fat: Path, run_mpiric: Run) 
         "wide",
     )
     assert "-msve-vector-bits=512 is left out" in done.stderr
-    told = json.loads(run_mpiric("inspect", "--json", "wide").stdout)
-    assert not any("vector-bits" in variant["flags"] for variant in told["variants"])
+    inspected = json.loads(run_mpiric("inspect", "--json", "wide").stdout)
+    assert not any("vector-bits" in variant["flags"] for variant in inspected["variants"])
     for bits in (128, 256, 512):
         cpu = f"max,sve{bits}=on,sve-default-vector-length={bits // 8}"
         assert answer(fat.with_name("wide"), cpu).stdout == "sve 9900\n"

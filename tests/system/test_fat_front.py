@@ -142,9 +142,9 @@ def test_the_compilers_own_error_comes_at_once(front: Front) -> None:
     write(front.place, "a.c")
     (front.place / "bad.c").write_text("int f(void) { return x; }\n")
     assert front("cc", "gcc", "-c", "a.c").returncode == 0
-    ours = front.without_python("cc", "gcc", "-c", "bad.c")
-    theirs = subprocess.run(["gcc", "-c", "bad.c"], cwd=front.place, capture_output=True, text=True)
-    assert (ours.returncode, ours.stderr) == (1, theirs.stderr)
+    wrapped = front.without_python("cc", "gcc", "-c", "bad.c")
+    plain = subprocess.run(["gcc", "-c", "bad.c"], cwd=front.place, capture_output=True, text=True)
+    assert (wrapped.returncode, wrapped.stderr) == (1, plain.stderr)
     assert not (front.place / "bad.o").exists()
 
 

@@ -45,7 +45,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     cluster.down(directory)
 
 
-def test_one_file_runs_between_hosts_under_each_mpi_of_its_abi(lab: Path) -> None:
+def test_a_file_runs_between_hosts_under_each_mpi_of_its_abi(lab: Path) -> None:
     environment = clean_environment()
     mpiric = [sys.executable, "-m", "mpiric"]
     (lab / "m.c").write_text(PROGRAM)
@@ -74,9 +74,9 @@ def test_one_file_runs_between_hosts_under_each_mpi_of_its_abi(lab: Path) -> Non
         timeout=600,
         cwd=os.fspath(lab),
     )
-    told = json.loads(done.stdout)
-    across = {run["mpi"].split("-")[0]: run for run in told["runs"] if run["network"] == "tcp fast0"}
+    verified = json.loads(done.stdout)
+    across = {run["mpi"].split("-")[0]: run for run in verified["runs"] if run["network"] == "tcp fast0"}
     assert {"mpich", "intelmpi"} <= set(across), done.stderr
-    assert told["all_green"], (told, done.stderr)
+    assert verified["all_green"], (verified, done.stderr)
     pairs = {frozenset(line.split()) for line in (lab / "log").read_text().splitlines()}
     assert frozenset({"n1", "n2"}) in pairs

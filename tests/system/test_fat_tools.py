@@ -37,15 +37,15 @@ def fat(tmp_path: Path, run_mpiric: Run) -> Path:
 
 
 def test_inspect_tells_scripts_what_they_were_promised(fat: Path, run_mpiric: Run) -> None:
-    told = json.loads(run_mpiric("inspect", "--json", fat).stdout)
-    assert [v["target"] for v in told["variants"]] == ["x86_64_v4", "x86_64_v3", "x86_64_v2", "x86_64"]
+    inspected = json.loads(run_mpiric("inspect", "--json", fat).stdout)
+    assert [v["target"] for v in inspected["variants"]] == ["x86_64_v4", "x86_64_v3", "x86_64_v2", "x86_64"]
     assert all(
-        {"target", "bytes", "compiler", "flags"} <= set(v) and v["bytes"] > 0 for v in told["variants"]
+        {"target", "bytes", "compiler", "flags"} <= set(v) and v["bytes"] > 0 for v in inspected["variants"]
     )
-    assert told["baseline"] == "x86_64"
-    assert told["chosen_here"] in {v["target"] for v in told["variants"]}
-    assert "avx512" in told["instruction_sets"]
-    assert set(told["mpi"]) == {"abi", "soname", "runs_under"}
+    assert inspected["baseline"] == "x86_64"
+    assert inspected["chosen_here"] in {v["target"] for v in inspected["variants"]}
+    assert "avx512" in inspected["instruction_sets"]
+    assert set(inspected["mpi"]) == {"abi", "soname", "runs_under"}
 
 
 def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: Run) -> None:
@@ -59,8 +59,8 @@ def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: R
 
 
 def test_a_variant_is_named_by_its_level_alone(fat: Path) -> None:
-    told = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
-    first, *others = subprocess.run([fat], env=told, capture_output=True, text=True).stderr.splitlines()
+    wishes = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
+    first, *others = subprocess.run([fat], env=wishes, capture_output=True, text=True).stderr.splitlines()
     assert first.startswith("mpiric: x86_64_v2 chosen, as asked")
     assert [line.split()[1] for line in others] == ["x86_64_v4", "x86_64_v3", "x86_64"]
 
@@ -88,17 +88,20 @@ def test_a_stripped_program_still_tells_what_it_holds(fat: Path, run_mpiric: Run
 
 
 def test_a_program_of_others_is_looked_into_too(run_mpiric: Run) -> None:
-    told = json.loads(run_mpiric("inspect", "--json", "/bin/ls").stdout)
-    assert told["variants"] == []
-    assert "sse2" in told["instruction_sets"]
+    inspected = json.loads(run_mpiric("inspect", "--json", "/bin/ls").stdout)
+    assert inspected["variants"] == []
+    assert "sse2" in inspected["instruction_sets"]
 
 
 def test_an_object_tells_which_variants_it_carries(fat: Path, run_mpiric: Run) -> None:
     assert (
         run_mpiric("cc", "-O3", "--targets", "haswell", "-c", fat.parent / "a.c", "-o", "a.o").returncode == 0
     )
-    told = json.loads(run_mpiric("inspect", "--json", "a.o").stdout)
-    assert [(v["target"], v["bytes"] > 0) for v in told["variants"]] == [("haswell", True), ("x86_64", True)]
+    inspected = json.loads(run_mpiric("inspect", "--json", "a.o").stdout)
+    assert [(v["target"], v["bytes"] > 0) for v in inspected["variants"]] == [
+        ("haswell", True),
+        ("x86_64", True),
+    ]
 
 
 def test_a_gap_between_targets_is_said(fat: Path, run_mpiric: Run) -> None:
@@ -106,12 +109,12 @@ def test_a_gap_between_targets_is_said(fat: Path, run_mpiric: Run) -> None:
     assert "falls to x86_64" in run_mpiric("inspect", "gap").stderr
 
 
-def test_one_variant_for_unlike_machines_is_the_best_all_can_run(fat: Path, run_mpiric: Run) -> None:
-    told = run_mpiric("inspect", "--same-everywhere", "--on", "haswell,zen4,icelake", fat)
-    assert told.stdout == "x86_64_v3\n"
+def test_a_variant_for_unlike_machines_is_the_best_all_can_run(fat: Path, run_mpiric: Run) -> None:
+    inspected = run_mpiric("inspect", "--same-everywhere", "--on", "haswell,zen4,icelake", fat)
+    assert inspected.stdout == "x86_64_v3\n"
     (fat.parent / "machines").write_text("n1: zen4\nn2 sandybridge\n")
-    told = run_mpiric("inspect", "--same-everywhere", fat, env={"MPIRIC_MACHINES": "machines"})
-    assert told.stdout == "x86_64_v2\n"
+    inspected = run_mpiric("inspect", "--same-everywhere", fat, env={"MPIRIC_MACHINES": "machines"})
+    assert inspected.stdout == "x86_64_v2\n"
 
 
 def test_cpu_words_are_said_once_and_do_not_reach_the_baseline(fat: Path, run_mpiric: Run) -> None:
@@ -123,9 +126,9 @@ def test_cpu_words_are_said_once_and_do_not_reach_the_baseline(fat: Path, run_mp
 
 def test_the_compiler_answers_questions_itself(run_mpiric: Run) -> None:
     for words in (["--version"], ["-dumpversion"], ["-print-prog-name=ld"], ["-E", "-x", "c", "/dev/null"]):
-        ours = run_mpiric("cc", "gcc", *words)
-        theirs = subprocess.run(["gcc", *words], capture_output=True, text=True)
-        assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout)
+        wrapped = run_mpiric("cc", "gcc", *words)
+        compiler_alone = subprocess.run(["gcc", *words], capture_output=True, text=True)
+        assert (wrapped.returncode, wrapped.stdout) == (compiler_alone.returncode, compiler_alone.stdout)
 
 
 def test_the_questions_of_a_configure_script_are_answered_by_the_baseline(
@@ -138,9 +141,9 @@ def test_the_questions_of_a_configure_script_are_answered_by_the_baseline(
 
 def test_an_error_is_the_compilers_own(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "bad.c").write_text("int main(void) { return x; }\n")
-    ours = run_mpiric("cc", "gcc", "-c", "bad.c")
-    theirs = subprocess.run(["gcc", "-c", "bad.c"], cwd=tmp_path, capture_output=True, text=True)
-    assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
+    wrapped = run_mpiric("cc", "gcc", "-c", "bad.c")
+    compiler_alone = subprocess.run(["gcc", "-c", "bad.c"], cwd=tmp_path, capture_output=True, text=True)
+    assert (wrapped.returncode, wrapped.stderr) == (compiler_alone.returncode, compiler_alone.stderr)
     assert not (tmp_path / "bad.o").exists()
 
 
@@ -205,9 +208,9 @@ def test_features_that_the_code_does_not_use_are_not_asked_of_a_cpu(tmp_path: Pa
     def needs(*sources: str) -> set[str]:
         words = ["--targets", "skylake_avx512", "-O3", *sources, "-o", "fat"]
         assert run_mpiric("cc", "gcc", *words).returncode == 0
-        told = json.loads(run_mpiric("inspect", "--json", "fat").stdout)["variants"][0]
-        assert "pku" in told["made_for"]
-        return set(told["needs"])
+        inspected = json.loads(run_mpiric("inspect", "--json", "fat").stdout)["variants"][0]
+        assert "pku" in inspected["made_for"]
+        return set(inspected["needs"])
 
     assert "pku" not in needs("a.c")
     assert "avx512f" in needs("a.c")
@@ -241,7 +244,7 @@ def test_a_compiler_cache_below_serves_every_variant(tmp_path: Path, run_mpiric:
     cache = {"CCACHE_DIR": str(tmp_path / "cache")}
     for _ in range(2):
         assert run_mpiric("cc", "ccache", "gcc", "-O3", "-c", "a.c", env=cache).returncode == 0
-    told = subprocess.run(
+    statistics = subprocess.run(
         ["ccache", "--print-stats"],
         capture_output=True,
         text=True,
@@ -249,7 +252,7 @@ def test_a_compiler_cache_below_serves_every_variant(tmp_path: Path, run_mpiric:
     )
     hits = sum(
         int(line.split()[1])
-        for line in told.stdout.splitlines()
+        for line in statistics.stdout.splitlines()
         if line.startswith(("direct_cache_hit", "preprocessed_cache_hit"))
     )
     assert hits >= 4
@@ -277,16 +280,16 @@ def test_verify_prints_a_matrix_of_right_answers(tmp_path: Path, run_mpiric: Run
         '  if (!r) printf("%d of %d\\n", all, s);\n  MPI_Finalize();\n  return 0;\n}\n'
     )
     assert run_mpiric("cc", "mpicc.mpich", "-O2", "m.c", "-o", "m").returncode == 0
-    told = json.loads(
+    verified = json.loads(
         run_mpiric("verify", "--json", "--cpu", "Haswell", "--mpi", "mpich", "--timeout", "60", "m").stdout
     )
-    native = [run for run in told["runs"] if run["cpu"] == "this machine"]
+    native = [run for run in verified["runs"] if run["cpu"] == "this machine"]
     assert {run["network"] for run in native} == {"shared memory", "tcp lo"}
     assert len({run["mpi"] for run in native}) > 1
     assert all(run["green"] for run in native)
     haswell = [
         run
-        for run in told["runs"]
+        for run in verified["runs"]
         if run["cpu"] == "Haswell" and run["mpi"] == "mpich-4.0.2" and run["network"] == "shared memory"
     ]
     assert [(run["path"], run["green"]) for run in haswell] == [("x86_64_v3", True)]
@@ -296,11 +299,11 @@ def test_every_compiler_is_tried_and_one_is_recommended(tmp_path: Path, run_mpir
     (tmp_path / "a.c").write_text(PROGRAM)
     (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
     done = run_mpiric("build", "--try-compilers", "--json", "--repeats", "2", "--run", "./a", "--", "make")
-    told = json.loads(done.stdout)
+    built = json.loads(done.stdout)
     assert {"gcc default", "gcc strict"} <= {
-        attempt["label"] for attempt in told["attempts"] if attempt["agrees"]
+        attempt["label"] for attempt in built["attempts"] if attempt["agrees"]
     }
-    assert told["best"]
+    assert built["best"]
     assert not (tmp_path / "a").exists()
 
 
@@ -309,16 +312,16 @@ def test_a_build_that_compiles_nothing_is_told_from_one_that_does(tmp_path: Path
     (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
     subprocess.run(["make"], cwd=tmp_path, check=True, capture_output=True)
     done = run_mpiric("build", "--try-compilers", "--json", "--run", "./a", "--", "make")
-    told = json.loads(done.stdout)
-    assert not any(attempt["built"] for attempt in told["attempts"])
-    assert "called no compiler" in told["attempts"][0]["sentence"]
+    built = json.loads(done.stdout)
+    assert not any(attempt["built"] for attempt in built["attempts"])
+    assert "called no compiler" in built["attempts"][0]["sentence"]
 
 
 def test_a_run_teaches_a_second_build(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text(PROGRAM)
     (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
     words = ["--try-compilers", "--feedback", "--json", "--repeats", "1"]
-    told = json.loads(run_mpiric("build", *words, "--run", "./a", "--", "make").stdout)
-    learned = {row["label"]: row for row in told["attempts"] if row["flag_set"] == "feedback"}
+    built = json.loads(run_mpiric("build", *words, "--run", "./a", "--", "make").stdout)
+    learned = {row["label"]: row for row in built["attempts"] if row["flag_set"] == "feedback"}
     assert learned["gcc feedback"]["agrees"]
     assert run_mpiric("build", *words, "--", "make").returncode == 120

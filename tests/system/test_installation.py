@@ -40,8 +40,8 @@ def check_commands(where: Path, place: Path, environment: dict[str, str]) -> Non
     """Each command starts from elsewhere, by its path and by a link to it."""
     (place / "a.c").write_text("int f(void) { return 1; }\n")
     (place / "linked").symlink_to(where / "mpiric")
-    told = subprocess.run([place / "linked", "--help"], env=environment, capture_output=True, text=True)
-    assert told.stdout.startswith("Usage: mpiric "), told.stderr
+    helped = subprocess.run([place / "linked", "--help"], env=environment, capture_output=True, text=True)
+    assert helped.stdout.startswith("Usage: mpiric "), helped.stderr
     for command in (["mpiric", "cc"], ["mpiric-cc"], ["mpiric-cc"], ["mpiric-cxx", "g++"]):
         words = [where / command[0], *command[1:], "-c", "a.c", "-o", "a.o"]
         subprocess.run(words, cwd=place, env=environment, check=True)

@@ -49,7 +49,7 @@ def blocks_of(login, number):
 
 
 def end(session):
-    """As when a login session is lost: the whole of it is gone at once."""
+    """Kill the whole session at once, as when a login session is lost."""
     os.killpg(session.pid, signal.SIGKILL)
     session.communicate()
 

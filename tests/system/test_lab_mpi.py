@@ -90,7 +90,7 @@ def profiled(lab, mpi_prefix):
 
 @pytest.mark.parametrize(("directory", "notes"), [("/tmp/p", 0), ("/tmp/of/n1/p", 1)])
 def test_a_record_is_whole_where_each_host_has_a_directory_of_its_own(directory, notes, profiled):
-    """Those that have none where the directory could be made keep what they record in memory."""
+    """Ranks without a place for the directory keep what they record in memory."""
     done, answer = profiled(directory, HOSTS)
     assert done.returncode == 0, done.stderr
     assert tuple(use["host"] for use in answer["by_rank"]) == HOSTS

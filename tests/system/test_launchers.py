@@ -98,8 +98,8 @@ def test_a_preload_reaches_the_ranks_and_not_the_launcher(stage):
 
 
 def test_every_program_of_a_launch_gets_the_variable(stage):
-    one = ("-n", "1", stage.show)
-    job = stage.job(stage.mpi.launcher, *one, ":", *one, "second")
+    program = ("-n", "1", stage.show)
+    job = stage.job(stage.mpi.launcher, *program, ":", *program, "second")
     launch = render(job, [("knob", "x", Spelling(environment={"A": "1"}, preload=(libc(),)))])
     seen = stage.run(launch)
     assert sorted(rank["arguments"] for rank in seen) == ["0:", "1:second"]

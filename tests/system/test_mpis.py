@@ -77,7 +77,7 @@ def test_messages_come_back_as_they_left(probe):
     ]
 
 
-def test_one_rank_cannot_play_ping_pong(probe):
+def test_a_single_rank_cannot_play_ping_pong(probe):
     done = probe(1, "pingpong")
     assert done.returncode != 0
     assert "needs 2 ranks" in done.stderr + done.stdout
@@ -85,7 +85,7 @@ def test_one_rank_cannot_play_ping_pong(probe):
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.requires(f"mpi:{n}")) for n in STANDARD])
 def test_a_program_of_the_standard_abi_runs_under_a_library_that_has_it(name, mpi_prefix, mpi_run):
-    library = next(one for one in find_mpis(LocalHost()) if one.prefix == str(mpi_prefix(name)))
+    library = next(found for found in find_mpis(LocalHost()) if found.prefix == str(mpi_prefix(name)))
     lines = lines_of(mpi_run(library, 2, native_part("probe-mpi", AbiFamily.STANDARD)))
     assert [(line["family"], line["size"]) for line in lines] == [("standard", 2)] * 2
 

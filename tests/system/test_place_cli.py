@@ -56,7 +56,7 @@ def test_a_file_may_hold_a_description(answer, tmp_path):
     assert answer("--topology", tmp_path / "node", "--ranks", 8)["nodes"] == 1
 
 
-def test_this_machine_is_planned_without_a_description(answer):
+def test_the_machine_is_planned_without_a_description(answer):
     assert answer("--ranks", 1)["nodes"] == 1
 
 
@@ -72,7 +72,7 @@ def test_rankfiles_and_a_picture_are_written(run_mpiric, tmp_path):
     assert len(boxes) == 128
 
 
-def test_one_launcher_can_be_asked_for(run_mpiric):
+def test_a_single_launcher_can_be_asked_for(run_mpiric):
     done = run_mpiric("place", "--topology", "core:4 pu:1", "--ranks", 4, "--launcher", "hydra")
     assert done.stdout.splitlines()[-1].endswith("mpiexec -n 4 -bind-to core -map-by core")
     assert "srun" not in done.stdout

@@ -37,10 +37,10 @@ def _launched(mpi: MpiLibrary, argv: tuple[str, ...], env: dict[str, str], place
 @pytest.mark.requires("several-cores")
 @pytest.mark.parametrize("order", ["levels", "lists"])
 def test_ranks_sit_where_they_were_planned(mpi, order, environment, tmp_path):
-    here = place(LocalHost(), PlacementRequest(2, policy="compact"), "", str(tmp_path)).plan
+    planned = place(LocalHost(), PlacementRequest(2, policy="compact"), "", str(tmp_path)).plan
     if order == "lists":  # one core is withheld from the plan, so that no level says it
-        here = plan(here.topology, PlacementRequest(1, policy="compact"), here.usable[1:])
-    emission = emit(here, mpi.dialect)
+        planned = plan(planned.topology, PlacementRequest(1, policy="compact"), planned.usable[1:])
+    emission = emit(planned, mpi.dialect)
     for name, text in emission.files.items():
         (tmp_path / name).write_text(text)
     paths = {
@@ -49,4 +49,4 @@ def test_ranks_sit_where_they_were_planned(mpi, order, environment, tmp_path):
     }
     env = {**environment, **mpi.environment, **paths, **emission.env}
     seen = _launched(mpi, emission.argv, env, tmp_path)
-    assert seen == {rank: str(seat.pus[0]) for rank, seat in enumerate(here.seats)}
+    assert seen == {rank: str(seat.pus[0]) for rank, seat in enumerate(planned.seats)}

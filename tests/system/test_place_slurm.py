@@ -20,7 +20,7 @@ pytestmark = pytest.mark.requires(*NEEDS)
 
 
 def geometry(topology):
-    """As an administrator would describe it; where cores differ, every hardware thread counts as a core."""
+    """A node as an administrator would describe it; of unlike cores every hardware thread is a core."""
     cpus, cores = len(topology.pus), len(topology.cores)
     even = all(len(core.pus) == cpus // cores for core in topology.cores)
     sockets = len(topology.packages)

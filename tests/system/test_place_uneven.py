@@ -54,14 +54,14 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told():
+def emissions():
     topology = read_topology(LocalHost().topology_xml(""))
     return emit_all(plan_rankfile(topology, read_rankfile(RANKFILE), Numbers.KERNEL))
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_every_rank_sits_where_the_rankfile_says(launcher, place, told, mpi_prefix):
-    mpi, emission = LAUNCHERS[launcher], told[launcher]
+def test_every_rank_sits_where_the_rankfile_says(launcher, place, emissions, mpi_prefix):
+    mpi, emission = LAUNCHERS[launcher], emissions[launcher]
     program, source = place / f"where-{mpi}", place / "where.c"
     source.write_text(SOURCE)
     compiler = mpi_prefix(COMPILED_BY.get(mpi, mpi)) / "bin/mpicc"

@@ -87,10 +87,10 @@ def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_
     assert exported.left_out == ()
     for name, text in exported.files.items():
         (tmp_path / name).write_text(text)
-    here = {variable: str(tmp_path / name) for variable, name in exported.by_file.items()}
+    paths = {variable: str(tmp_path / name) for variable, name in exported.by_file.items()}
 
     by_default = digests(OTHERWISE.get(mpi.implementation, {}))
-    by_force, by_file = digests(forced), digests({**exported.variables, **here})
+    by_force, by_file = digests(forced), digests({**exported.variables, **paths})
 
     for collective in CHOSEN[mpi.implementation]:
         assert by_force[collective, INSIDE] != by_default[collective, INSIDE], "the test would see nothing"

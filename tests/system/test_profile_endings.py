@@ -53,7 +53,7 @@ def test_call_sites_have_names_and_lines(run_mpiric, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "stack", [pytest.param(one, marks=pytest.mark.requires(f"debian-{one}")) for one in ("mpich", "openmpi")]
+    "stack", [pytest.param(mpi, marks=pytest.mark.requires(f"debian-{mpi}")) for mpi in ("mpich", "openmpi")]
 )
 def test_standard_input_reaches_the_program_unchanged(run_mpiric, tmp_path, stack):
     launch = {"mpich": ("mpiexec.mpich",), "openmpi": ("mpirun.openmpi", "--oversubscribe")}[stack]

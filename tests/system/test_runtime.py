@@ -226,7 +226,7 @@ def test_a_tool_behind_the_runtime_still_sees_each_call(family, launch, tmp_path
 
 @pytest.mark.parametrize("family", DEBIAN)
 def test_a_tool_inside_the_program_still_sees_each_call(family, launch, tmp_path):
-    """Its MPI_Send hides ours; what it does by PMPI_Send is seen."""
+    """The tool's MPI_Send hides the runtime's; what it does by PMPI_Send is seen."""
     program = compiled("ring.c", family, tmp_path, str(PROGRAMS / "tool.c"))
     done = launch(family, 2, program)
     assert done.stderr.count(f"tool saw {ROUNDS} sends") == 2
@@ -303,7 +303,7 @@ MPI.COMM_WORLD.Barrier()
 def test_python_that_opens_an_older_library_by_itself_works_and_is_seen(
     library, launch, program_python, tmp_path
 ):
-    """It holds weak references to functions of MPI 4 that Open MPI 4.1 lacks and the runtime has."""
+    """mpi4py holds weak references to functions of MPI 4 that Open MPI 4.1 lacks and the runtime has."""
     settings = {"MPI4PY_MPIABI": "openmpi", "MPIRIC_LIBRARY": library}
     done = launch("openmpi", 2, program_python("mpi4py"), "-c", SUM, **settings)
     assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ sys.stdout.write(f"got {sum(got)}\\n")  # a line in one piece, whatever buffers
 def test_python_finds_its_library_and_every_message_is_seen(
     family, named, mpi_prefix, program_python, environment, tmp_path
 ):
-    """It asks the process for MPI first, then opens a library; to functions of MPI 4 it refers weakly."""
+    """Python asks the process for MPI first, then opens a library; to functions of MPI 4 it refers weakly."""
     prefix = mpi_prefix(family)
     ranks = {
         "LD_PRELOAD": NATIVE / family / "libmpiric.so",

@@ -56,18 +56,18 @@ def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Sit
     )
 
 
-def words_of(knob: str, here: Situation) -> tuple[str, ...]:
+def words_of(knob: str, case: Situation) -> tuple[str, ...]:
     """All words of a knob, or what it would try: not every CPU can execute every routine for copying."""
     declared = all_knobs()[knob]
     words: tuple[str, ...] = getattr(declared.domain, "words", ())
-    return words if words and knob != "memory-copy" else declared.values(here)
+    return words if words and knob != "memory-copy" else declared.values(case)
 
 
-def spoken(here: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
+def spoken(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every word this library has for a knob of the families it spells: knob, value, environment."""
     for name, knob in all_knobs().items():
-        for value in words_of(name, here) if knob.family in FAMILIES else ():
-            spelling = spell(knob, value, here)
+        for value in words_of(name, case) if knob.family in FAMILIES else ():
+            spelling = spell(knob, value, case)
             if spelling is not None:
                 yield name, value, dict(spelling.environment)
 
@@ -103,14 +103,14 @@ def known(mpi, environment):
 
 
 @pytest.fixture
-def here(mpi, environment):
+def case(mpi, environment):
     return situation(mpi, "/bin/true", environment)
 
 
-def test_every_variable_the_knobs_set_is_known_to_the_library(known, here):
+def test_every_variable_the_knobs_set_is_known_to_the_library(known, case):
     unknown = {
         f"{knob}={value}: {name}"
-        for knob, value, environment in spoken(here)
+        for knob, value, environment in spoken(case)
         for name in environment
         if not name.startswith(ELSEWHERE) and name not in known | OWN
     }
@@ -125,30 +125,30 @@ def test_every_candidate_names_a_control_variable_of_the_library(mpi, known):
     assert {c.variable for c in mine if prefix + c.variable not in known} == set()
 
 
-def trials(here: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
+def trials(case: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
     for name, knob in all_knobs().items():
         if name in NEEDS_ANOTHER_MACHINE or (
             knob.family not in FAMILIES and name not in ("binding", "malloc")
         ):
             continue
-        words = knob.values(here) if coarse else words_of(name, here)
-        speakable = [value for value in words if spell(knob, value, here) is not None]
+        words = knob.values(case) if coarse else words_of(name, case)
+        speakable = [value for value in words if spell(knob, value, case) is not None]
         for value in speakable[:1] if coarse else speakable:
             if (name, value) not in NEEDS_ANOTHER_BUILD | NEEDS_ANOTHER_NETWORK:
                 yield name, value
 
 
 def failures(
-    here: Situation, values: Iterator[tuple[str, str]], environment: dict[str, str]
+    case: Situation, values: Iterator[tuple[str, str]], environment: dict[str, str]
 ) -> dict[str, str]:
     """Knob values under which the program fails or computes wrongly, and what it said."""
-    mpi, found = here.mpi, {}
+    mpi, found = case.mpi, {}
     paths = {
         "LD_LIBRARY_PATH": ":".join(mpi.library_path),
         "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
     }
     for knob, value in values:
-        launch = render(Configuration.of({knob: value}), here)
+        launch = render(Configuration.of({knob: value}), case)
         setting = {**environment, **mpi.environment, **paths, **launch.environment}
         for name in launch.unset:
             setting.pop(name, None)
@@ -159,12 +159,12 @@ def failures(
 
 
 def test_a_program_computes_rightly_under_the_first_value_of_every_knob(mpi, program, environment):
-    here = situation(mpi, program, environment)
-    assert failures(here, trials(here, coarse=True), environment) == {}
+    case = situation(mpi, program, environment)
+    assert failures(case, trials(case, coarse=True), environment) == {}
 
 
 @pytest.mark.sweep
 @pytest.mark.timeout(1200)
 def test_a_program_computes_rightly_under_every_value_of_every_knob(mpi, program, environment):
-    here = situation(mpi, program, environment)
-    assert failures(here, trials(here, coarse=False), environment) == {}
+    case = situation(mpi, program, environment)
+    assert failures(case, trials(case, coarse=False), environment) == {}

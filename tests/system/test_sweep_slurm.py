@@ -50,9 +50,9 @@ def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp
     policy = json.loads((site / "mpich-5.policy.json").read_text(encoding="utf-8"))
     assert (policy["world"]["ranks"], policy["world"]["nodes"]) == (4, 2)
 
-    told = allocated(MPIRIC, "run", "--", *LAUNCH, program)
-    assert f"collectives by this site's policy {site}/mpich-5.policy.json" in told.stderr
+    launched = allocated(MPIRIC, "run", "--", *LAUNCH, program)
+    assert f"collectives by this site's policy {site}/mpich-5.policy.json" in launched.stderr
     everybody = {(rank, 4) for rank in range(4)}
-    assert {(rank, size) for rank, size, _ in said(told.stdout)} == everybody
+    assert {(rank, size) for rank, size, _ in said(launched.stdout)} == everybody
     without = allocated("sh", "-c", f". {out}/collectives.sh && exec {' '.join(LAUNCH)} {program}")
     assert {(rank, size) for rank, size, _ in said(without.stdout)} == everybody

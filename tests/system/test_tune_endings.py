@@ -48,20 +48,22 @@ class User:
         self.mpiexec = mpich.launcher
         shutil.copy(program, self.program)
 
-    def line(self, *told: str) -> list[str]:
-        return [self.mpiexec, "-n", "2", str(self.program), *told]
+    def line(self, *arguments: str) -> list[str]:
+        return [self.mpiexec, "-n", "2", str(self.program), *arguments]
 
     def run(self, *words: str, **options) -> subprocess.CompletedProcess[str]:
         options = {"env": self.environment, "timeout": 200, "capture_output": True, "text": True, **options}
         return subprocess.run([MPIRIC, *words], cwd=self.place, **options)
 
-    def tune(self, *told: str, options: tuple[str, ...] = (), **more) -> subprocess.CompletedProcess[str]:
+    def tune(
+        self, *arguments: str, options: tuple[str, ...] = (), **more
+    ) -> subprocess.CompletedProcess[str]:
         usual = ("--json", "--budget", "10m", "--max-runs", "8", "--only", "malloc")
-        return self.run("tune", *usual, *options, "--", *self.line(*told), **more)
+        return self.run("tune", *usual, *options, "--", *self.line(*arguments), **more)
 
-    def begin(self, *told: str) -> "subprocess.Popen[str]":
+    def begin(self, *arguments: str) -> "subprocess.Popen[str]":
         """A tune that would take a minute, in the background."""
-        words = [MPIRIC, "tune", "--json", "--budget", "60s", "--", *self.line(*told)]
+        words = [MPIRIC, "tune", "--json", "--budget", "60s", "--", *self.line(*arguments)]
         pipe = subprocess.PIPE
         return subprocess.Popen(
             words,

@@ -23,7 +23,7 @@ def is_chosen_at_start(table: dict[str, Any], spec: dict[str, Any]) -> bool:
 
 
 def specs() -> Iterator[dict[str, Any]]:
-    """Each file, once it is known to be about the implementation it is named for."""
+    """Yield each file, checked to be about the implementation it is named for."""
     for path in sorted(SOURCES.glob("*.toml")):
         spec = tomllib.loads(path.read_text(encoding="utf-8"))
         if spec["implementation"] != path.stem:

@@ -10,7 +10,7 @@ ROUNDS = 9
 
 
 def rows(added: dict[str, float]) -> dict[tuple[str, str], dict[str, object]]:
-    """By call and mode, where each mode adds so much to a plain call of 100 ns and the clock takes 10."""
+    """Times by call and mode: each mode adds so much to a plain call of 100 ns and the clock 10."""
     times = {(mode, kind): [100.0 + added.get(mode, 0.0)] * ROUNDS for mode in MODES for kind in KINDS}
     times["plain", "clock"] = [10.0] * ROUNDS
     counts = {(mode, kind): 50.0 if mode == "plain" else 80.0 for mode in MODES for kind in KINDS}

@@ -13,7 +13,7 @@ def test_the_bound_is_that_of_clopper_and_pearson(wrong: int, tried: int, bound:
 
 
 @pytest.mark.parametrize("tried", [0, 5])
-def test_nothing_but_wrong_bounds_nothing(tried: int) -> None:
+def test_only_wrong_answers_bound_nothing(tried: int) -> None:
     assert upper_bound(tried, tried) == 1.0
 
 

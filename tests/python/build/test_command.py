@@ -92,8 +92,8 @@ def test_what_is_for_the_linker_does_not_reach_the_compiler() -> None:
 
 def test_recorded_flags_name_no_files() -> None:
     target = Target("haswell", ("-march=haswell",), ())
-    told = recorded_flags(words("-O3 -Iinc -DX=1 -include c.h -MD -MF a.d a.c -c"), target)
-    assert told == "-O3 -march=haswell"
+    flags = recorded_flags(words("-O3 -Iinc -DX=1 -include c.h -MD -MF a.d a.c -c"), target)
+    assert flags == "-O3 -march=haswell"
 
 
 def test_linker_inputs_are_rewritten_wherever_they_hide() -> None:

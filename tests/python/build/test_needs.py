@@ -38,7 +38,7 @@ def test_code_that_cannot_be_read_may_need_everything(tmp_path: Path) -> None:
     assert needs(unknown) == ALLOWED
 
 
-def test_nothing_is_read_when_no_feature_could_go(tmp_path: Path) -> None:
+def test_an_object_is_not_read_when_no_feature_could_go(tmp_path: Path) -> None:
     class Nothing(Toolchain):
         def run(self, argv, **_) -> Finished:  # type: ignore[no-untyped-def,override]
             raise AssertionError(argv)

@@ -26,7 +26,7 @@ def _printed(what: object, width: int = 110) -> str:
 
 
 @pytest.fixture
-def told() -> str:
+def printed() -> str:
     host = ReplayHost.load(DATA / "debian12.json")
     return _printed(survey_text(survey(host, "/home/user/run")))
 
@@ -49,8 +49,8 @@ def test_private_caches_and_threads_are_told_once():
     assert "each core: L2 512 KiB, L1d 32 KiB, 2 hardware threads" in picture
 
 
-def test_the_picture_of_a_small_machine_shows_each_core(told: str):
-    assert "[0|1]" in told
+def test_the_picture_of_a_small_machine_shows_each_core(printed: str):
+    assert "[0|1]" in printed
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_the_picture_of_a_small_machine_shows_each_core(told: str):
         "ext4",
     ],
 )
-def test_the_text_names_what_was_found(told: str, word: str):
-    assert word in told
+def test_the_text_names_what_was_found(printed: str, word: str):
+    assert word in printed
 
 
 def test_a_machine_without_mpi_is_told_how_to_get_one():

@@ -5,7 +5,7 @@ from mpiric.cli._verbs import Verbs, mpiric
 
 
 def test_help_explains_every_verb() -> None:
-    """It reads the files of the verbs without importing them; a row may not stay empty."""
+    """Help reads the files of the verbs without importing them; a row may not stay empty."""
     help_text = CliRunner().invoke(mpiric, ["--help"], terminal_width=200).output
     rows = help_text.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     explained = {row.split(maxsplit=1)[0] for row in rows if len(row.split(maxsplit=1)) == 2}

@@ -1,4 +1,4 @@
-"""From the probe's lines to what carried the bytes and which route is faster."""
+"""Reading the probe's lines: what carried the bytes and which route is faster."""
 
 import json
 from dataclasses import replace
@@ -112,7 +112,7 @@ def test_the_best_way_is_the_simplest_of_those_close_together():
     assert best.configuration == FAST
 
 
-def test_nothing_is_better_than_the_default_by_noise():
+def test_noise_makes_no_route_better_than_the_default():
     routes = [route(Configuration(), 100.0, 100.0), route(FAST, 99.0, 99.0)]
     assert best_route(routes, (OTHER,), 1.05) is None
     assert [winner.configuration for winner in winners(routes, OTHER)] == [Configuration()] * 2

@@ -12,12 +12,12 @@ BY_LABEL = {library.label: library for library in MPIS}
 
 
 def calling(*calls: str, mpi: str = "mpich-5.0.2", libraries: tuple[str, ...] = ()) -> Situation:
-    here = situation(BY_LABEL[mpi], ranks=4, libraries=libraries, allowed=Allowed(rounding=True))
-    return replace(here, observation=replace(here.observation, mpi_calls=frozenset(calls)))
+    case = situation(BY_LABEL[mpi], ranks=4, libraries=libraries, allowed=Allowed(rounding=True))
+    return replace(case, observation=replace(case.observation, mpi_calls=frozenset(calls)))
 
 
-def algorithms(here: Situation) -> set[str]:
-    return {name for name in knobs.applicable(here) if name.endswith("-algorithm")}
+def algorithms(case: Situation) -> set[str]:
+    return {name for name in knobs.applicable(case) if name.endswith("-algorithm")}
 
 
 def test_only_the_collectives_it_can_call_are_tried():

@@ -14,13 +14,13 @@ BY_LABEL = {library.label: library for library in MPIS}
 OTHERS = tuple(library for library in MPIS if library.label != "mpich-5.0.2")
 
 
-def spell(knob: str, value: str, here):
-    return all_knobs()[knob].spell(value, here)
+def spell(knob: str, value: str, case):
+    return all_knobs()[knob].spell(value, case)
 
 
-def static(here):
-    ranks = tuple(replace(rank, libraries=()) for rank in here.observation.ranks)
-    return replace(here, observation=replace(here.observation, ranks=ranks))
+def static(case):
+    ranks = tuple(replace(rank, libraries=()) for rank in case.observation.ranks)
+    return replace(case, observation=replace(case.observation, ranks=ranks))
 
 
 @pytest.mark.parametrize("knob", ["allocator", "malloc", "huge-pages"])
@@ -28,7 +28,7 @@ def test_a_static_or_setuid_program_keeps_its_allocator(knob: str) -> None:
     assert not judge(all_knobs()[knob], static(situation())).applies
 
 
-def test_nothing_is_preloaded_into_a_static_program_even_when_asked() -> None:
+def test_a_static_program_gets_no_preload_even_when_asked() -> None:
     assert spell("allocator", "jemalloc", static(situation())) is None
 
 
@@ -41,10 +41,10 @@ def test_an_allocator_that_is_not_installed_is_not_preloaded() -> None:
 
 
 def test_libraries_of_this_machine_stay_out_of_containers() -> None:
-    here = situation(libraries=("/usr/lib/libblas.so.3",), others=OTHERS)
+    case = situation(libraries=("/usr/lib/libblas.so.3",), others=OTHERS)
     container = Container("apptainer", ("apptainer", "exec", "a.sif"), "a.sif")
-    here = replace(here, job=replace(here.job, container=container))
-    assert not {"allocator", "blas", "mpi"} & set(applicable(here))
+    case = replace(case, job=replace(case.job, container=container))
+    assert not {"allocator", "blas", "mpi"} & set(applicable(case))
 
 
 def test_another_mpi_comes_with_launcher_dialect_library_and_environment() -> None:
@@ -67,8 +67,8 @@ def test_a_library_without_the_name_the_program_asks_for_is_refused_with_that_na
 
 
 def asking_for(*names: str, nailed: str = "", others=OTHERS):
-    here = situation(others=others)
-    return replace(here, observation=replace(here.observation, mpi_names=frozenset(names), mpi_nailed=nailed))
+    case = situation(others=others)
+    return replace(case, observation=replace(case.observation, mpi_names=frozenset(names), mpi_nailed=nailed))
 
 
 def test_a_draft_of_the_standard_abi_is_refused() -> None:
@@ -84,8 +84,8 @@ def test_a_program_bound_by_an_rpath_is_refused_with_the_library() -> None:
 
 
 def test_variables_of_the_former_library_are_taken_away() -> None:
-    here = situation(others=OTHERS)
-    user = replace(here, job=replace(here.job, environment={**here.job.environment, "OPAL_PREFIX": "/old"}))
+    case = situation(others=OTHERS)
+    user = replace(case, job=replace(case.job, environment={**case.job.environment, "OPAL_PREFIX": "/old"}))
     former = replace(user, mpi=replace(user.mpi, environment={"OPAL_PREFIX": "/old"}))
     assert "OPAL_PREFIX" in spell("mpi", "intelmpi-2021.19", former).unset
 
@@ -109,13 +109,13 @@ def test_other_knobs_are_spelled_for_the_library_that_is_switched_to() -> None:
 
 
 def test_without_a_switch_the_situation_stays() -> None:
-    here = situation(others=OTHERS)
-    assert switched(here, {"waiting": "yield"}) is here
+    case = situation(others=OTHERS)
+    assert switched(case, {"waiting": "yield"}) is case
 
 
 def test_under_srun_the_library_is_not_switched() -> None:
-    here = situation(others=OTHERS)
-    assert "mpi" not in applicable(replace(here, job=replace(here.job, launcher=dialects()["srun"].traits)))
+    case = situation(others=OTHERS)
+    assert "mpi" not in applicable(replace(case, job=replace(case.job, launcher=dialects()["srun"].traits)))
 
 
 def test_reserved_pages_are_offered_only_when_they_suffice_for_every_rank() -> None:
@@ -131,8 +131,8 @@ def test_transparent_pages_are_offered_where_asking_makes_the_difference(policy:
 
 
 def test_threads_of_ranks_that_share_cpus_are_not_placed() -> None:
-    here = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
-    assert "omp-places" not in applicable(here)
+    case = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
+    assert "omp-places" not in applicable(case)
 
 
 def test_mpi_io_is_left_alone_until_it_is_seen() -> None:

@@ -39,8 +39,8 @@ def without_adapters():
     ],
 )
 def test_a_harmful_setting_is_found(label: str, variable: str, value: str, expected: str) -> None:
-    here = situation(BY_LABEL[label], on=without_adapters(), inherited={variable: value}, libraries=(GOMP,))
-    assert expected in {finding.id for finding in inherited_problems(here)}
+    case = situation(BY_LABEL[label], on=without_adapters(), inherited={variable: value}, libraries=(GOMP,))
+    assert expected in {finding.id for finding in inherited_problems(case)}
 
 
 def test_a_clean_environment_has_no_problems() -> None:
@@ -50,31 +50,31 @@ def test_a_clean_environment_has_no_problems() -> None:
 
 def test_a_setting_on_the_command_line_counts_as_well() -> None:
     forced = LaunchOption(("--mca", "btl", "tcp,self"), Meaning.MPI_PARAMETER, ("btl", "tcp,self"))
-    here = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
-    assert [finding.id for finding in inherited_problems(here)] == ["shared-memory-off"]
+    case = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
+    assert [finding.id for finding in inherited_problems(case)] == ["shared-memory-off"]
 
 
 def test_two_allocators_at_once_are_named_with_their_settings() -> None:
-    here = situation(inherited={"MALLOC_ARENA_MAX": "1", "LD_PRELOAD": "/usr/lib/libjemalloc.so.2"})
-    (finding,) = inherited_problems(here)
+    case = situation(inherited={"MALLOC_ARENA_MAX": "1", "LD_PRELOAD": "/usr/lib/libjemalloc.so.2"})
+    (finding,) = inherited_problems(case)
     assert finding.id == "two-allocators"
     assert "MALLOC_ARENA_MAX" in finding.evidence
 
 
 def test_a_provider_of_a_network_that_is_there_is_no_problem() -> None:
-    here = situation(BY_LABEL["intelmpi-2021.19"], inherited={"FI_PROVIDER": "verbs"})
-    assert inherited_problems(here) == ()
+    case = situation(BY_LABEL["intelmpi-2021.19"], inherited={"FI_PROVIDER": "verbs"})
+    assert inherited_problems(case) == ()
 
 
 def test_waiting_politely_is_right_when_ranks_outnumber_cpus() -> None:
-    here = situation(BY_LABEL["intelmpi-2021.19"], ranks=8, inherited={"I_MPI_WAIT_MODE": "1"})
-    assert inherited_problems(here) == ()
+    case = situation(BY_LABEL["intelmpi-2021.19"], ranks=8, inherited={"I_MPI_WAIT_MODE": "1"})
+    assert inherited_problems(case) == ()
 
 
 def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
-    here = situation(
+    case = situation(
         inherited={"MKL_DEBUG_CPU_TYPE": "5", "UCX_LOG_LEVEL": "trace", "MPIR_CVAR_NOLOCAL": "1"}
     )
-    found = inherited_problems(here)
+    found = inherited_problems(case)
     assert len(found) == 3
     assert all(finding.says and finding.evidence and finding.fix for finding in found)

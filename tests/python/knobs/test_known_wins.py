@@ -12,16 +12,16 @@ from mpiric.model.situation import Situation
 BY_LABEL = {library.label: library for library in MPIS}
 
 
-def first(here: Situation) -> tuple[str, str]:
-    """The most promising knob and the value to try first."""
-    name, knob = next(iter(applicable(here).items()))
-    return name, (knob.promise(here).try_first or knob.values(here))[0]
+def first(case: Situation) -> tuple[str, str]:
+    """Return the most promising knob and the value to try first."""
+    name, knob = next(iter(applicable(case).items()))
+    return name, (knob.promise(case).try_first or knob.values(case))[0]
 
 
-def faulting(here: Situation, faults: int) -> Situation:
-    ranks = tuple(replace(rank, minor_faults=faults, system_s=0.5) for rank in here.observation.ranks)
+def faulting(case: Situation, faults: int) -> Situation:
+    ranks = tuple(replace(rank, minor_faults=faults, system_s=0.5) for rank in case.observation.ranks)
     bound = tuple(replace(rank, cpus_allowed=(number,)) for number, rank in enumerate(ranks))
-    return replace(here, observation=replace(here.observation, ranks=bound))
+    return replace(case, observation=replace(case.observation, ranks=bound))
 
 
 def test_unbound_ranks_of_mpich_are_bound_to_cores() -> None:
@@ -47,17 +47,17 @@ def test_a_program_that_faults_much_keeps_its_memory() -> None:
 
 
 def test_a_program_that_faults_much_is_offered_huge_pages_as_well() -> None:
-    here = faulting(situation(), 400_000)
-    knob = applicable(here)["huge-pages"]
-    assert knob.promise(here).score >= 0.8
-    assert knob.values(here)[0] == "transparent"
+    case = faulting(situation(), 400_000)
+    knob = applicable(case)["huge-pages"]
+    assert knob.promise(case).score >= 0.8
+    assert knob.values(case)[0] == "transparent"
 
 
 def test_much_memory_with_few_faults_suggests_huge_pages() -> None:
-    here = situation()
-    big = tuple(replace(rank, rss_peak_bytes=1 << 30) for rank in here.observation.ranks)
-    here = replace(here, observation=replace(here.observation, ranks=big))
-    assert applicable(here)["huge-pages"].promise(here).score >= 0.6
+    case = situation()
+    big = tuple(replace(rank, rss_peak_bytes=1 << 30) for rank in case.observation.ranks)
+    case = replace(case, observation=replace(case.observation, ranks=big))
+    assert applicable(case)["huge-pages"].promise(case).score >= 0.6
 
 
 @pytest.mark.parametrize(
@@ -75,28 +75,28 @@ def test_a_transport_forced_off_the_node_is_undone(label: str, inherited: dict[s
 
 def test_a_transport_forced_on_the_command_line_is_undone() -> None:
     forced = LaunchOption(("--mca", "btl", "tcp,self"), Meaning.MPI_PARAMETER, ("btl", "tcp,self"))
-    here = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
-    assert first(here) == ("node-transport", "shared-memory")
+    case = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
+    assert first(case) == ("node-transport", "shared-memory")
 
 
 def test_on_several_networks_the_fastest_is_tried_first() -> None:
-    here = situation(BY_LABEL["openmpi-5.0.11"], nodes=2)
-    assert applicable(here)["network-interface"].promise(here).try_first == ("ib0",)
+    case = situation(BY_LABEL["openmpi-5.0.11"], nodes=2)
+    assert applicable(case)["network-interface"].promise(case).try_first == ("ib0",)
 
 
 def test_more_threads_than_cpus_are_cut_to_each_ranks_share() -> None:
-    here = situation(
+    case = situation(
         on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",), inherited={"OMP_NUM_THREADS": "8"}
     )
-    knob = applicable(here)["omp-threads"]
-    assert (knob.promise(here).score, knob.promise(here).try_first) == (0.9, ("4",))
+    knob = applicable(case)["omp-threads"]
+    assert (knob.promise(case).score, knob.promise(case).try_first) == (0.9, ("4",))
 
 
 def test_threads_bring_as_many_cpus_for_their_rank() -> None:
-    here = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
+    case = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
     brings = all_knobs()["omp-threads"].brings
     assert brings is not None
-    assert brings("4", here) == {"threads-per-rank": "4"}
+    assert brings("4", case) == {"threads-per-rank": "4"}
 
 
 def test_a_plain_program_is_not_offered_threads() -> None:

@@ -12,27 +12,27 @@ KNOBS = list(all_knobs().values())
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_every_value_worth_trying_is_accepted_by_its_own_domain(knob: Knob) -> None:
-    for here in SITUATIONS:
-        assert all(knob.domain.accepts(value) for value in knob.values(here))
+    for case in SITUATIONS:
+        assert all(knob.domain.accepts(value) for value in knob.values(case))
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_a_knob_is_worth_trying_somewhere_and_with_few_values(knob: Knob) -> None:
-    counts = [len(knob.values(here)) for here in SITUATIONS if judge(knob, here).applies]
+    counts = [len(knob.values(case)) for case in SITUATIONS if judge(knob, case).applies]
     assert counts
     assert max(counts) <= 6
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_values_do_not_repeat(knob: Knob) -> None:
-    for here in SITUATIONS:
-        assert len(set(knob.values(here))) == len(knob.values(here))
+    for case in SITUATIONS:
+        assert len(set(knob.values(case))) == len(knob.values(case))
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_what_is_promised_first_is_a_value_the_domain_accepts(knob: Knob) -> None:
-    for here in SITUATIONS:
-        promise = knob.promise(here)
+    for case in SITUATIONS:
+        promise = knob.promise(case)
         assert 0.0 <= promise.score <= 1.0
         assert promise.because
         assert all(knob.domain.accepts(value) for value in promise.try_first)
@@ -47,7 +47,7 @@ def test_a_knob_says_what_why_and_from_where(knob: Knob) -> None:
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_a_knob_always_gives_the_reason_for_its_verdict(knob: Knob) -> None:
-    assert all(judge(knob, here).reason for here in SITUATIONS)
+    assert all(judge(knob, case).reason for case in SITUATIONS)
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
@@ -55,28 +55,28 @@ def test_companions_are_knobs_of_the_registry_with_values_of_their_domains(knob:
     assert set(knob.moves_with) <= set(all_knobs())
     if knob.brings is None:
         return
-    for here in SITUATIONS:
-        for value in knob.values(here):
-            assert check_configuration(knob.brings(value, here)) == ()
+    for case in SITUATIONS:
+        for value in knob.values(case):
+            assert check_configuration(knob.brings(value, case)) == ()
 
 
 def test_the_most_promising_knob_comes_first() -> None:
-    here = situation(MPIS[1], ranks=8)
-    scores = [knob.promise(here).score for knob in applicable(here).values()]
+    case = situation(MPIS[1], ranks=8)
+    scores = [knob.promise(case).score for knob in applicable(case).values()]
     assert scores == sorted(scores, reverse=True)
 
 
 def test_every_knob_is_either_applicable_or_left_alone_for_a_reason() -> None:
-    for here in SITUATIONS:
-        taken, left = set(applicable(here)), set(not_applicable(here))
+    for case in SITUATIONS:
+        taken, left = set(applicable(case)), set(not_applicable(case))
         assert taken | left == set(all_knobs())
         assert not taken & left
 
 
 def test_a_knob_that_may_change_rounding_waits_for_permission() -> None:
-    here = situation(MPIS[1], ranks=2)
+    case = situation(MPIS[1], ranks=2)
     rounding = [knob for knob in KNOBS if knob.results is ResultsEffect.ROUNDING]
-    assert not any(judge(knob, here).applies for knob in rounding)
+    assert not any(judge(knob, case).applies for knob in rounding)
 
 
 def test_an_unknown_knob_is_a_problem() -> None:

@@ -65,8 +65,8 @@ def test_hydra_gets_masks_where_its_levels_mean_something_else():
 def test_intel_mpi_gets_a_mask_for_each_rank():
     made = placed(made_up(4, 4), 2, threads=2)
     assert emit(made, "intelmpi").env["I_MPI_PIN_DOMAIN"] == "[0x5,0x50]"
-    one = placed(made_up(4), 2, policy="compact")
-    assert emit(one, "intelmpi").env["I_MPI_PIN_PROCESSOR_LIST"] == "0,1"
+    compact = placed(made_up(4), 2, policy="compact")
+    assert emit(compact, "intelmpi").env["I_MPI_PIN_PROCESSOR_LIST"] == "0,1"
 
 
 def test_srun_gets_masks_and_a_step_wide_enough_for_them():
@@ -125,7 +125,7 @@ def test_threads_bring_openmps_variables(launcher):
     assert (env["OMP_NUM_THREADS"], env["OMP_PLACES"], env["OMP_PROC_BIND"]) == ("4", "cores", "close")
 
 
-def test_one_rank_on_a_node_gets_explicit_places():
+def test_a_single_rank_on_a_node_gets_explicit_places():
     env = emit(placed(made_up(8), 1, threads=2, policy="compact"), "hydra").env
     assert env["OMP_PLACES"] == "{0},{1}"
 

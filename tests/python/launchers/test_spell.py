@@ -11,7 +11,7 @@ LINES = {"srun": "srun -n 2 ./a", "aprun": "aprun -n 2 ./a", "direct": "./a"}
 
 
 @pytest.fixture
-def here(parse):
+def situation_of(parse):
     """`here("openmpi4", "mpirun -n 2 ./a")`: the situation of a line on a node of two sockets."""
 
     def make(
@@ -54,8 +54,10 @@ def said(spelling: Spelling | None) -> str | None:
 
 
 @pytest.mark.parametrize("name", dialects())
-def test_every_launcher_has_its_words_for_binding(here, name):
-    assert {value: said(spell("binding", value, here(name))) for value in BINDING[name]} == BINDING[name]
+def test_every_launcher_has_its_words_for_binding(situation_of, name):
+    assert {value: said(spell("binding", value, situation_of(name))) for value in BINDING[name]} == BINDING[
+        name
+    ]
 
 
 MAPPING = [
@@ -77,22 +79,22 @@ MAPPING = [
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), MAPPING)
-def test_a_launcher_has_its_words_for_mapping(here, name, value, expected):
-    assert said(spell("mapping", value, here(name))) == expected
+def test_a_launcher_has_its_words_for_mapping(situation_of, name, value, expected):
+    assert said(spell("mapping", value, situation_of(name))) == expected
 
 
-def test_ranks_go_round_several_nodes_one_by_one(here):
-    assert said(spell("mapping", "node-round-robin", here("hydra", nodes=2))) == "-ppn 1"
-    assert said(spell("mapping", "node-round-robin", here("intelmpi", nodes=2))) == "-perhost 1"
+def test_ranks_go_round_several_nodes_one_by_one(situation_of):
+    assert said(spell("mapping", "node-round-robin", situation_of("hydra", nodes=2))) == "-ppn 1"
+    assert said(spell("mapping", "node-round-robin", situation_of("intelmpi", nodes=2))) == "-perhost 1"
 
 
 @pytest.mark.parametrize("line", ["mpirun --map-by ppr:2:node ./a", "mpirun -npernode 2 ./a"])
-def test_a_mapping_that_also_counts_ranks_is_not_exchanged(here, line):
-    assert spell("mapping", "spread-numa", here("openmpi4", line)) is None
+def test_a_mapping_that_also_counts_ranks_is_not_exchanged(situation_of, line):
+    assert spell("mapping", "spread-numa", situation_of("openmpi4", line)) is None
 
 
-def test_ranks_that_must_share_cores_are_bound_all_the_same_when_asked(here):
-    crowded = here("openmpi4", "mpirun -n 16 ./a")
+def test_ranks_that_must_share_cores_are_bound_all_the_same_when_asked(situation_of):
+    crowded = situation_of("openmpi4", "mpirun -n 16 ./a")
     assert said(spell("binding", "core", crowded)) == "--bind-to core:overload-allowed"
 
 
@@ -109,8 +111,8 @@ THREADS = [
 
 
 @pytest.mark.parametrize(("name", "expected"), THREADS)
-def test_a_launcher_gives_each_rank_several_cpus(here, name, expected):
-    assert said(spell("threads-per-rank", "4", here(name))) == expected
+def test_a_launcher_gives_each_rank_several_cpus(situation_of, name, expected):
+    assert said(spell("threads-per-rank", "4", situation_of(name))) == expected
 
 
 def together(place: Situation, **values: str) -> str:
@@ -134,30 +136,30 @@ def together(place: Situation, **values: str) -> str:
         ("intelmpi", "numa", "I_MPI_PIN=1 I_MPI_PIN_DOMAIN=numa I_MPI_PIN_ORDER=scatter mpirun -n 2 ./a"),
     ],
 )
-def test_binding_mapping_and_width_make_one_placement(here, name, binding, expected):
+def test_binding_mapping_and_width_make_one_placement(situation_of, name, binding, expected):
     knobs = {"binding": binding, "mapping": "spread-numa", "threads_per_rank": "4"}
-    assert together(here(name), **knobs) == expected
-    assert together(here(name), **dict(reversed(knobs.items()))) == expected
+    assert together(situation_of(name), **knobs) == expected
+    assert together(situation_of(name), **dict(reversed(knobs.items()))) == expected
 
 
-def test_unbound_stays_unbound_whatever_width_is_asked_for(here):
-    line = together(here("intelmpi"), binding="none", threads_per_rank="4")
+def test_unbound_stays_unbound_whatever_width_is_asked_for(situation_of):
+    line = together(situation_of("intelmpi"), binding="none", threads_per_rank="4")
     assert "I_MPI_PIN=0" in line
 
 
-def test_hydra_never_lets_wide_ranks_overlap(here):
+def test_hydra_never_lets_wide_ranks_overlap(situation_of):
     line = "mpiexec -map-by core -bind-to core -n 2 ./a"
-    wide = together(here("hydra", line), threads_per_rank="4")
+    wide = together(situation_of("hydra", line), threads_per_rank="4")
     assert wide == "mpiexec -map-by core:4 -bind-to core:4 -n 2 ./a"
-    own = together(here("hydra", "mpiexec -bind-to core:4 -n 2 ./a"), mapping="compact")
+    own = together(situation_of("hydra", "mpiexec -bind-to core:4 -n 2 ./a"), mapping="compact")
     assert own == "mpiexec -map-by core:4 -bind-to core:4 -n 2 ./a"
-    both = together(here("hydra"), mapping="compact", threads_per_rank="4")
+    both = together(situation_of("hydra"), mapping="compact", threads_per_rank="4")
     assert both == "mpirun -map-by core:4 -bind-to core:4 -n 2 ./a"
 
 
-def test_a_width_leaves_the_users_mapping_to_hydra(here):
+def test_a_width_leaves_the_users_mapping_to_hydra(situation_of):
     line = "mpiexec -bind-to core -map-by numa -n 2 ./a"
-    wide = together(here("hydra", line), threads_per_rank="4")
+    wide = together(situation_of("hydra", line), threads_per_rank="4")
     assert wide == "mpiexec -map-by numa -bind-to core:4 -n 2 ./a"
 
 
@@ -170,27 +172,27 @@ def test_a_width_leaves_the_users_mapping_to_hydra(here):
         ("intelmpi", "I_MPI_PIN=1 I_MPI_PIN_DOMAIN=socket"),
     ],
 )
-def test_a_launcher_inside_a_script_is_told_by_variables(here, mpi_dialect, expected):
-    assert said(spell("binding", "package", here("direct", mpi_dialect=mpi_dialect))) == expected
+def test_a_launcher_inside_a_script_is_told_by_variables(situation_of, mpi_dialect, expected):
+    assert said(spell("binding", "package", situation_of("direct", mpi_dialect=mpi_dialect))) == expected
 
 
-def test_the_route_by_srun_needs_an_allocation(here):
-    assert spell("launch-route", "srun", here("hydra")) is None
-    assert said(spell("launch-route", "srun", here("hydra", SLURM_JOB_ID="1"))) == "--mpi=pmi2"
+def test_the_route_by_srun_needs_an_allocation(situation_of):
+    assert spell("launch-route", "srun", situation_of("hydra")) is None
+    assert said(spell("launch-route", "srun", situation_of("hydra", SLURM_JOB_ID="1"))) == "--mpi=pmi2"
 
 
-def test_intel_ranks_find_slurm_only_by_its_library(here):
-    assert spell("launch-route", "srun", here("intelmpi", SLURM_JOB_ID="1")) is None
-    known = here("intelmpi", SLURM_JOB_ID="1", I_MPI_PMI_LIBRARY="/usr/lib/libpmi2.so.0")
+def test_intel_ranks_find_slurm_only_by_its_library(situation_of):
+    assert spell("launch-route", "srun", situation_of("intelmpi", SLURM_JOB_ID="1")) is None
+    known = situation_of("intelmpi", SLURM_JOB_ID="1", I_MPI_PMI_LIBRARY="/usr/lib/libpmi2.so.0")
     assert said(spell("launch-route", "srun", known)) == "--mpi=pmi2"
 
 
-def test_the_route_by_mpirun_takes_the_librarys_own_launcher(here):
-    place = here("srun", mpi_dialect="hydra", SLURM_JOB_ID="1")
+def test_the_route_by_mpirun_takes_the_librarys_own_launcher(situation_of):
+    place = situation_of("srun", mpi_dialect="hydra", SLURM_JOB_ID="1")
     spelling = spell("launch-route", "mpirun", place)
     assert (spelling.dialect, spelling.launcher_words) == ("hydra", (place.mpi.launcher,))
 
 
 @pytest.mark.parametrize("name", dialects())
-def test_a_knob_no_launcher_knows_is_left_to_others(here, name):
-    assert spell("eager-limit", "64KiB", here(name)) is None
+def test_a_knob_no_launcher_knows_is_left_to_others(situation_of, name):
+    assert spell("eager-limit", "64KiB", situation_of(name)) is None

@@ -27,7 +27,7 @@ def test_a_machine_that_shows_nothing_is_still_a_machine(host_with):
     assert notice(machine) == () or all(finding.says for finding in notice(machine))
 
 
-def test_this_machine_can_be_read_by_any_user(tmp_path):
+def test_the_machine_can_be_read_by_any_user(tmp_path):
     machine = read_machine(LocalHost(), str(tmp_path))
     assert machine.usable_cpu_count >= 1
     assert set(machine.usable_pus) <= set(machine.topology.pus)

@@ -15,7 +15,7 @@ def found(debian12: ReplayHost) -> dict[str, MpiLibrary]:
     return {mpi.label: mpi for mpi in find_mpis(debian12)}
 
 
-def test_all_five_are_found_once_and_those_on_path_first(debian12):
+def test_five_libraries_are_found_once_and_those_on_path_first(debian12):
     assert [mpi.label for mpi in find_mpis(debian12)] == [
         "openmpi-4.1.4",
         "mpich-4.0.2",

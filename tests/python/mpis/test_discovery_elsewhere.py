@@ -25,7 +25,7 @@ def _found(made_up: MadeUp) -> list[MpiLibrary]:
     return list(find_mpis(made_up.host()))
 
 
-def test_nothing_is_found_where_nothing_is():
+def test_a_machine_without_mpi_has_no_libraries():
     assert _found(MadeUp(())) == []
 
 
@@ -136,7 +136,7 @@ def test_spacks_installations_are_found():
     assert mpi.found_by == "spack"
 
 
-def test_one_library_reached_in_two_ways_counts_once():
+def test_a_library_reached_in_two_ways_counts_once():
     made_up = MadeUp(
         (MPICH,),
         environ={"PATH": "/sw/mpich/4.2/bin"},

@@ -218,7 +218,7 @@ def test_what_a_form_cannot_say_is_said(
     assert [sentence[: len(lost)] for sentence in exported.left_out if lost in sentence] == [lost]
 
 
-def test_that_the_component_for_several_nodes_no_more_serves_is_said() -> None:
+def test_a_component_for_several_nodes_that_no_longer_serves_is_reported() -> None:
     on_one, on_two = (Line("bcast", "library:chain", Span(4, 4), Span(nodes, nodes)) for nodes in (1, 2))
     assert rules_of("5.0.11", on_one)[1] == ()
     assert "`han`" in rules_of("5.0.11", on_two)[1][0]

@@ -17,12 +17,12 @@ SITUATIONS = tuple(all_situations())
 BY_LABEL = {library.label: library for library in MPIS}
 
 
-def spelled(knob: str, value: str, here: Situation) -> Spelling | None:
+def spelled(knob: str, value: str, case: Situation) -> Spelling | None:
     own = all_knobs()[knob].spell
     if own is not None:
-        return own(value, here)
-    by_launcher = spell_by_launcher(knob, value, here)
-    return by_launcher or spell(knob, value, here)
+        return own(value, case)
+    by_launcher = spell_by_launcher(knob, value, case)
+    return by_launcher or spell(knob, value, case)
 
 
 def environment(knob: str, value: str, library: str, **more: int) -> dict[str, str]:
@@ -37,26 +37,26 @@ BY_LAUNCHERS = ("binding", "mapping", "launch-route", "threads-per-rank")
 @pytest.mark.parametrize("knob", sorted(set(all_knobs()) - set(BY_LAUNCHERS)))
 def test_every_value_worth_trying_is_spelled_where_it_is_worth_trying(knob: str) -> None:
     declared = all_knobs()[knob]
-    for here in SITUATIONS:
-        if judge(declared, here).applies:
-            for value in declared.values(here):
-                assert spelled(knob, value, here) is not None, (value, here.mpi.label, here.job.dialect)
+    for case in SITUATIONS:
+        if judge(declared, case).applies:
+            for value in declared.values(case):
+                assert spelled(knob, value, case) is not None, (value, case.mpi.label, case.job.dialect)
 
 
 @pytest.mark.parametrize("knob", BY_LAUNCHERS)
 def test_every_value_worth_trying_of_a_launcher_is_spelled_by_some_launcher(knob: str) -> None:
     declared = all_knobs()[knob]
-    tried = [(value, here) for here in SITUATIONS for value in declared.values(here)]
-    heard = {value for value, here in tried if spelled(knob, value, here) is not None}
+    tried = [(value, case) for case in SITUATIONS for value in declared.values(case)]
+    heard = {value for value, case in tried if spelled(knob, value, case) is not None}
     assert heard == {value for value, _ in tried}
 
 
 @pytest.mark.parametrize("library", MPIS, ids=lambda library: library.label)
 def test_no_spelling_writes_an_empty_name_or_a_line_break(library: MpiLibrary) -> None:
-    here = situation(library, ranks=8, nodes=2)
+    case = situation(library, ranks=8, nodes=2)
     for knob, declared in all_knobs().items():
-        for value in declared.values(here):
-            found = spell(knob, value, here) or Spelling()
+        for value in declared.values(case):
+            found = spell(knob, value, case) or Spelling()
             assert all(name and "\n" not in name + text for name, text in found.environment.items())
 
 
@@ -149,8 +149,8 @@ def test_mpich_is_told_that_its_ranks_share_a_node_after_all() -> None:
 @pytest.mark.parametrize("label", ["openmpi-5.0.11", "intelmpi-2021.19"])
 def test_shared_memory_only_is_refused_across_nodes(label: str) -> None:
     library = BY_LABEL[label]
-    here = situation(library, nodes=2)
-    assert spell("node-transport", "shared-memory-only", here) is None
+    case = situation(library, nodes=2)
+    assert spell("node-transport", "shared-memory-only", case) is None
 
 
 def test_an_interface_reaches_every_layer_that_could_choose_another() -> None:
@@ -179,5 +179,5 @@ def test_candidates_of_one_collective_have_different_names_in_each_version() -> 
 
 
 def test_a_large_machine_does_not_change_what_a_knob_is_called() -> None:
-    here = situation(BY_LABEL["mpich-5.0.2"], on=machine(2, 64))
-    assert spell("single-copy", "none", here) is not None
+    case = situation(BY_LABEL["mpich-5.0.2"], on=machine(2, 64))
+    assert spell("single-copy", "none", case) is not None

@@ -57,12 +57,12 @@ def test_a_rank_wider_than_a_node_is_refused():
         placed(made_up(4), 1, threads=5)
 
 
-def test_one_hardware_thread_a_core_means_the_first():
+def test_a_single_hardware_thread_a_core_means_the_first():
     made = placed(made_up(2, smt=2), 2, hardware_threads=HardwareThreads.ONE)
     assert [seat.pus for seat in made.seats] == [(0,), (1,)]
 
 
-def test_all_hardware_threads_means_a_rank_on_each():
+def test_ranks_on_all_hardware_threads_sit_on_each():
     made = placed(made_up(2, smt=2), 4, hardware_threads=HardwareThreads.ALL)
     assert [seat.pus for seat in made.seats] == [(0,), (2,), (1,), (3,)]
 

@@ -99,7 +99,7 @@ def test_performance_cores_are_used_alone_while_they_suffice():
     assert any("efficiency cores stay free" in note for note in made.notes)
 
 
-def test_all_performance_cores_are_used_before_efficiency_cores():
+def test_performance_cores_are_used_before_efficiency_cores():
     made = placed(recorded("laptop"), 8, nodes=1)
     kinds = [core.kind for seat in made.seats for core in seat.cores]
     assert kinds == ["performance"] * 6 + ["efficiency"] * 2

@@ -137,5 +137,5 @@ def test_every_job_is_judged_that_is_asked_about():
     assert [finding.evidence.partition(": ")[0] for finding in found] == ["launcher 1", "b"]
 
 
-def test_nothing_is_wrong_where_nothing_runs():
+def test_an_idle_node_has_no_findings():
     assert judge(NODE, []) == ()

@@ -52,7 +52,7 @@ def test_threads_in_mpi_at_once_share_the_time_of_them_all():
     assert any("4 threads" in note for note in profile.notes)
 
 
-def test_one_thread_is_never_longer_in_mpi_than_it_ran():
+def test_a_thread_is_never_longer_in_mpi_than_it_ran():
     (use,) = analyse(record(rank(0, 10.0, cell("MPI_Recv", 1, 8, 36.0, size_bin=4)))).ranks
     assert (use.threads, use.mpi_s) == (1, 10.0)
 
@@ -121,7 +121,7 @@ def test_node_traffic_is_that_of_the_ranks_on_them():
     assert profile.numbers["off_node_share"] == 0.5
 
 
-def test_one_communicator_is_one_on_all_its_ranks_and_those_of_single_ranks_stand_together():
+def test_a_communicator_is_one_on_all_its_ranks_and_those_of_single_ranks_stand_together():
     alone = [CommunicatorRow(n, 0, 1, 0, 0, False, False, False, "MPI_COMM_SELF") for n in range(2)]
     ranks = [
         rank(

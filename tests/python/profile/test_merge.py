@@ -27,7 +27,7 @@ def test_the_merged_file_says_what_the_part_said(directory):
     assert read_record(directory) == before
 
 
-def test_it_is_much_smaller(directory):
+def test_a_merged_record_is_much_smaller(directory):
     (part,) = directory.iterdir()
     size = part.stat().st_size
     merge_parts(directory)

@@ -47,14 +47,14 @@ def record(sample):
     return read_record(sample)
 
 
-def test_all_ranks_are_there_in_order(record):
-    assert [one.rank for one in record.ranks] == [0, 1, 2, 3]
+def test_ranks_are_all_there_in_order(record):
+    assert [use.rank for use in record.ranks] == [0, 1, 2, 3]
     assert record.missing == ()
 
 
 def test_messages_to_the_next_rank_are_exact(record):
-    for one in record.ranks:
-        to_next = [p for p in one.peers if p.world_rank == (one.rank + 1) % 4]
+    for use in record.ranks:
+        to_next = [p for p in use.peers if p.world_rank == (use.rank + 1) % 4]
         assert [(p.kind, p.messages, p.bytes) for p in to_next] == [(TrafficKind.MESSAGE, 100, 400)]
 
 
@@ -64,14 +64,14 @@ def test_ranks_of_a_half_are_given_in_the_world(record):
 
 
 def test_collective_volume_is_apart_from_messages(record):
-    for one in record.ranks:
-        cells = [cell for cell in one.cells if cell.function == "MPI_Allreduce"]
+    for use in record.ranks:
+        cells = [cell for cell in use.cells if cell.function == "MPI_Allreduce"]
         assert (sum(cell.calls for cell in cells), sum(cell.bytes for cell in cells)) == (100, 800)
         assert {cell.size_bin for cell in cells} == {4}
 
 
 def test_a_communicator_has_one_identity_on_all_its_ranks(record):
-    halves = [next(row for row in one.communicators if row.name == "half") for one in record.ranks]
+    halves = [next(row for row in use.communicators if row.name == "half") for use in record.ranks]
     assert halves[0].members == halves[2].members != halves[1].members == halves[3].members
     assert {row.ordinal for row in halves} == {0}
 
@@ -106,7 +106,7 @@ def test_a_damaged_part_costs_its_own_rank(part, tmp_path):
     with pytest.raises(MpiricError, match="not a usable record"):
         read_record(tmp_path)
     shutil.copy(part, tmp_path / "rank-0.host.1.part")
-    assert [one.rank for one in read_record(tmp_path).ranks] == [0]
+    assert [use.rank for use in read_record(tmp_path).ranks] == [0]
 
 
 def test_an_empty_directory_is_no_record(tmp_path):
@@ -224,13 +224,13 @@ def test_structs_have_the_documented_sizes():
 def test_timelines_tell_what_a_rank_did_and_in_which_phase():
     """Half of the rounds are in phase 5 and mostly work, half are all messages and collectives."""
     record = read_record(SAMPLE)
-    for one in record.ranks:
-        timeline = one.timeline
-        assert one.wall_s / 128 <= timeline.span_s <= one.wall_s
-        assert {one.regions[at].name for at in timeline.region} == {"(program)", "level 5"}
+    for use in record.ranks:
+        timeline = use.timeline
+        assert use.wall_s / 128 <= timeline.span_s <= use.wall_s
+        assert {use.regions[at].name for at in timeline.region} == {"(program)", "level 5"}
         in_mpi = sum(map(sum, (timeline.point_to_point_s, timeline.collective_s, timeline.other_mpi_s)))
         kinds = record.function_classes
-        timed_s = sum(cell.time_s for cell in counted(one) if kinds[cell.function] != "local")  # sampled
+        timed_s = sum(cell.time_s for cell in counted(use) if kinds[cell.function] != "local")  # sampled
         assert in_mpi == pytest.approx(timed_s, rel=0.02)
 
 

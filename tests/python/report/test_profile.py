@@ -247,9 +247,9 @@ def test_on_paper_every_chart_has_a_finished_picture(tmp_path):
     </script></body>"""
     page = profile_html(profile_of(), "1").replace("</body>", looking)
     _, said = browse(page, tmp_path, f"--print-to-pdf={tmp_path}/page.pdf")
-    told = dict(re.findall(r"(\w+)=(true|false)", " ".join(said)))
-    assert told.keys() == {"sizes", "matrix", "ranks", "course", "timeline"}
-    assert (told["matrix"], told["timeline"]) == ("true", "true")
+    unfolded = dict(re.findall(r"(\w+)=(true|false)", " ".join(said)))
+    assert unfolded.keys() == {"sizes", "matrix", "ranks", "course", "timeline"}
+    assert (unfolded["matrix"], unfolded["timeline"]) == ("true", "true")
 
 
 def test_a_record_without_timelines_says_so():
@@ -260,7 +260,7 @@ def test_a_record_without_timelines_says_so():
 def test_ranks_are_drawn_on_the_cores_they_are_bound_to():
     facts = ({"host": "n1", "affinity": "0"}, {"host": "n1", "affinity": "2-3", "cpu": "2"})
     shape = NodeTopology("n1", tuple(Core(at, at // 2, at // 2, (at,)) for at in range(4)))
-    ranks = (rank(at, 1.0, facts=told) for at, told in enumerate(facts))
+    ranks = (rank(at, 1.0, facts=facts_of_rank) for at, facts_of_rank in enumerate(facts))
     text = profile_html(replace(analyse(record(*ranks)), shape=shape), "1")
     drawn = re.findall(r'title="core (\d+), CPUs \d+(?:: ranks ([\d, ]+) may run here)?', text)
     assert drawn == [("0", "0"), ("1", ""), ("2", "1"), ("3", "1")]

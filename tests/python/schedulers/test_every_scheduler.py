@@ -80,7 +80,7 @@ def cluster(request, tmp_path):
     return Cluster(request.param, tmp_path)
 
 
-def test_it_is_found_by_its_commands(cluster):
+def test_a_scheduler_is_found_by_its_commands(cluster):
     assert installed_batch_scheduler(cluster.host) is cluster.scheduler
 
 

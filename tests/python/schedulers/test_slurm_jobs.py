@@ -72,8 +72,8 @@ def test_following_tells_each_change_once(patience):
             "scontrol": [details("PENDING"), details("RUNNING"), details("COMPLETED")],
         }
     )
-    told = [job.state for job in SLURM.follow(host, ["7"], patience)]
-    assert told == ["PENDING", "RUNNING", "COMPLETED"]
+    states = [job.state for job in SLURM.follow(host, ["7"], patience)]
+    assert states == ["PENDING", "RUNNING", "COMPLETED"]
 
 
 def test_a_job_begun_again_after_a_node_went_down_is_followed_to_its_end(patience):

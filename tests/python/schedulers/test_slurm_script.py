@@ -40,7 +40,7 @@ def test_half_of_the_cores_are_explained():
     assert "half of the 128 cores saturate the memory" in written(LayoutRequest(bandwidth_bound=True))
 
 
-def test_one_hardware_thread_of_each_core_is_asked_for_where_cores_have_several():
+def test_a_script_asks_for_one_hardware_thread_of_each_core_where_cores_have_several():
     assert "--hint=nomultithread" in written(LayoutRequest())
     assert "nomultithread" not in written(LayoutRequest(), PLAIN)
 

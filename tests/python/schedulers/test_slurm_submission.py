@@ -23,7 +23,7 @@ def test_a_job_is_named_after_its_directory_and_runs_in_its_own():
     assert "\ncd '/home/ada/a b' || exit 143\n" in submission_script(SLURM, SUBMISSION)
 
 
-def test_one_job_of_a_submission_runs_at_a_time():
+def test_jobs_of_a_submission_run_one_at_a_time():
     settings = job_settings(SUBMISSION.directory, "mark")
     assert "--dependency=singleton" in SLURM.submission("job.sh", settings)
 

@@ -66,7 +66,7 @@ def made(random, noise, nodes, blocks=8):
 
 
 def differences(trials):
-    """Of each block's runs of A from the mean of all."""
+    """Differences of each block's runs of A from the mean of all."""
     own = {}
     for each in trials:
         if each.configuration == A:

@@ -45,8 +45,8 @@ def test_a_field_that_is_only_on_one_side_is_a_difference() -> None:
 
 
 def test_fewer_differences_fit_better() -> None:
-    one = fits(_changed(machine__cpu="zen4"), HERE)
-    two = fits(_changed(machine__cpu="zen4", machine__cores="64"), HERE)
-    assert one is not None
-    assert two is not None
-    assert one > two
+    one_difference = fits(_changed(machine__cpu="zen4"), HERE)
+    two_differences = fits(_changed(machine__cpu="zen4", machine__cores="64"), HERE)
+    assert one_difference is not None
+    assert two_differences is not None
+    assert one_difference > two_differences

@@ -83,7 +83,7 @@ class Results:
                     self.outcomes.setdefault((row["test"], row["way"]), []).append(row["outcome"])
 
     def of(self, test: Listed, way: str, least: int, run: Callable[[Listed, str], str]) -> list[str]:
-        """At least so many outcomes, from the file as far as it has them."""
+        """Return at least so many outcomes, from the file as far as it has them."""
         known = self.outcomes.setdefault((test.name, way), [])
         while len(known) < least:
             begun = time.monotonic()
@@ -103,7 +103,7 @@ class Results:
 
 
 def in_turn(tests: Iterable[Listed]) -> list[Listed]:
-    """Each run once: the first of every program before further ones of any, from all directories mixed.
+    """Runs, each once: the first of every program before further ones of any, from all directories mixed.
 
     What is done when time runs out is a fair sample then.
     """

@@ -84,7 +84,7 @@ def arguments(entry: Classified) -> str:
 
 
 def policy(entry: Classified) -> str:
-    """When the body reads the clock, and whether others may be waited for before it."""
+    """Policy of a wrapper: when its body reads the clock, and whether others may be waited for before it."""
     blocking = entry.rule.class_name == "collective" and not entry.parameters("REQUEST", "out")
     if blocking and entry.function.name.removesuffix("_c") != "MPI_Barrier":
         return "Policy::synchronising"

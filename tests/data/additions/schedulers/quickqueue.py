@@ -7,7 +7,7 @@ _STATES = {"waits": Stage.WAITING, "runs": Stage.RUNNING, "done": Stage.ENDED}
 
 
 class QuickQueue(BatchScheduler):
-    """Its commands and what they print."""
+    """QuickQueue's commands and what they print."""
 
     name = "quickqueue"
     title = "Quick Queue"

@@ -37,7 +37,7 @@ def test_a_damaged_link_is_repaired(tmp_path, target, damage):
     assert str((made(tmp_path, target) / "libmpi.so.12").readlink()) == target
 
 
-def test_nothing_but_the_links_is_in_it(tmp_path, target):
+def test_a_directory_of_links_holds_only_them(tmp_path, target):
     assert [path.name for path in made(tmp_path, target).iterdir()] == ["libmpi.so.12"]
 
 

@@ -49,7 +49,7 @@ def test_a_package_gets_a_prefix_of_its_own(home):
     assert (home / "tiny-1.0/lib/libmpi.so.12").read_bytes() == b"lib"
 
 
-def test_nothing_but_the_prefix_stays(home):
+def test_an_installation_leaves_only_the_prefix(home):
     install_package(TINY, home)
     assert visible(home) == ["tiny-1.0"]
     assert not list(home.glob(".*.partial"))
@@ -119,9 +119,9 @@ def test_an_install_killed_midway_is_no_prefix_and_no_hindrance(home, tmp_path):
     assert (install_package(TINY, home) / "lib/libmpi.so.12").exists()
 
 
-@pytest.mark.parametrize(("here", "linked"), [(False, True), (True, False)])
-def test_a_library_is_linked_only_where_the_system_has_none(home, monkeypatch, here, linked):
-    monkeypatch.setattr(prefixes, "_system_has", lambda _: here)
+@pytest.mark.parametrize(("on_system", "linked"), [(False, True), (True, False)])
+def test_a_library_is_linked_only_where_the_system_has_none(home, monkeypatch, on_system, linked):
+    monkeypatch.setattr(prefixes, "_system_has", lambda _: on_system)
     package = MpiPackage("tiny", TINY.parts, fallbacks={"lib/libfabric.so.1": "libmpi.so.12"})
     assert (install_package(package, home) / "lib/libfabric.so.1").is_symlink() is linked
 

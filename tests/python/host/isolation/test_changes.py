@@ -26,7 +26,7 @@ def trial(tmp_path: Path):
     return directory, changes
 
 
-def test_nothing_has_changed_at_first(trial):
+def test_a_new_trial_has_no_changes(trial):
     _, changes = trial
     assert changes() == {}
 

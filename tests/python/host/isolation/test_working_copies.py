@@ -72,7 +72,7 @@ def test_two_levels_up_is_found_too(work, store):
         assert (copies.fresh().path / ".." / ".." / "project" / "mesh" / "grid").read_text() == "grid"
 
 
-def test_nothing_is_left_at_the_end(work, store):
+def test_working_copies_are_gone_at_the_end(work, store):
     with WorkingCopies(work, store) as copies:
         copies.fresh()
         assert leftovers(store)
@@ -103,8 +103,8 @@ def test_what_a_killed_mpiric_left_is_removed_by_the_next(work, store):
 
 
 def test_the_area_of_a_living_mpiric_is_left_alone(work, store):
-    with WorkingCopies(work, store) as one, WorkingCopies(work, store):
-        assert (one.fresh().path / "in.dat").exists()
+    with WorkingCopies(work, store) as living, WorkingCopies(work, store):
+        assert (living.fresh().path / "in.dat").exists()
 
 
 def test_the_area_of_another_host_is_left_alone(work, store):

@@ -42,7 +42,7 @@ def launch(bench, mpi):
 
 @pytest.fixture
 def observed(bench, launch):
-    """The same, ended once both ranks were seen from outside with the MPI library mapped."""
+    """An execution, ended once both ranks were seen from outside with the MPI library mapped."""
 
     def look(ranks):
         if len(ranks) == 2 and all(any("libmpi" in path for path in rank.libraries) for rank in ranks):

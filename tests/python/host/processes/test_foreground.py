@@ -30,7 +30,7 @@ def test_output_can_be_kept_off_stdout(tmp_path, capfd):
     assert capfd.readouterr() == ("", "words\n")
 
 
-def test_it_runs_in_its_directory_with_its_variables(tmp_path, capfd):
+def test_a_program_runs_in_its_directory_with_its_variables(tmp_path, capfd):
     run(tmp_path, "sh", "-c", "echo $PWD $A ${HOME-unset}", environment={"A": "1"}, unset=("HOME",))
     assert capfd.readouterr().out == f"{tmp_path} 1 unset\n"
 

@@ -34,7 +34,7 @@ def test_a_program_without_launcher_is_seen_as_one_rank_without_number(seen):
     assert [rank.rank for rank in seen("wait()\n").ranks] == [None]
 
 
-def test_nothing_is_looked_at_unless_asked(bench):
+def test_ranks_are_sampled_only_when_asked(bench):
     assert bench.python("import time\n" + BUSY.format(0.2)).ranks == ()
 
 
@@ -78,9 +78,9 @@ def test_a_library_opened_later_is_seen(seen, bench):
 
 
 def test_a_caller_is_told_while_the_program_runs(seen):
-    told = []
-    seen("wait()\n", lambda ranks: told.append(ranks) or (ranks and ranks[0].program))
-    assert any(ranks and ranks[0].program for ranks in told)
+    samples = []
+    seen("wait()\n", lambda ranks: samples.append(ranks) or (ranks and ranks[0].program))
+    assert any(ranks and ranks[0].program for ranks in samples)
 
 
 def test_an_error_of_the_callback_does_not_leave_the_launch_running(bench):

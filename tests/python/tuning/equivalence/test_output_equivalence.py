@@ -65,7 +65,7 @@ def test_interleaved_ranks_other_pids_and_times_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "difference"),
     [
         ("0123", "0124", "line 3: -1.234567890124 where the original has -1.234567890123: 'Energy = "),
         ("-1.234567890123", "nan", "nan"),
@@ -76,10 +76,10 @@ def test_interleaved_ranks_other_pids_and_times_agree() -> None:
         ("Energy", "ERROR: lost atoms\nEnergy", "line 3: the original never prints 'ERROR: lost atoms'"),
     ],
 )
-def test_a_wrong_output_is_caught_and_named(old: str, new: str, told: str) -> None:
+def test_a_wrong_output_is_caught_and_named(old: str, new: str, difference: str) -> None:
     found = learn(ORIGINALS).compare(ORIGINALS[1].replace(old, new))
     assert found is not None
-    assert told in found.sentence
+    assert difference in found.sentence
     assert "\n" not in found.sentence
 
 

@@ -34,7 +34,7 @@ def test_another_run_agrees(expectation: FilesExpectation, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "difference"),
     [
         (_files(4, out__result_bin=b"\x00\x01\x03"), "'out/result.bin' differs"),
         (_files(4, log_txt=b"energy 1.6\nelapsed 1.4 s\nrun 4\n"), "in the file 'log.txt', line 1: 1.6"),
@@ -43,11 +43,11 @@ def test_another_run_agrees(expectation: FilesExpectation, tmp_path: Path) -> No
     ],
 )
 def test_a_file_that_differs_is_named(
-    expectation: FilesExpectation, tmp_path: Path, files: dict[str, bytes], told: str
+    expectation: FilesExpectation, tmp_path: Path, files: dict[str, bytes], difference: str
 ) -> None:
     found = expectation.compare(_run(tmp_path, "new", files))
     assert found is not None
-    assert told in found.sentence
+    assert difference in found.sentence
 
 
 def test_a_time_in_a_text_file_that_was_equal_by_chance_is_no_disagreement(tmp_path: Path) -> None:

@@ -192,9 +192,9 @@ def test_the_first_line_that_covers_a_call_decides() -> None:
 
 
 def test_policies_are_pooled_where_they_overlap() -> None:
-    one = learned(key(0, 100, "library:ring", library=2.0, ring=1.0))
-    two = learned(key(50, None, "library:tree", library=2.0, ring=4.0, tree=0.5))
-    both = merge([one, two])
+    lower = learned(key(0, 100, "library:ring", library=2.0, ring=1.0))
+    upper = learned(key(50, None, "library:tree", library=2.0, ring=4.0, tree=0.5))
+    both = merge([lower, upper])
     assert [(k.start, k.end, k.candidate) for k in both.keys] == [
         (0, 50, "library:ring"),
         (
@@ -207,9 +207,9 @@ def test_policies_are_pooled_where_they_overlap() -> None:
     ring = both.keys[1].time_of("library:ring")
     assert ring is not None
     assert ring.median_s == pytest.approx(2.0)
-    assert merge([one]) == one
+    assert merge([lower]) == lower
     with pytest.raises(MismatchError, match="do not merge"):
-        merge([one, replace(two, implementation="openmpi")])
+        merge([lower, replace(upper, implementation="openmpi")])
 
 
 def test_the_programs_own_word_counts_before_that_of_a_benchmark() -> None:
@@ -243,22 +243,22 @@ def test_neighbours_are_joined_and_the_undecided_left_out() -> None:
 
 
 def test_communicators_elsewhere_get_lines_of_their_own_only_when_it_matters() -> None:
-    here, there = replace(EIGHT, placement="0" * 16), replace(EIGHT, placement="1" * 16)
+    nearby, elsewhere = replace(EIGHT, placement="0" * 16), replace(EIGHT, placement="1" * 16)
     alike = condense(
         learned(
-            key(0, None, "library:ring", here, library=2.0, ring=1.0, tree=1.01),
-            key(0, None, "library:tree", there, library=2.0, ring=1.01, tree=1.0),
+            key(0, None, "library:ring", nearby, library=2.0, ring=1.0, tree=1.01),
+            key(0, None, "library:tree", elsewhere, library=2.0, ring=1.01, tree=1.0),
         )
     )
     assert [line.placement for line in alike.lines] == ["*"]
     unlike = condense(
         learned(
-            key(0, None, "library:ring", here, library=2.0, ring=1.0, tree=9.0),
-            key(0, None, "library:tree", there, library=2.0, ring=1.5, tree=1.0),
+            key(0, None, "library:ring", nearby, library=2.0, ring=1.0, tree=9.0),
+            key(0, None, "library:tree", elsewhere, library=2.0, ring=1.5, tree=1.0),
         )
     )
-    assert unlike.choose("allreduce", here, 8) == "library:ring"
-    assert unlike.choose("allreduce", there, 8) == "library:tree"
+    assert unlike.choose("allreduce", nearby, 8) == "library:ring"
+    assert unlike.choose("allreduce", elsewhere, 8) == "library:tree"
     assert unlike.choose("allreduce", replace(EIGHT, placement="2" * 16), 8) == "library:ring"
 
 

@@ -97,7 +97,7 @@ def test_a_gain_within_the_noise_stays_with_the_library(spread: float) -> None:
     assert {key.candidate for key in learned_keys(measured, {SUBJECT: SIZES})} == {LIBRARY}
 
 
-def test_nothing_measured_is_no_policy() -> None:
+def test_sizes_without_measurements_make_no_policy() -> None:
     assert learned_keys({}, {SUBJECT: SIZES}) == ()
     assert condense(LearnedPolicy("mpich", "5", EIGHT, ())) == Policy("mpich", "5", ())
 
@@ -162,7 +162,7 @@ def uneven(**times: tuple[float, float, float]) -> dict[SweepPoint, Measured]:
     }
 
 
-def test_one_choice_for_all_sizes_is_slower_at_none() -> None:
+def test_a_choice_for_all_sizes_is_slower_at_none() -> None:
     times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900), nb=(10, 19, 890))
     (key,) = learned_keys(times, {ALLTOALLV: BLOCKS})
     assert (key.start, key.end, key.candidate) == (0, None, "library:scattered")
@@ -187,7 +187,7 @@ def test_a_candidate_that_loses_at_one_end_is_not_measured_between_them() -> Non
     assert next_points(grids, names, {point: times[point] for point in (*ends, *left)}) == ()
 
 
-def test_one_choice_for_all_sizes_is_confirmed_at_all_of_them() -> None:
+def test_a_choice_for_all_sizes_is_confirmed_at_all_of_them() -> None:
     times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900))
     wanted = winners(times)
     assert {(point.size, point.candidate) for point in wanted} == {

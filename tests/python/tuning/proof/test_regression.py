@@ -27,7 +27,7 @@ def test_equal_days_are_told_apart_in_less_than_one_case_in_a_hundred() -> None:
 
 def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     found = [compare_days(*days(1.05, seed)) for seed in range(600)]
-    assert sum(not one.low <= 1.05 <= one.high for one in found) <= 12
+    assert sum(not interval.low <= 1.05 <= interval.high for interval in found) <= 12
 
 
 def test_too_few_runs_have_no_interval() -> None:

@@ -114,7 +114,7 @@ def test_settings_that_crash_only_together_may_still_be_used_alone() -> None:
     assert Configuration.of({"allocator": "jemalloc"}) not in dict(result.rejected)
 
 
-def test_nothing_better_is_a_good_answer() -> None:
+def test_a_search_may_find_nothing_better() -> None:
     def measure(configuration: Configuration, limit_s: float) -> Trial:
         wall_s = 1.0 if not configuration else 1.3
         return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
@@ -160,8 +160,8 @@ def test_an_empty_space_needs_no_search() -> None:
 
 
 def test_the_same_measurements_and_seed_give_the_same_search() -> None:
-    one, other = landscape(5, noise=0.05), landscape(5, noise=0.05)
-    results = [search(made.space, made.measure, Budget(runs=25), seed=3) for made in (one, other)]
+    first, other = landscape(5, noise=0.05), landscape(5, noise=0.05)
+    results = [search(made.space, made.measure, Budget(runs=25), seed=3) for made in (first, other)]
     assert results[0] == results[1]
 
 

@@ -77,8 +77,8 @@ def test_garbage_lines_are_skipped_and_counted(tmp_path: Path, garbage: bytes) -
 
 def test_two_tunes_of_one_command_have_directories_of_their_own(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    with store.create("lmp", "job", COMMAND) as one, store.create("lmp", "job", COMMAND) as two:
-        assert one.path != two.path
+    with store.create("lmp", "job", COMMAND) as first, store.create("lmp", "job", COMMAND) as second:
+        assert first.path != second.path
 
 
 def test_a_tune_is_continued_by_one_process_at_a_time(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def test_without_names_or_addresses_there_is_nothing_to_choose(line):
 def test_the_list_replaces_the_file_and_keeps_the_slots():
     host = site("{host}.ipoib")
     job = hydra("mpiexec -f hosts -n 4 ./app", host)
-    here = replace(situation(MPIS[1]), job=job, host_names=host_names(job, NICS, host))
-    spelling = spell("host-names", "ib0", here)
+    case = replace(situation(MPIS[1]), job=job, host_names=host_names(job, NICS, host))
+    spelling = spell("host-names", "ib0", case)
     assert spelling is not None
     launch = render(job, [("host-names", "ib0", spelling)])
     assert launch.shell_line() == "mpiexec -hosts kp001.ipoib:2,kp002.ipoib:2 -n 4 ./app"

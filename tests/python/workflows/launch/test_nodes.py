@@ -1,4 +1,4 @@
-"""On how many nodes a launch line puts ranks."""
+"""The number of nodes on which a launch line puts ranks."""
 
 from pathlib import Path
 

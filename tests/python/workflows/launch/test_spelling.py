@@ -16,9 +16,9 @@ def chosen(**values: str) -> Configuration:
 
 
 def test_the_empty_configuration_is_the_users_own_command() -> None:
-    here = situation(BY_LABEL["mpich-5.0.2"])
-    launch = render(Configuration(), here)
-    assert (launch.argv, dict(launch.environment), launch.settings) == (here.job.argv, {}, ())
+    case = situation(BY_LABEL["mpich-5.0.2"])
+    launch = render(Configuration(), case)
+    assert (launch.argv, dict(launch.environment), launch.settings) == (case.job.argv, {}, ())
 
 
 def test_binding_is_the_launchers_word_and_malloc_the_systems() -> None:
@@ -28,18 +28,18 @@ def test_binding_is_the_launchers_word_and_malloc_the_systems() -> None:
 
 
 def test_a_value_brings_what_it_needs() -> None:
-    here = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
-    assert completed(chosen(waiting="yield"), here).as_dict()["binding"] == "none"
+    case = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
+    assert completed(chosen(waiting="yield"), case).as_dict()["binding"] == "none"
 
 
 def test_a_chosen_knob_is_not_brought_otherwise() -> None:
-    here = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
-    assert completed(chosen(waiting="yield", binding="core"), here).as_dict()["binding"] == "core"
+    case = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
+    assert completed(chosen(waiting="yield", binding="core"), case).as_dict()["binding"] == "core"
 
 
 def test_under_another_library_the_other_knobs_are_said_in_its_words() -> None:
-    here = situation(BY_LABEL["mpich-5.0.2"], ranks=4, others=(BY_LABEL["intelmpi-2021.19"],))
-    launch = render(chosen(mpi="intelmpi-2021.19", waiting="yield"), here)
+    case = situation(BY_LABEL["mpich-5.0.2"], ranks=4, others=(BY_LABEL["intelmpi-2021.19"],))
+    launch = render(chosen(mpi="intelmpi-2021.19", waiting="yield"), case)
     assert launch.argv[0] == "/opt/intelmpi-2021.19/bin/mpiexec"
     assert not [name for name in launch.environment if name.startswith("MPIR_CVAR")]
 

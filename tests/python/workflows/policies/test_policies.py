@@ -67,14 +67,14 @@ def test_a_sites_policy_is_found_by_its_name(tmp_path: Path) -> None:
 
 
 def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
-    here = replace(HERE, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
-    launch = render(Configuration.of({"collectives": "policy"}), here)
+    case = replace(HERE, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
+    launch = render(Configuration.of({"collectives": "policy"}), case)
     line = launch.shell_line()
     assert "MPIRIC_COLLECTIVES policy" in line or "MPIRIC_COLLECTIVES=policy" in line
     assert "/p.policy" in line
     assert "/lib/libmpiric.so" in line
     with pytest.raises(MismatchError):
-        render(Configuration.of({"collectives": "policy"}), replace(here, tuner=Tuner("/lib/libmpiric.so")))
+        render(Configuration.of({"collectives": "policy"}), replace(case, tuner=Tuner("/lib/libmpiric.so")))
 
 
 @pytest.mark.parametrize("value", ["policy", "online"])
@@ -83,8 +83,8 @@ def test_open_mpi_4_is_told_before_it_starts_that_the_runtime_will_choose(
     label: str, said: bool, value: str
 ) -> None:
     openmpi = situation(next(library for library in MPIS if library.label == label))
-    here = replace(openmpi, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
-    line = render(Configuration.of({"collectives": value}), here).shell_line()
+    case = replace(openmpi, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
+    line = render(Configuration.of({"collectives": value}), case).shell_line()
     assert ("coll_tuned_use_dynamic_rules" in line) is said
 
 
@@ -101,8 +101,8 @@ def test_intel_mpi_is_told_before_it_starts_what_a_policy_chooses_for_so_many_ra
     policy = Policy("intelmpi", intel.mpi.version, lines)
     reproducible = with_policy(Tuner("/l.so"), policy, intel, tmp_path, LocalHost(), reproducible=True)
     assert dict(reproducible.exported).keys() == {"I_MPI_ADJUST_BCAST"}
-    here = replace(intel, tuner=with_policy(Tuner("/l.so"), policy, intel, tmp_path, LocalHost()))
-    launch = render(Configuration.of({"collectives": "policy"}), here)
+    case = replace(intel, tuner=with_policy(Tuner("/l.so"), policy, intel, tmp_path, LocalHost()))
+    launch = render(Configuration.of({"collectives": "policy"}), case)
     assert "8:0-1023;0:1024-2147483647" in launch.shell_line()
     assert "I_MPI_ADJUST_REDUCE" in launch.shell_line()
     assert "I_MPI_ADJUST_BARRIER" not in launch.shell_line()
@@ -121,7 +121,7 @@ def test_the_librarys_own_form_needs_no_runtime(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("implementation", ["openmpi", "mvapich"])
-def test_nothing_is_exported_where_nothing_is_chosen_or_nothing_can_be_said(
+def test_a_policy_that_chooses_nothing_or_cannot_be_expressed_is_not_exported(
     implementation: str, tmp_path: Path
 ) -> None:
     line = Line("bcast", "library" if implementation == "openmpi" else "library:chain")
@@ -143,14 +143,14 @@ def test_nothing_is_exported_where_nothing_is_chosen_or_nothing_can_be_said(
 def test_a_learned_policy_is_tried_in_each_form(
     rounding: bool, tuner: Tuner, values: tuple[str, ...]
 ) -> None:
-    here = replace(HERE, tuner=tuner, allowed=Allowed(rounding=rounding))
-    assert all_knobs()["collectives"].values(here) == values
+    case = replace(HERE, tuner=tuner, allowed=Allowed(rounding=rounding))
+    assert all_knobs()["collectives"].values(case) == values
 
 
 def test_learning_leaves_reductions_alone_unless_rounding_may_change() -> None:
     for rounding in (False, True):
-        here = replace(HERE, tuner=Tuner("/lib/libmpiric.so"), allowed=Allowed(rounding=rounding))
-        line = render(Configuration.of({"collectives": "online"}), here).shell_line()
+        case = replace(HERE, tuner=Tuner("/lib/libmpiric.so"), allowed=Allowed(rounding=rounding))
+        line = render(Configuration.of({"collectives": "online"}), case).shell_line()
         assert ("MPIRIC_REPRODUCIBLE" in line) is not rounding
 
 

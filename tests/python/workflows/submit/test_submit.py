@@ -9,7 +9,7 @@ from mpiric.workflows.submit.submit import submit
 
 
 class Cluster(SlurmHost):
-    """Its jobs end as they are told to, the last one having written what the verb did."""
+    """A cluster whose jobs end as they are told to, the last one having written what the verb did."""
 
     python = "/usr/bin/python3"
 

@@ -32,7 +32,7 @@ def own(call_s: float, size: int) -> tuple[SweepPoint, Measured]:
 
 
 def calls_of_the_probe(call_s: float, seconds: float, first: int) -> int:
-    """As src/probes/probe_collectives.cpp counts: warming up, one looked at, two timed, then the batches."""
+    """Calls as the probe counts them: warming up, one looked at, two timed, then the batches."""
     batches = 3 if call_s > seconds else 11
     return first + 1 + 2 + batches * min(max(int(seconds / batches / call_s), 1), 2000)
 

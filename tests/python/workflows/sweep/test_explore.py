@@ -184,7 +184,9 @@ def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() 
     blocking = Subject("allreduce", FOUR)
     points = [SweepPoint(s, 8, name) for s in (starting, blocking) for name in ("library", "library:nb")]
     costs = Costs(prepared(Path("/")), {})
-    assert [[(p.subject.collective, p.candidate) for p in one] for one in launches(points, costs)] == [
+    assert [
+        [(p.subject.collective, p.candidate) for p in of_launch] for of_launch in launches(points, costs)
+    ] == [
         [("allreduce", "library"), ("iallreduce", "library")],
         [("allreduce", "library:nb")],
         [("iallreduce", "library:nb")],

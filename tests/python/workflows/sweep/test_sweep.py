@@ -109,16 +109,16 @@ def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
 
 
 def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> None:
-    one = ArrayRound(tmp_path, 1)
-    one.plan([()] * 2)
+    array_round = ArrayRound(tmp_path, 1)
+    array_round.plan([()] * 2)
     point = SweepPoint(BCAST, 8, "own:good")
     first, second = (
-        Log(one.directory(at) / "sweep.jsonl", prepared(tmp_path), resume=False) for at in (0, 1)
+        Log(array_round.directory(at) / "sweep.jsonl", prepared(tmp_path), resume=False) for at in (0, 1)
     )
     first.add(point, times(point))
     second.exclude("bcast", "own:good", "it hung")
     for _ in range(2):
-        sweep_rounds._take_in(prepared(tmp_path), one)
+        sweep_rounds._take_in(prepared(tmp_path), array_round)
         main = Log(tmp_path / "sweep.jsonl", prepared(tmp_path), resume=True)
         assert (main.measured, main.excluded) == ({}, {"bcast own:good": "it hung"})
 

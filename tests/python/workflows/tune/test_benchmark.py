@@ -36,8 +36,8 @@ def key(collective: str, start: int, calls: int = 100, shape: Shape = WORLD) -> 
     return LearnedKey(collective, shape, start, end, LIBRARY, decided=False, confidence=0.0, calls=calls)
 
 
-def seen(own_s: float, one: LearnedKey) -> LearnedKey:
-    return replace(one, candidates=(Measured(LIBRARY, 4, own_s, own_s, own_s),))
+def seen(own_s: float, learned_key: LearnedKey) -> LearnedKey:
+    return replace(learned_key, candidates=(Measured(LIBRARY, 4, own_s, own_s, own_s),))
 
 
 def learned(*keys: LearnedKey) -> LearnedPolicy:
@@ -95,8 +95,8 @@ def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> No
     assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=10.0) == ()
 
 
-def kind(one: LearnedKey) -> tuple[sweep_plan.Subject, int]:
-    return sweep_plan.Subject(one.collective, one.shape.anywhere()), one.start
+def kind(learned_key: LearnedKey) -> tuple[sweep_plan.Subject, int]:
+    return sweep_plan.Subject(learned_key.collective, learned_key.shape.anywhere()), learned_key.start
 
 
 @dataclass

@@ -44,5 +44,5 @@ def test_an_algorithm_for_a_collective_is_not_tried_beside_a_policy_for_it(
     values: dict[str, str], worth: bool
 ):
     tuner = Tuner("/l.so", "/p", (("A", "b"),), "/e", covered=frozenset({"bcast"}))
-    here = replace(situation(OPENMPI), tuner=tuner)
-    assert is_worth_a_run(Configuration.of(values), here) is worth
+    case = replace(situation(OPENMPI), tuner=tuner)
+    assert is_worth_a_run(Configuration.of(values), case) is worth

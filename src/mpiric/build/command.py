@@ -6,135 +6,31 @@ from enum import Enum
 from typing import NamedTuple
 
 # Words whose value is the next word. Options with the value attached need no entry.
-_TAKES_VALUE = frozenset(
-    [
-        "-o",
-        "-x",
-        "-I",
-        "-L",
-        "-l",
-        "-D",
-        "-U",
-        "-u",
-        "-z",
-        "-e",
-        "-T",
-        "-J",
-        "-B",
-        "-A",
-        "-G",
-        "-F",
-        "-h",
-        "-include",
-        "-imacros",
-        "-isystem",
-        "-iquote",
-        "-idirafter",
-        "-iprefix",
-        "-iwithprefix",
-        "-iwithprefixbefore",
-        "-isysroot",
-        "--sysroot",
-        "-MF",
-        "-MT",
-        "-MQ",
-        "-Xlinker",
-        "-Xassembler",
-        "-Xpreprocessor",
-        "-Xclang",
-        "-Xopenmp-target",
-        "-Xarch_host",
-        "-mllvm",
-        "-arch",
-        "-target",
-        "-wrapper",
-        "-dumpbase",
-        "-dumpdir",
-        "-dumpbase-ext",
-        "-aux-info",
-        "--param",
-        "-module",
-        "-gcc-toolchain",
-        "-soname",
-        "-rpath",
-        "-framework",
-        "-specs",
-        "-fplugin-arg",
-        "-cc",
-        "-main",
-        "-mlink-builtin-bitcode",
-    ]
-)
-_ASKS_ONLY = frozenset(
-    (
-        "-E",
-        "-M",
-        "-MM",
-        "-S",
-        "-P",
-        "-V",
-        "-###",
-        "-fsyntax-only",
-        "-dumpversion",
-        "-dumpmachine",
-        "-dumpspecs",
-        "-dumpfullversion",
-        "--version",
-        "--target-help",
-        "-compile-info",
-        "-compile_info",
-        "-link-info",
-        "-link_info",
-        "-qversion",
-        "--info",
-    )
-)
+_TAKES_VALUE = frozenset((
+    "-o", "-x", "-I", "-L", "-l", "-D", "-U", "-u", "-z", "-e", "-T", "-J", "-B", "-A", "-G", "-F",
+    "-h", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix",
+    "-iwithprefixbefore", "-isysroot", "--sysroot", "-MF", "-MT", "-MQ", "-Xlinker", "-Xassembler",
+    "-Xpreprocessor", "-Xclang", "-Xopenmp-target", "-Xarch_host", "-mllvm", "-arch", "-target",
+    "-wrapper", "-dumpbase", "-dumpdir", "-dumpbase-ext", "-aux-info", "--param", "-module",
+    "-gcc-toolchain", "-soname", "-rpath", "-framework", "-specs", "-fplugin-arg", "-cc", "-main",
+    "-mlink-builtin-bitcode",
+))  # fmt: skip
+_ASKS_ONLY = frozenset((
+    "-E", "-M", "-MM", "-S", "-P", "-V", "-###", "-fsyntax-only", "-dumpversion", "-dumpmachine",
+    "-dumpspecs", "-dumpfullversion", "--version", "--target-help", "-compile-info", "-compile_info",
+    "-link-info", "-link_info", "-qversion", "--info",
+))  # fmt: skip
 _ASKS_ONLY_BEGINNINGS = ("-print-", "--print", "-show", "--show", "-help", "--help")
 _C = frozenset([".c", ".i"])
 _CXX = frozenset([".cc", ".cp", ".cxx", ".cpp", ".c++", ".ii", ".CPP", ".C", ".cppm"])
-_FORTRAN = frozenset(
-    [
-        ".f",
-        ".for",
-        ".ftn",
-        ".fpp",
-        ".f77",
-        ".f90",
-        ".f95",
-        ".f03",
-        ".f08",
-        ".F",
-        ".FOR",
-        ".FTN",
-        ".FPP",
-        ".F77",
-        ".F90",
-        ".F95",
-        ".F03",
-        ".F08",
-    ]
-)
-_PLAIN = frozenset(
-    [
-        ".s",
-        ".S",
-        ".sx",
-        ".asm",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".H",
-        ".m",
-        ".mm",
-        ".cu",
-        ".hip",
-        ".go",
-        ".d",
-        ".ads",
-        ".adb",
-    ]
-)
+_FORTRAN = frozenset((
+    ".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08", ".F", ".FOR", ".FTN", ".FPP",
+    ".F77", ".F90", ".F95", ".F03", ".F08",
+))  # fmt: skip
+_PLAIN = frozenset((
+    ".s", ".S", ".sx", ".asm", ".h", ".hh", ".hpp", ".hxx", ".H", ".m", ".mm", ".cu", ".hip", ".go",
+    ".d", ".ads", ".adb",
+))  # fmt: skip
 _DIALECTS = {
     "c": "c", "cpp-output": "c", "c++": "c++", "c++-cpp-output": "c++",
     "f77": "fortran", "f77-cpp-input": "fortran", "f95": "fortran", "f95-cpp-input": "fortran",

@@ -19,6 +19,10 @@ _SPLIT = "-gsplit-dwarf"
 _FILES_BESIDE = (_SPLIT, "-save-temps", "-save-temps=obj", "-save-temps=cwd")
 _DEPENDENCY_VALUES = ("-MF", "-MT", "-MQ")
 _FORGET = frozenset({"-c", "-pipe"})
+_DULL = (  # beginnings of words that say nothing of how code is made
+    "-dump", "-I", "-D", "-U", "-M", "-J", "-W", "-i", "-L", "-B", "-fdebug-prefix-map",
+    "-ffile-prefix-map",
+)  # fmt: skip
 
 
 class Compiled(NamedTuple):
@@ -240,24 +244,10 @@ def recorded_flags(words: Sequence[str], target: Target) -> str:
     """Flags worth telling: without files, directories and macros, so that files of a program share them."""
     command = understand(words)
     files = {source.position for source in command.sources}
-    dull = (
-        "-dump",
-        "-I",
-        "-D",
-        "-U",
-        "-M",
-        "-J",
-        "-W",
-        "-i",
-        "-L",
-        "-B",
-        "-fdebug-prefix-map",
-        "-ffile-prefix-map",
-    )
     kept = [
         word
         for at, word in enumerate(words)
-        if at not in files and at not in command.values and word not in _FORGET and not word.startswith(dull)
+        if at not in files and at not in command.values and word not in _FORGET and not word.startswith(_DULL)
     ]
     return " ".join([*(w for w in kept if w not in ("-x", "-module")), *target.flags])
 

@@ -11,7 +11,7 @@ import click
 from mpiric.cli._json import as_json, print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import NodeShape
-from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
+from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, script
 from mpiric.workflows.run.script_request import ScriptRequest
@@ -126,13 +126,9 @@ def _shape(text: str) -> NodeShape:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with writing(path, "name another file with -o"):
         path.write_text(text)
         path.chmod(0o755)
-    except OSError as error:
-        raise NoRoomError(
-            f"cannot write {path}: {error.strerror}", hint="name another file with -o"
-        ) from error
 
 
 def _verdict(written: Script, *, requested: bool) -> int:

@@ -74,3 +74,12 @@ class NoRoomError(MpiricError):
     """The disk is full, or a directory cannot be written."""
 
     exit_code = ExitCode.NO_ROOM
+
+
+@contextmanager
+def writing(path: object, hint: str = "name another directory") -> Iterator[None]:
+    """Raise NoRoomError for what the system refuses inside, where ``path`` is written."""
+    try:
+        yield
+    except OSError as error:
+        raise NoRoomError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error

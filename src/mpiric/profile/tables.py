@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mpiric.model.errors import NoRoomError, NotFoundError
+from mpiric.model.errors import NotFoundError, writing
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.communicators import key_of, labels
@@ -125,7 +125,7 @@ def rows(record: Record, table: str) -> list[Row]:
 def write_csv(record: Record, directory: Path) -> tuple[Path, ...]:
     """One file a table that has rows. Raises NoRoomError when the directory cannot be written."""
     written = []
-    try:
+    with writing(directory, "name another directory"):
         directory.mkdir(parents=True, exist_ok=True)
         for table in TABLES:
             found = rows(record, table)
@@ -136,10 +136,6 @@ def write_csv(record: Record, directory: Path) -> tuple[Path, ...]:
                     writer.writeheader()
                     writer.writerows(found)
                 written.append(path)
-    except OSError as error:
-        raise NoRoomError(
-            f"cannot write {directory}: {error.strerror}", hint="name another directory"
-        ) from error
     return tuple(written)
 
 

@@ -4,12 +4,8 @@ A recipe can only name knobs and values; whether a value is allowed is asked of 
 binds to the knob registry. No field of a recipe is ever used as a path, a command or a variable.
 """
 
-import os
 import re
-import secrets
-import stat
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 
@@ -17,10 +13,11 @@ import tomli_w
 
 from mpiric.host.packaged import parse_toml
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
 from mpiric.tuning.checked_table import CheckedTable
+from mpiric.tuning.files import read_bounded, write_whole
 from mpiric.tuning.policy import parse_flat
 
 SUFFIX = ".recipe.toml"
@@ -34,23 +31,8 @@ Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used her
 
 
 def write_recipe(path: Path, recipe: Recipe) -> None:
-    """Write a recipe completely or not at all: a file beside it, then renamed."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(render_recipe(recipe).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise NoRoomError(
-            f"cannot write the recipe {path}: {error.strerror or error}",
-            hint="name another directory with --output or --store",
-        ) from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    """Write a recipe completely or not at all."""
+    write_whole(path, render_recipe(recipe), "name another directory with --output or --store")
 
 
 def render_recipe(recipe: Recipe) -> str:
@@ -93,23 +75,12 @@ def _render_evidence(evidence: Evidence) -> dict[str, object]:
 
 def read_recipe(path: Path, check: Check) -> Recipe:
     """Read and check a recipe. Raises MpiricError that names the file and the line or key."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not block
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise MpiricError(f"{path} is no file", hint=_HINT)
-            data = file.read(_LARGEST_BYTES + 1)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"no recipe {path}", hint="`mpiric tune` makes one") from error
-    except OSError as error:
-        raise NotFoundError(f"cannot read the recipe {path}: {error.strerror or error}") from error
+    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune`")
     return parse_recipe(data, str(path), check)
 
 
 def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
     """Check and read the contents of a recipe's file; ``where`` is what errors call it."""
-    if len(data) > _LARGEST_BYTES:
-        raise MpiricError(f"{where} is larger than any recipe ({_LARGEST_BYTES >> 20} MiB)", hint=_HINT)
     try:
         document = parse_toml(data.decode())
     except (ValueError, RecursionError, OverflowError) as error:  # TOML and UTF-8 errors are ValueErrors

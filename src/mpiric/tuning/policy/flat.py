@@ -6,7 +6,7 @@ from pathlib import Path
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import ANY, COLLECTIVES, FLAT_FORMAT, ORDERS, Line, Named, Policy, Span
 from mpiric.tuning.checked_table import show
-from mpiric.tuning.policy.files import read_bounded
+from mpiric.tuning.files import read_bounded
 
 _MOST_LINES = 65_536
 _LONGEST_LINE = 512
@@ -20,7 +20,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}")
 
 def read_flat(path: Path) -> Policy:
     """Read and check a flat policy. Raises MpiricError that names the file and the line."""
-    return parse_flat(read_bounded(path, "a policy", _MOST_BYTES), str(path))
+    return parse_flat(read_bounded(path, "policy", _MOST_BYTES), str(path))
 
 
 def parse_flat(data: bytes, where: str) -> Policy:

@@ -19,7 +19,7 @@ from mpiric.model.policy import (
     Shape,
 )
 from mpiric.tuning.checked_table import CheckedTable
-from mpiric.tuning.policy.files import read_bounded, write_whole
+from mpiric.tuning.files import read_bounded, write_whole
 
 _MOST_BYTES = 64 << 20
 _MOST_KEYS = 100_000
@@ -30,7 +30,7 @@ _HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or make
 
 def read_learned(path: Path) -> LearnedPolicy:
     """Read and check a learned policy. Raises MpiricError that names the file and the field."""
-    return parse_learned(read_bounded(path, "a learned policy", _MOST_BYTES), str(path))
+    return parse_learned(read_bounded(path, "learned policy", _MOST_BYTES), str(path))
 
 
 def parse_learned(data: bytes, where: str) -> LearnedPolicy:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
-from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.model.errors import MpiricError, writing
 from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.fabric.fabric import FabricRequest
@@ -43,7 +43,7 @@ def examine_cluster(
     types = scheduler.node_types(host, partition)
     if not types:
         raise MpiricError(f"{scheduler.title} names no nodes", hint="--partition names another partition")
-    try:
+    with writing(directory, "set XDG_STATE_HOME"):
         directory.mkdir(parents=True, exist_ok=True)
         submitted = {
             _submit(
@@ -60,8 +60,6 @@ def examine_cluster(
             ): (features, count)
             for features, count in types.items()
         }
-    except OSError as error:
-        raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="set XDG_STATE_HOME") from error
     problems: dict[str, str] = {}
     try:
         for job in scheduler.follow(host, list(submitted), patience):

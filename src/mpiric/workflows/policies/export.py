@@ -8,13 +8,13 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import LearnedPolicy, Policy
+from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
     render_flat,
     without_own,
     write_learned,
 )
-from mpiric.tuning.policy.files import write_whole
 from mpiric.workflows.policies.files import site_name
 
 

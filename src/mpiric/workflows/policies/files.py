@@ -8,6 +8,7 @@ from pathlib import Path
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Policy
+from mpiric.tuning.files import read_bounded, write_whole
 from mpiric.tuning.policy import (
     condense,
     first_decided,
@@ -16,7 +17,6 @@ from mpiric.tuning.policy import (
     read_learned,
     render_flat,
 )
-from mpiric.tuning.policy.files import read_bounded, write_whole
 from mpiric.tuning.store.store import default_store
 
 SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
@@ -26,7 +26,7 @@ _HEAD_BYTES = 4096
 
 def read_policy(path: Path) -> Policy:
     """A policy of either form: flat text, or the JSON of a learned one."""
-    data = read_bounded(path, "a policy", _MOST_BYTES)
+    data = read_bounded(path, "policy", _MOST_BYTES)
     if data.lstrip()[:1] == b"{":
         return condense(parse_learned(data, str(path)))
     return parse_flat(data, str(path))

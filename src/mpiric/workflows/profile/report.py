@@ -8,7 +8,7 @@ from typing import Any
 from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.model.comparison import Comparison
-from mpiric.model.errors import NoRoomError
+from mpiric.model.errors import writing
 from mpiric.model.machine import Core
 from mpiric.model.profile import NodeTopology, Profile
 from mpiric.profile.analyse import analyse
@@ -78,12 +78,10 @@ def export_csv(record: Path, directory: Path) -> tuple[Path, ...]:
 
 
 def write(path: Path, text: str) -> Path:
-    """Raises NoRoomError when it cannot be written."""
-    try:
+    """Write a file and return its path. Raises NoRoomError when it cannot be written."""
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another directory") from error
     return path
 
 

@@ -7,7 +7,6 @@ the last element to finish has done so. Nothing but these files is needed to go 
 """
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from mpiric.host.host import Host
 from mpiric.model.allocation import End
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
+from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.trial import Phase
 from mpiric.schedulers import (
     GOES_ON,
@@ -33,6 +32,7 @@ from mpiric.schedulers import (
     name_of,
 )
 from mpiric.tuning.blocks import Planned, deal
+from mpiric.tuning.files import write_whole
 
 __all__ = [
     "GOES_ON",
@@ -102,7 +102,7 @@ class ArrayRound:
             ]
             for block in blocks
         ]
-        _write(self.path / "plan.json", json.dumps(document))
+        write_whole(self.path / "plan.json", json.dumps(document))
 
     def redistribute(self, count: int) -> None:
         """Redistribute the runs over ``count`` blocks, if it has more."""
@@ -133,7 +133,7 @@ class ArrayRound:
 
     def finish(self, element: int) -> None:
         """Note that an element has done all of its block."""
-        _write(self.path / f"{element}.done", "")
+        write_whole(self.path / f"{element}.done", "")
 
     def is_finished(self, element: int) -> bool:
         """Whether an element has done all of its block."""
@@ -188,13 +188,13 @@ def submit_round(
         array = scheduler.find(host, f"{name}-{number}", patience)
         array = array or _submit_array(array_round, spread, scheduler, host, say, patience)
         _remember(array_round, scheduler.elements(array, array_round.size))
-        _write(array_round.path / "submitted", array)
+        write_whole(array_round.path / "submitted", array)
         say(f"round {number}: {array_round.size} jobs submitted as array {array}")
     mark = f"{name}-after-{number}-{len(known_jobs(directory))}"
     after = scheduler.submit(host, script, job_settings(directory, mark, number, array), patience)
     _remember(array_round, [after])
     if array:
-        _write(array_round.path / "after.job", after)
+        write_whole(array_round.path / "after.job", after)
     else:
         say(f"submitted as job {after}; it goes on when this is ended")
 
@@ -264,14 +264,3 @@ def known_jobs(submission: Path) -> tuple[str, ...]:
 def _remember(array_round: ArrayRound, ids: Sequence[str]) -> None:
     with (array_round.submission / JOBS).open("a") as file:
         file.write("".join(f"{job}\n" for job in ids))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f"{path.name}.{os.getpid()}")
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        raise NoRoomError(f"cannot write {path}: {error.strerror}") from error

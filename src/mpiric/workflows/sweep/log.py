@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
+from mpiric.model.errors import MismatchError, MpiricError, writing
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.plan import SweepPlan
@@ -20,14 +20,12 @@ class Log:
         self.fresh: dict[SweepPoint, Measured] = {}  # of what seemed to win, measured once more
         self.excluded: dict[str, str] = {}  # "bcast library:ring" → why; no measurement of it is kept
         head = {"mpi": plan.mpi.label, "ranks": len(plan.nodes), "nodes": len(set(plan.nodes))}
-        try:
+        with writing(path, "name another --out"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if resume and path.is_file():
                 self._read(head, plan.sizes.keys())
             else:
                 path.write_text(json.dumps(head) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise NoRoomError(f"cannot write {path}: {error.strerror}", hint="name another --out") from error
 
     def _read(self, head: Mapping[str, object], subjects: Collection[Subject]) -> None:
         text = self._path.read_text(encoding="utf-8")
@@ -95,13 +93,8 @@ class Log:
         )
 
     def _append(self, known: Mapping[str, object]) -> None:
-        try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(known) + "\n")
-        except OSError as error:
-            raise NoRoomError(
-                f"cannot write {self._path}: {error.strerror}", hint="make room, then go on with --resume"
-            ) from error
+        with writing(self._path, "make room, then go on with --resume"), self._path.open("a") as file:
+            file.write(json.dumps(known) + "\n")
 
 
 def _renamed(row: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.model.errors import MpiricError, NoRoomError, writing
 from mpiric.model.policy import LearnedPolicy
 from mpiric.schedulers import ROUNDS
 from mpiric.tuning.policy import write_learned
@@ -90,11 +90,9 @@ def forget(directory: Path) -> None:
     make_place(directory)
     if holder := Lock.holder(directory / LOCK):
         raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
-    try:
+    with writing(directory, "name another --out"):
         (directory / LOG).unlink(missing_ok=True)
         shutil.rmtree(directory / ROUNDS, ignore_errors=True)
-    except OSError as error:
-        raise NoRoomError(f"cannot write {directory}: {error.strerror}", hint="name another --out") from error
 
 
 def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import NoRoomError
+from mpiric.model.errors import writing
 from mpiric.model.evidence import Evidence
 from mpiric.model.job import Segment
 from mpiric.model.situation import Situation
@@ -43,14 +43,10 @@ def write_site(
             words.append(f"append {directory}/site/{name} to {situation.mpi.prefix}/{file}")
     words.append(f"or source {directory}/site/mpiric-site.sh from /etc/profile.d")
     words.append(f"or offer {directory}/site/mpiric-site.tcl as an environment module")
-    try:
+    with writing(f"{directory}/site", "name another --store"):
         (directory / "site").mkdir(exist_ok=True)
         for name, text in files.items():
             (directory / "site" / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise NoRoomError(
-            f"cannot write {directory}/site: {error.strerror}", hint="name another --store"
-        ) from error
     return words
 
 

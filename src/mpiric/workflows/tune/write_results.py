@@ -7,7 +7,7 @@ from statistics import median
 from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
@@ -116,9 +116,5 @@ def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch 
 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:
     path = directory / "report.html"
-    try:
+    with writing(path, "name another directory with --store"):
         path.write_text(tuned_html(result, trials, __version__), encoding="utf-8")
-    except OSError as error:
-        raise NoRoomError(
-            f"cannot write {path}: {error.strerror}", hint="name another directory with --store"
-        ) from error

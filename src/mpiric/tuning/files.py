@@ -6,39 +6,39 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.errors import MpiricError, NotFoundError, writing
 
 
-def read_bounded(path: Path, what: str, most_bytes: int) -> bytes:
+def read_bounded(
+    path: Path, what: str, most_bytes: int, maker: str = "`mpiric run --policy-out` or `mpiric sweep`"
+) -> bytes:
     """Contents of a regular file; raises MpiricError for what is none, or too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not block
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise MpiricError(f"{path} is no file", hint=f"name {what}")
+                raise MpiricError(f"{path} is no file", hint=f"name a {what}")
             data = file.read(most_bytes + 1)
     except FileNotFoundError as error:
-        raise NotFoundError(
-            f"there is no {path}", hint="`mpiric run --policy-out` or `mpiric sweep` makes one"
-        ) from error
+        raise NotFoundError(f"there is no {path}", hint=f"{maker} makes one") from error
     except OSError as error:
         raise NotFoundError(f"cannot read {path}: {error.strerror or error}") from error
     if len(data) > most_bytes:
-        raise MpiricError(f"{path} is larger than {what} may be ({most_bytes >> 20} MiB)")
+        raise MpiricError(f"{path} is larger than any {what} ({most_bytes >> 20} MiB)")
     return data
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, hint: str = "name another directory") -> None:
     """Write a file completely or not at all: a file beside it, then renamed. Raises NoRoomError."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise NoRoomError(
-            f"cannot write {path}: {error.strerror or error}", hint="name another directory"
-        ) from error
+        with writing(path, hint):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with beside.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ def exit_with(work: Callable[[], int]) -> None:
     try:
         status = work()
     except KeyboardInterrupt:
-        _say("interrupted")
+        say("interrupted")
         status = int(ExitCode.INTERRUPTED)
     except AfterRunError as error:
         _explain(error.__cause__ or error)
@@ -25,24 +25,25 @@ def exit_with(work: Callable[[], int]) -> None:
 def _explain(error: BaseException) -> int:
     """Say what went wrong, and give the exit status that it would mean."""
     if isinstance(error, MpiricError):
-        _say(error.message, error.hint)
+        say(error.message, error.hint)
         return int(error.exit_code)
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output went away
         return 0
     if isinstance(error, OSError):
-        _say(f"{error.filename or 'the system'}: {error.strerror or error}")
+        say(f"{error.filename or 'the system'}: {error.strerror or error}")
         return int(ExitCode.NO_ROOM)
     if os.environ.get("MPIRIC_TRACEBACK"):
         raise error
-    _say(
+    say(
         f"a defect in mpiric: {type(error).__name__}: {error}",
         "run again with MPIRIC_TRACEBACK=1 and report what it prints",
     )
     return int(ExitCode.INTERNAL)
 
 
-def _say(message: str, hint: str = "") -> None:
-    print(f"mpiric: {message}", file=sys.stderr)
+def say(message: str, hint: str = "") -> None:
+    """Print a sentence of mpiric's own where it does not meet the program's output."""
+    print(f"mpiric: {message}", file=sys.stderr, flush=True)
     if hint:
         print(f"hint: {hint}", file=sys.stderr)

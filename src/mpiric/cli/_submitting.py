@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from mpiric.cli._errors import say
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
@@ -125,7 +126,7 @@ def run_submitted(
         spread=spread_of(given) if "array" in given else None,
         plans_itself=plans_itself,
     )
-    ended = submit(request, LocalHost(), Reporting(_say, _relay))
+    ended = submit(request, LocalHost(), Reporting(say, _relay))
     sys.stdout.write(ended.output)
     return ended.status
 
@@ -171,10 +172,6 @@ def _options(given: tuple[str, ...]) -> tuple[str, ...]:
             f"{wrong[0]!r} is no option for a job", hint="write --sbatch='-N 4' or --qsub='-q short'"
         )
     return tuple(found)
-
-
-def _say(text: str) -> None:
-    print(f"mpiric: {text}", file=sys.stderr, flush=True)
 
 
 def _relay(line: str) -> None:

@@ -54,19 +54,7 @@ def command(
 
 
 def _row(attempt: Attempt) -> dict[str, object]:
-    names = (
-        "label",
-        "family",
-        "flag_set",
-        "mpi",
-        "built",
-        "agrees",
-        "vectorised",
-        "seconds",
-        "ratio",
-        "sentence",
-    )
-    return {name: getattr(attempt, name) for name in names}
+    return {name: value for name, value in vars(attempt).items() if name not in ("tree", "environment")}
 
 
 def _print(advice: BuildAdvice) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import files
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY, command_line
 from mpiric.cli.profile import letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
@@ -32,14 +33,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--output",
-    "-o",
-    "directory",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keep the record there.",
-)
+@click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record there.")
 @click.option(
     "--abi",
     type=click.Choice([f.value for f in AbiFamily]),
@@ -61,9 +55,7 @@ Examples:
 @click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's output goes to stderr."
 )
-@click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
-)
+@command_line
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Run CMD once and say what is wrong with how it runs here: each finding with its evidence and its fix.
 
@@ -89,10 +81,10 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
 def _tell(diagnosis: Diagnosis, *, as_json: bool) -> None:
     done = diagnosis.profiled
     if done.why_not is not None:
-        print(f"mpiric: {done.why_not.message}; what follows is not about the run", file=sys.stderr)
+        say(f"{done.why_not.message}; what follows is not about the run")
     elif done.ran.was_ended:
         lasted = show_duration(done.ran.elapsed_s)
-        print(f"mpiric: ended after {lasted} (--limit); what follows is from that time", file=sys.stderr)
+        say(f"ended after {lasted} (--limit); what follows is from that time")
     if as_json:
         print_json(_as_json(diagnosis))
     else:

@@ -1,14 +1,14 @@
 """`mpiric fabric`: which transport and network a command really uses, and which would be faster."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mpiric.cli._completing import files
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import command_line
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode
@@ -52,9 +52,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     "--ranks-per-node", type=click.IntRange(min=1), default=1, show_default=True, help="With --submit."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
-)
+@command_line
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Show which transport and network carries the messages of CMD, why, and which would be faster.
 
@@ -72,7 +70,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     )
     if given["submit"]:
         return _submit(request, given)
-    fabric = examine(request, LocalHost(), _say)
+    fabric = examine(request, LocalHost(), say)
     if given["as_json"]:
         print_json(fabric_json(fabric))
     else:
@@ -81,7 +79,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
 
 
 def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
-    types = examine_cluster(request, LocalHost(), _say, given["partition"], given["ranks_per_node"])
+    types = examine_cluster(request, LocalHost(), say, given["partition"], given["ranks_per_node"])
     if given["as_json"]:
         print_json({"node_types": types})
     for each in () if given["as_json"] else types:
@@ -93,9 +91,5 @@ def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
         if knobs := each.answer.get("recommended", {}).get("knobs"):
             print(f"  recommended: {' '.join(f'{knob}={value}' for knob, value in knobs.items())}")
         if each.problem:
-            _say(f"{each.features or 'nodes without features'}: {each.problem}")
+            say(f"{each.features or 'nodes without features'}: {each.problem}")
     return int(ExitCode.PROGRAM_FAILED) if any(each.problem for each in types) else 0
-
-
-def _say(words: str) -> None:
-    print(f"mpiric: {words}", file=sys.stderr)

@@ -12,6 +12,7 @@ from rich.table import Table
 from mpiric.cli._completing import files
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY
 from mpiric.cli._progress import Progress
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
@@ -42,7 +43,7 @@ _WORDS = {
     metavar="BASELINE",
     help="A recipe, a date (2026-11-01) or what `mpiric fabric --json` kept (.json), to compare with.",
 )
-@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
+@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the verdict.")
 @click.option("--minimum-effect", type=float, default=0.01, show_default=True, help="Do not call less.")
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
@@ -102,10 +103,6 @@ def _against_fabric(baseline: Path, command_line: tuple[str, ...], given: dict[s
         print(f"  {pair_class.value:11} {one.ratio:.3f}× the time of then {interval}  {_WORDS[one.verdict]}")
     slower = any(one.verdict is Verdict.SLOWER for one in found.values())
     return int(ExitCode.SLOWER) if slower else 0
-
-
-def _say(words: str) -> None:
-    print(f"mpiric: {words}", file=sys.stderr)
 
 
 def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:

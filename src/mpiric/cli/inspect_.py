@@ -1,12 +1,12 @@
 """`mpiric inspect EXE`: CPU variants, instruction sets, and which MPI libraries can run it."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mpiric.build.wishes import split_targets
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._terminal import passing_words
 from mpiric.host.facts.local import LocalHost
@@ -35,7 +35,7 @@ def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -
     else:
         _print(report)
     for warning in report.inspection.warnings:
-        print(f"mpiric: {warning}", file=sys.stderr)
+        say(warning)
 
 
 def _as_json(report: Report) -> dict[str, Any]:
@@ -44,16 +44,7 @@ def _as_json(report: Report) -> dict[str, Any]:
         "path": seen.path,
         "machine": seen.machine,
         "variants": [
-            {
-                "target": variant.target,
-                "bytes": variant.bytes,
-                "compiler": variant.compiler,
-                "flags": variant.flags,
-                "other_flags": list(variant.other_flags),
-                "needs": list(variant.needs),
-                "made_for": list(variant.made_for),
-                "instruction_sets": sorted(variant.instruction_sets),
-            }
+            vars(variant) | {"instruction_sets": sorted(variant.instruction_sets)}
             for variant in seen.variants
         ],
         "baseline": seen.baseline,

@@ -1,14 +1,15 @@
 """`mpiric place`: where ranks and threads go, how launchers put them there, whether a job sits so."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mpiric.cli._completing import files, one_of
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.launchers import placing_launchers
@@ -61,13 +62,7 @@ _KINDS = ("performance", "efficiency", "any")
     help=f"One of {', '.join(policies())}.",
 )
 @click.option("--bandwidth-bound", is_flag=True, help="Memory bandwidth is what the program lacks.")
-@click.option(
-    "--bandwidth",
-    "table",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A measurement, as --measure --json prints it.",
-)
+@click.option("--bandwidth", "table", **FILE, help="A measurement, as --measure --json prints it.")
 @click.option("--measure", is_flag=True, help="Measure this machine's bandwidth over subsets of cores first.")
 @click.option(
     "--hardware-threads",
@@ -111,11 +106,10 @@ _KINDS = ("performance", "efficiency", "any")
 @click.option(
     "--write",
     "directory",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
+    **DIRECTORY,
     help="Write rankfiles there, and with --hosts each launcher's host file.",
 )
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a picture.")
+@click.option("--svg", **FILE, help="Write a picture.")
 @click.option(
     "--verify", "verifies", is_flag=True, help="Run CMD and compare where its threads and memory are."
 )
@@ -146,7 +140,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     if given["measure"]:
         if given["source"]:
             raise MpiricError("only this machine can be measured", hint="leave out --topology")
-        placed, measured = place_by_measurement(host, _request(given), here, _say)
+        placed, measured = place_by_measurement(host, _request(given), here, say)
     else:
         placed = place(host, _request(given), given["source"], here)
     _show(placed, measured, given)
@@ -243,7 +237,7 @@ def _write_files(placed: Placed, directory: Path) -> None:
     texts = {name: text for each in placed.launchers.values() for name, text in each.files.items()}
     for name, text in {**texts, **host_files(placed)}.items():
         (directory / name).write_text(text, encoding="utf-8")
-        _say(f"wrote {directory / name}")
+        say(f"wrote {directory / name}")
 
 
 def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:
@@ -251,14 +245,10 @@ def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:
         raise MpiricError("CMD belongs to --verify", hint="mpiric place --verify -- mpirun -n 4 ./app")
     request = _request(given) if given["ranks"] else None
     limit_s = parse_duration(given["limit"])
-    checked = verify(LocalHost(), command_line, str(Path.cwd()), request, limit_s, _say)
+    checked = verify(LocalHost(), command_line, str(Path.cwd()), request, limit_s, say)
     findings = [f for f in checked.findings if given["first_touch"] or f.id != "first-touch"]
     if given["as_json"]:
         print_json(job_json(checked.processes, findings, checked.plan))
     else:
         print(verdict_text(checked.processes, findings))
     return int(ExitCode.MISMATCH) if findings else 0
-
-
-def _say(words: str) -> None:
-    print(f"mpiric: {words}", file=sys.stderr)

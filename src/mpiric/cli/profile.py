@@ -9,8 +9,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from mpiric.cli._completing import files
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import command_line
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
@@ -66,9 +67,7 @@ Examples:
     "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's goes to stderr."
 )
 @click.option("--dry-run", is_flag=True, help="Print the command as it would be run; run nothing.")
-@click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
-)
+@command_line
 def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
     """Run CMD once, recorded, and say where its time went and what to do about it.
 
@@ -117,7 +116,7 @@ def _written(found: Profile, directory: Path) -> str:
     try:
         return str(write_report(found, directory))
     except NoRoomError as error:
-        print(f"mpiric: {error.message}", file=sys.stderr)
+        say(error.message)
         return ""
 
 

@@ -6,6 +6,7 @@ import click
 
 from mpiric import __version__
 from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
@@ -40,21 +41,12 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
-@click.option(
-    "--csv", "csv_directory", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables there."
-)
-@click.option(
-    "--html",
-    "page",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Page of a comparison, or of policies.",
-)
+@click.option("--csv", "csv_directory", **DIRECTORY, help="Write the tables there.")
+@click.option("--html", "page", **FILE, help="Page of a comparison, or of policies.")
 @click.option(
     "--export",
     "export_directory",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
+    **DIRECTORY,
     help="Write a policy there: merged, as the runtime reads it, and in the MPI library's own form.",
 )
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR|POLICY…", required=True)

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import files, list_of, mpi_labels, settings
+from mpiric.cli._completing import list_of, mpi_labels, settings
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY, FILE, command_line
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
@@ -28,9 +30,9 @@ Examples:
 
 
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--recipe", type=click.Path(path_type=Path), metavar="FILE", help="This recipe and no other.")
+@click.option("--recipe", **FILE, help="This recipe and no other.")
 @click.option("--no-recipe", is_flag=True, help="Apply none.")
-@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
+@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option(
     "--mpi",
     "mpi_label",
@@ -48,8 +50,7 @@ Examples:
 )
 @click.option(
     "--policy",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
+    **FILE,
     help="Collective algorithms by this policy; with --policy-out, learn what it does not cover.",
 )
 @click.option(
@@ -59,8 +60,7 @@ Examples:
 )
 @click.option(
     "--policy-out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
+    **FILE,
     help="Learn the best collective algorithms while the program runs, and save them here.",
 )
 @click.option(
@@ -88,9 +88,7 @@ Examples:
 @click.option("--quiet", "-q", is_flag=True, help="Do not say what is applied.")
 @click.option("--dry-run", is_flag=True, help="Print the command and environment; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON object.")
-@click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
-)
+@command_line
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Run CMD with the saved recipe that fits program, machine and MPI, or say why none does.
 
@@ -121,7 +119,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         return 0
     if not given["quiet"]:
         for words in prepared.words:
-            print(f"mpiric: {words}", file=sys.stderr)
+            say(words)
     return _become(prepared)
 
 
@@ -153,14 +151,11 @@ def _become(prepared: PreparedRun) -> int:
 def _as_json(prepared: PreparedRun) -> dict[str, Any]:
     launch = prepared.launch
     return {
-        "argv": list(launch.argv),
-        "env": dict(launch.environment),
-        "unset": list(launch.unset),
+        "argv": launch.argv,
+        "env": launch.environment,
+        "unset": launch.unset,
         "configuration": prepared.configuration.as_dict(),
-        "settings": [
-            {"knob": s.knob, "name": s.name, "value": s.value, "where": s.where, "overrides": s.overrides}
-            for s in launch.settings
-        ],
+        "settings": launch.settings,
         "recipe": prepared.recipe or None,
-        "words": list(prepared.words),
+        "words": prepared.words,
     }

@@ -2,13 +2,14 @@
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from mpiric.cli._errors import say
 from mpiric.cli._json import as_json, print_json
+from mpiric.cli._options import COUNT, FILE
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, writing
@@ -33,9 +34,9 @@ Examples:
     type=click.Choice(list(batch_schedulers())),
     help="Whose script; by default the one that is here, else Slurm.",
 )
-@click.option("--nodes", "-N", type=click.IntRange(min=1), metavar="N", help="Nodes.")
-@click.option("--ranks", "-n", type=click.IntRange(min=1), metavar="N", help="MPI ranks in all.")
-@click.option("--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="As many as fit, by default.")
+@click.option("--nodes", "-N", **COUNT, help="Nodes.")
+@click.option("--ranks", "-n", **COUNT, help="MPI ranks in all.")
+@click.option("--ranks-per-node", **COUNT, help="As many as fit, by default.")
 @click.option("--threads", "-t", type=click.IntRange(min=1), default=1, metavar="N", help="Of each rank.")
 @click.option("--bandwidth-bound", is_flag=True, help="Every second core: half of them saturate the memory.")
 @click.option(
@@ -60,12 +61,10 @@ Examples:
     metavar="TYPE",
     help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI).",
 )
-@click.option(
-    "--defaults", type=click.Path(path_type=Path), metavar="FILE", help="The site's; else $MPIRIC_SITE."
-)
-@click.option("--recipe", type=click.Path(path_type=Path), metavar="FILE", help="Its settings are included.")
+@click.option("--defaults", **FILE, help="The site's; else $MPIRIC_SITE.")
+@click.option("--recipe", **FILE, help="Its settings are included.")
 @click.option("--no-check", is_flag=True, help="Do not let the scheduler test it (sbatch --test-only).")
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it here.")
+@click.option("--output", "-o", **FILE, help="Write it here.")
 @click.option("--json", "json_wanted", is_flag=True, help="One JSON object on stdout.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD", required=True)
 def command(command_line: tuple[str, ...], **given: Any) -> int:
@@ -82,7 +81,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     elif given["output"] is None:
         print(written.text, end="")
     for words in written.words:
-        print(f"mpiric: {words}", file=sys.stderr)
+        say(words)
     return _verdict(written, requested=not given["no_check"])
 
 
@@ -135,11 +134,9 @@ def _verdict(written: Script, *, requested: bool) -> int:
     checked = written.checked
     if checked is not None:
         takes = "would take it" if checked.accepted else "would not take it"
-        print(f"mpiric: {written.scheduler} {takes}: {checked.words}", file=sys.stderr)
+        say(f"{written.scheduler} {takes}: {checked.words}")
     elif requested:
-        print(
-            f"mpiric: not checked: there is no {written.scheduler} here that tests scripts", file=sys.stderr
-        )
+        say(f"not checked: there is no {written.scheduler} here that tests scripts")
     return int(ExitCode.MISMATCH) if checked is not None and not checked.accepted else 0
 
 

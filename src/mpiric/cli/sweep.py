@@ -11,6 +11,7 @@ from rich.console import Console
 
 from mpiric.cli._completing import files, list_of
 from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY
 from mpiric.cli._submitting import (
     array_options,
     refuse_unsubmitted,
@@ -71,11 +72,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     "--per-node", callback=_list, metavar="N,…", help="Ranks a node; default one, and as many as there are."
 )
 @click.option(
-    "--profile",
-    "record",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Only calls and sizes that this record of `mpiric profile` has.",
+    "--profile", "record", **DIRECTORY, help="Only calls and sizes that this record of `mpiric profile` has."
 )
 @click.option("--own/--no-own", default=True, show_default=True, help="Also mpiric's own algorithms.")
 @click.option("--thorough", is_flag=True, help="Every algorithm and parameter, not only the usual ones.")

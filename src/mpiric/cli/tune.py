@@ -8,9 +8,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from mpiric.cli._completing import files, knob_names
+from mpiric.cli._completing import knob_names
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
+from mpiric.cli._options import COUNT, DIRECTORY, FILE, command_line
 from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import (
     array_options,
@@ -64,7 +65,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     metavar="TIME",
     help="Time for it all: 90s, 10m, 1h30m.",
 )
-@click.option("--max-runs", type=click.IntRange(min=1), metavar="N", help="Runs at the most.")
+@click.option("--max-runs", **COUNT, help="Runs at the most.")
 @click.option(
     "--only",
     multiple=True,
@@ -109,10 +110,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 )
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
 @click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
-@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Where tunes are kept.")
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Save the recipe here too."
-)
+@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
+@click.option("--output", "-o", **FILE, help="Save the recipe here too.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the proof's verdict.")
 @click.option(
     "--minimum-effect",
@@ -122,10 +121,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     help="Do not call less.",
 )
 @click.option(
-    "--advice",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Try first what the advice on this record of `mpiric profile` names.",
+    "--advice", **DIRECTORY, help="Try first what the advice on this record of `mpiric profile` names."
 )
 @click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
 @submit_options
@@ -133,9 +129,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.option("--into", type=click.Path(path_type=Path), hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
-@click.argument(
-    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
-)
+@command_line
 def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
     """Find the fastest way to run CMD, your own launch line, and prove it.
 

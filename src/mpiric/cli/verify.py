@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
@@ -115,4 +116,4 @@ def _print(cells: tuple[Cell, ...]) -> None:
     for cell in cells:
         if not cell.is_green:
             where = f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}"
-            print(f"mpiric: {where}: {cell.sentence}", file=sys.stderr)
+            say(f"{where}: {cell.sentence}")

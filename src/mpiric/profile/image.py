@@ -115,20 +115,9 @@ def _cells(image: memoryview, head: ImageHead, names: Names, tick: float) -> Ite
 
 
 def _communicators(image: memoryview, head: ImageHead) -> Iterator[CommunicatorRow]:
-    for members, ordinal, size, rank, remote, flags, name in _rows(
-        image, head, "communicators", layout.COMMUNICATOR
-    ):
-        yield CommunicatorRow(
-            members,
-            ordinal,
-            size,
-            rank,
-            remote,
-            bool(flags & 1),
-            bool(flags & 2),
-            bool(flags & 4),
-            _text(name),
-        )
+    for *numbers, flags, name in _rows(image, head, "communicators", layout.COMMUNICATOR):
+        kinds = [bool(flags & bit) for bit in (1, 2, 4)]
+        yield CommunicatorRow(*[*numbers, *kinds, _text(name)])
 
 
 def _peers(image: memoryview, head: ImageHead) -> Iterator[Peer]:
@@ -139,32 +128,12 @@ def _peers(image: memoryview, head: ImageHead) -> Iterator[Peer]:
 
 
 def _files(image: memoryview, head: ImageHead, tick: float) -> Iterator[FileUse]:
-    for row in _rows(image, head, "files", layout.FILE):
-        opens, reads, writes, read, written, *ticks_and_counts, interface, processes, path = row
-        read_ticks, write_ticks, metadata_ticks, metadata, seeks, syncs, small, unaligned, sequential = (
-            ticks_and_counts
-        )
+    for *numbers, interface, processes, path in _rows(image, head, "files", layout.FILE):
         if interface >= len(_INTERFACES):
             raise ValueError(f"a file of rank {head.world_rank} has no known interface")
-        yield FileUse(
-            path=_text(path),
-            interface=_INTERFACES[interface],
-            processes=processes,
-            opens=opens,
-            reads=reads,
-            writes=writes,
-            bytes_read=read,
-            bytes_written=written,
-            read_s=read_ticks * tick,
-            write_s=write_ticks * tick,
-            metadata_s=metadata_ticks * tick,
-            metadata=metadata,
-            seeks=seeks,
-            syncs=syncs,
-            small=small,
-            unaligned=unaligned,
-            sequential=sequential,
-        )
+        seconds = [ticks * tick for ticks in numbers[5:8]]
+        # The fields of a FileUse stand in the order of the record's.
+        yield FileUse(_text(path), _INTERFACES[interface], processes, *numbers[:5], *seconds, *numbers[8:])
 
 
 def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Iterator[CallSite]:

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,15 +63,8 @@ def _ranks(record: Record) -> Iterator[Row]:
 def _threads(record: Record) -> Iterator[Row]:
     for rank in record.ranks:
         for thread in threads_of(rank):
-            yield {
-                "rank": rank.rank,
-                "thread": thread.number,
-                "name": thread.name,
-                "cpu": thread.cpu,
-                "affinity": thread.affinity,
-                "user_ticks": thread.user_ticks,
-                "system_ticks": thread.system_ticks,
-            }
+            facts = asdict(thread)
+            yield {"rank": rank.rank, "thread": facts.pop("number"), **facts}
 
 
 def _timeline(record: Record) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import Any
 
-from mpiric.model.tuned import Timing, Tuned
+from mpiric.model.tuned import Tuned
 
 
 def tuned_json(tuned: Tuned) -> dict[str, Any]:
@@ -22,19 +22,14 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "ratio": evidence.ratio if evidence else 1.0,
         "ratio_ci95": [_finite(evidence.low), _finite(evidence.high)] if evidence else [1.0, 1.0],
         "objective": tuned.objective,
-        "original": _timing(tuned.original),
-        "tuned": _timing(tuned.tuned or tuned.original),
-        "changes": [
-            {"knob": change.knob, "value": change.value, "why": change.why, "note": change.note}
-            for change in tuned.changes
-        ],
+        "original": vars(tuned.original),
+        "tuned": vars(tuned.tuned or tuned.original),
+        "changes": [vars(change) for change in tuned.changes],
         "rejected": [
             {"configuration": entry.configuration.as_dict(), "reason": entry.reason}
             for entry in tuned.rejected
         ],
-        "findings": [
-            {"id": f.id, "says": f.says, "evidence": f.evidence, "fix": f.fix} for f in tuned.findings
-        ],
+        "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,
         "elapsed_s": tuned.elapsed_s,
         "recipe": tuned.recipe or None,
@@ -62,7 +57,3 @@ def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
 def _finite(value: float) -> float | None:
     """JSON has no infinity: an interval without an upper end has null there."""
     return value if isfinite(value) else None
-
-
-def _timing(timing: Timing) -> dict[str, Any]:
-    return {"median_s": timing.median_s, "runs": timing.runs}

@@ -55,22 +55,11 @@ def _event(line: bytes) -> Mapping[str, object]:
 
 def trial_to_json(trial: Trial) -> dict[str, object]:
     """JSON object of a trial, enums by their words."""
-    return {
-        "configuration": trial.configuration.as_dict(),
-        "phase": trial.phase.value,
-        "outcome": trial.outcome.value,
-        "wall_s": trial.wall_s,
-        "objective": trial.objective,
-        "exit_status": trial.exit_status,
-        "reason": trial.reason,
-        "stdout": trial.stdout,
-        "stderr": trial.stderr,
-        "started_at": trial.started_at,
-        "rss_peak_bytes": trial.rss_peak_bytes,
-        "number": trial.number,
-        "pair": trial.pair,
-        **({"block": trial.block} if trial.block else {}),
-    }
+    words = {"phase": trial.phase.value, "outcome": trial.outcome.value}
+    document = {**vars(trial), **words, "configuration": trial.configuration.as_dict()}
+    if not trial.block:
+        del document["block"]
+    return document
 
 
 def trial_from_json(document: Mapping[str, object]) -> Trial:

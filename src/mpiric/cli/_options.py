@@ -1,0 +1,16 @@
+"""What options and arguments of several verbs have in common."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpiric.cli._completing import files
+
+FILE: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
+DIRECTORY: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
+COUNT: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N"}
+
+command_line = click.argument(
+    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
+)

@@ -1,12 +1,9 @@
 """A learned policy as one self-contained page: the gain over sizes, and every candidate's times."""
 
-from importlib.resources import files
 from math import log2
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
 from mpiric.model.policy import LearnedKey, LearnedPolicy
+from mpiric.report._pages import page
 from mpiric.report.policy_text import cells, legend, lost, overall_gain, pictures, sizes
 
 _WIDTH, _HEIGHT, _LEFT = 640, 180, 44
@@ -14,12 +11,11 @@ _WIDTH, _HEIGHT, _LEFT = 640, 180, 44
 
 def policy_html(learned: LearnedPolicy, version: str) -> str:
     """The whole page."""
-    templates = files("mpiric.report").joinpath("templates")
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     groups: dict[tuple[str, str], list[LearnedKey]] = {}
     for key in learned.keys:
         groups.setdefault((key.collective, str(key.shape)), []).append(key)
-    return made.from_string(templates.joinpath("policy.html").read_text(encoding="utf-8")).render(
+    return page(
+        "policy.html",
         policy=learned,
         gain=overall_gain(learned),
         legend=legend(learned),
@@ -28,7 +24,6 @@ def policy_html(learned: LearnedPolicy, version: str) -> str:
         keys=[(key, sizes(key), cells(key)) for key in learned.keys],
         lost=lost(learned),
         version=version,
-        css=Markup(templates.joinpath("page.css").read_text(encoding="utf-8")),  # noqa: S704 our own file
     )
 
 

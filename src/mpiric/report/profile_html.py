@@ -11,11 +11,11 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import count, library, seconds, share, size
+from mpiric.report._amounts import library
+from mpiric.report._pages import page, template, template_text
 from mpiric.report.sections import ORDER
 
 LIBRARY = "echarts.min.js"  # brought by `make setup`, and by the build of the wheel, into library/
@@ -26,20 +26,17 @@ def profile_html(profile: Profile, version: str) -> str:
     data: dict[str, Any] = {}
     sections = list(_sections(profile, data))
     charts = charts_library()
-    script = _text("charts.js").replace('"use strict";\n', f'"use strict";\n{_text("matrix.js")}', 1)
-    return (
-        _environment()
-        .from_string(_text("profile.html"))
-        .render(
-            profile=profile,
-            library=library(profile),
-            sections=sections,
-            version=version,
-            css=Markup(_text("page.css")),  # noqa: S704 our own file
-            data=Markup(in_script(json.dumps(data, separators=(",", ":")))),  # noqa: S704 escaped for its place
-            charts=Markup(in_script(charts)),  # noqa: S704 a file of the installation
-            script=Markup(script),  # noqa: S704 our own files
-        )
+    strict = '"use strict";\n'
+    script = template_text("charts.js").replace(strict, strict + template_text("matrix.js"), 1)
+    return page(
+        "profile.html",
+        profile=profile,
+        library=library(profile),
+        sections=sections,
+        version=version,
+        data=Markup(in_script(json.dumps(data, separators=(",", ":")))),  # noqa: S704 escaped for its place
+        charts=Markup(in_script(charts)),  # noqa: S704 a file of the installation
+        script=Markup(script),  # noqa: S704 our own files
     )
 
 
@@ -62,18 +59,6 @@ def _sections(profile: Profile, data: dict[str, Any]) -> Iterator[tuple[str, str
         view = module.view(profile)
         if "chart" in view:
             data[name] = view.pop("chart")
-        template = _environment().from_string(_text(f"profile/{name}.html"))
-        body = Markup(template.render(profile=profile, **view))  # noqa: S704 rendered with autoescape
+        rendered = template(f"profile/{name}.html").render(profile=profile, **view)
+        body = Markup(rendered)  # noqa: S704 rendered with autoescape
         yield name, module.TITLE, body
-
-
-@lru_cache
-def _environment() -> Environment:
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.globals.update(seconds=seconds, size=size, share=share, count=count)
-    return made
-
-
-@lru_cache
-def _text(name: str) -> str:
-    return files("mpiric.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")

@@ -1,14 +1,12 @@
 """The result of a tune as one self-contained HTML page: no script, no network, light and dark, for print."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from math import log
-
-from jinja2 import Environment, StrictUndefined
 
 from mpiric.model.duration import show_duration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
+from mpiric.report._pages import template
 from mpiric.report.tuned_text import amount
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
@@ -37,9 +35,7 @@ class Chart:
 
 def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
     """The whole page. ``trials`` are all runs of the tune."""
-    template = files("mpiric.report").joinpath("templates/tuned.html").read_text(encoding="utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return page.from_string(template).render(
+    return template("tuned.html").render(
         tuned=tuned,
         evidence=tuned.evidence,
         pairs=_pairs_chart(tuned),

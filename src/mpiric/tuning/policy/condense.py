@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from mpiric.model.policy import ANY, LIBRARY, LearnedKey, LearnedPolicy, Line, Named, Policy, Shape, Span
-from mpiric.tuning.policy.merge import least_everywhere, merged_keys, pooled_times
+from mpiric.tuning.policy.merge import by_piece, least_everywhere, merged_keys, pooled_times
 
 
 def condense(learned: LearnedPolicy) -> Policy:
@@ -40,17 +40,9 @@ def _of_library(key: LearnedKey) -> LearnedKey:
 
 def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey]]:
     """Keys that need a line for their placement, and the common ones, piece by piece of the size axis."""
-    ends = sorted({key.start for key in keys} | {key.end for key in keys if key.end is not None})
     own: list[LearnedKey] = []
     common: list[LearnedKey] = []
-    for low, high in zip(ends, [*ends[1:], None], strict=True):
-        of_piece = [
-            replace(key, start=low, end=high)
-            for key in keys
-            if key.start <= low and (key.end is None or low < key.end)
-        ]
-        if not of_piece:
-            continue
+    for of_piece in by_piece(keys):
         chosen = {key.candidate for key in of_piece}
         shared = chosen.pop() if len(chosen) == 1 else least_everywhere(of_piece, pooled_times(of_piece))
         common.append(replace(of_piece[0], candidate=shared))

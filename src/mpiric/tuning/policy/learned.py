@@ -158,7 +158,7 @@ def render_learned(learned: LearnedPolicy) -> str:
         "mpi": {"implementation": learned.implementation, "version": learned.version},
         "written": learned.written,
         "machine": dict(learned.machine),
-        "world": _shape_json(learned.world),
+        "world": vars(learned.world),
         "collective_s": learned.collective_s,
         "learning_s": learned.learning_s,
         "keys": [_key_json(key) for key in learned.keys],
@@ -166,20 +166,10 @@ def render_learned(learned: LearnedPolicy) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def _shape_json(shape: Shape) -> dict[str, Any]:
-    return {
-        "ranks": shape.ranks,
-        "nodes": shape.nodes,
-        "ranks_per_node": shape.ranks_per_node,
-        "order": shape.order,
-        "placement": shape.placement,
-    }
-
-
 def _key_json(key: LearnedKey) -> dict[str, Any]:
     return {
         "collective": key.collective,
-        "communicator": _shape_json(key.shape),
+        "communicator": vars(key.shape),
         "from": key.start,
         "to": key.end,
         "candidate": key.candidate,
@@ -188,15 +178,5 @@ def _key_json(key: LearnedKey) -> dict[str, Any]:
         "calls": key.calls,
         "learning_calls": key.learning_calls,
         "learning_s": key.learning_s,
-        "candidates": [
-            {
-                "name": each.name,
-                "calls": each.calls,
-                "median_s": each.median_s,
-                "low_s": each.low_s,
-                "high_s": each.high_s,
-                "eliminated": each.eliminated,
-            }
-            for each in key.candidates
-        ],
+        "candidates": [vars(each) for each in key.candidates],
     }

@@ -1,7 +1,7 @@
 """Several learned policies into one: what they measured of the same calls is pooled."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import exp, log
 
@@ -52,17 +52,17 @@ def merged_keys(keys: Iterable[LearnedKey], one_of: _OneOf | None = None) -> tup
     groups: dict[tuple[str, Shape], list[LearnedKey]] = defaultdict(list)
     for key in keys:
         groups[key.collective, key.shape].append(key)
-    return tuple(piece for group in sorted(groups) for piece in _pieces(groups[group], one_of or _pooled))
+    chosen = one_of or _pooled
+    return tuple(chosen(piece) for group in sorted(groups) for piece in by_piece(groups[group]))
 
 
-def _pieces(keys: list[LearnedKey], one_of: _OneOf) -> list[LearnedKey]:
+def by_piece(keys: list[LearnedKey]) -> Iterator[list[LearnedKey]]:
+    """The size axis cut wherever a key begins or ends: of each piece the keys that cover it, cut to it."""
     ends = sorted({key.end for key in keys if key.end is not None} | {key.start for key in keys})
-    pieces = []
     for low, high in zip(ends, [*ends[1:], None], strict=True):
-        of_piece = [key for key in keys if key.start <= low and (key.end is None or low < key.end)]
-        if of_piece:
-            pieces.append(replace(one_of(of_piece), start=low, end=high))
-    return pieces
+        covering = [key for key in keys if key.start <= low and (key.end is None or low < key.end)]
+        if covering:
+            yield [replace(key, start=low, end=high) for key in covering]
 
 
 def _pooled(keys: list[LearnedKey]) -> LearnedKey:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from mpiric.build.addresses import take_entries
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import (
+    RELA,
     SHF_ALLOC,
     SHF_EXEC,
     SHF_MERGE,
@@ -266,8 +267,6 @@ def _initial(elf: ElfFile, symbol: Symbol) -> bytes:
 
 def _relocated(elf: ElfFile, sections: set[int]) -> dict[int, list[int]]:
     """Offsets of the relocations in some sections: there the bytes of the file are not the value."""
-    from mpiric.build.elf import RELA
-
     found: dict[int, list[int]] = {}
     for section in elf.sections:
         if section.kind == SHT_RELA and section.info in sections:

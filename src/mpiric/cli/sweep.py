@@ -24,8 +24,9 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.report.policy_text import policy_json, print_policy
+from mpiric.schedulers import GOES_ON, element_of
 from mpiric.workflows.policies.files import SITE
-from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
+from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.array import work
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say

@@ -27,10 +27,11 @@ from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
+from mpiric.schedulers import GOES_ON, element_of
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.proof import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
-from mpiric.workflows.submit.array_rounds import GOES_ON, element_of, round_of
+from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.submitted import tune_to_submit

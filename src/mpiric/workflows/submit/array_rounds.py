@@ -19,7 +19,6 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.trial import Phase
 from mpiric.schedulers import (
-    GOES_ON,
     LOG,
     ROUNDS,
     SCRIPT,
@@ -33,20 +32,6 @@ from mpiric.schedulers import (
 )
 from mpiric.tuning.blocks import Planned, deal
 from mpiric.tuning.files import write_whole
-
-__all__ = [
-    "GOES_ON",
-    "JOBS",
-    "ArrayRound",
-    "drop_after",
-    "element_of",
-    "is_double",
-    "known_jobs",
-    "latest",
-    "round_of",
-    "submit_round",
-    "was_cancelled",
-]
 
 JOBS = "jobs"  # ids of the jobs of a submission, one a line
 

@@ -8,12 +8,11 @@ from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.trial import Phase
-from mpiric.schedulers import Submission, batch_scheduler, round_script
+from mpiric.schedulers import Submission, batch_scheduler, element_of, round_script
 from mpiric.tuning.blocks import Planned
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,
     drop_after,
-    element_of,
     is_double,
     known_jobs,
     latest,

@@ -98,10 +98,9 @@ def _against_fabric(baseline: Path, command_line: tuple[str, ...], given: dict[s
     )
     if given["as_json"]:
         print_json({"baseline": baseline, "pairs": {c.value: _regression_json(r) for c, r in found.items()}})
-    for pair_class, one in () if given["as_json"] else found.items():
-        interval = f"[{one.low:.3f}, {one.high:.3f}]"
-        print(f"  {pair_class.value:11} {one.ratio:.3f}× the time of then {interval}  {_WORDS[one.verdict]}")
-    slower = any(one.verdict is Verdict.SLOWER for one in found.values())
+    for pair_class, regression in () if given["as_json"] else found.items():
+        print(f"  {pair_class.value:11} {_words_of(regression)}")
+    slower = any(regression.verdict is Verdict.SLOWER for regression in found.values())
     return int(ExitCode.SLOWER) if slower else 0
 
 
@@ -131,13 +130,15 @@ def _told(comparison: DayComparison) -> list[str]:
     if comparison.with_recipe is not None:
         rows.append(("with the recipe", comparison.with_recipe))
     lines = [f"compared with {comparison.baseline.name}:"]
-    for name, one in rows:
-        interval = f"[{one.low:.3f}, {one.high:.3f}]"
-        runs = f"{one.now_runs} runs now, {one.then_runs} then"
-        lines.append(
-            f"  {name:16s} {one.ratio:.3f}× the time of then {interval}  {_WORDS[one.verdict]}  ({runs})"
-        )
+    for name, regression in rows:
+        runs = f"{regression.now_runs} runs now, {regression.then_runs} then"
+        lines.append(f"  {name:16s} {_words_of(regression)}  ({runs})")
     return lines
+
+
+def _words_of(regression: Regression) -> str:
+    interval = f"[{regression.low:.3f}, {regression.high:.3f}]"
+    return f"{regression.ratio:.3f}× the time of then {interval}  {_WORDS[regression.verdict]}"
 
 
 def _past_json(tune: Past) -> dict[str, Any]:

@@ -135,14 +135,14 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         return 0
     if not given["ranks"]:
         raise MpiricError("how many ranks are to be placed?", hint="mpiric place --ranks 8")
-    host, here = LocalHost(), str(Path.cwd())
+    host, directory = LocalHost(), str(Path.cwd())
     measured: tuple[Bandwidth, ...] = ()
     if given["measure"]:
         if given["source"]:
             raise MpiricError("only this machine can be measured", hint="leave out --topology")
-        placed, measured = place_by_measurement(host, _request(given), here, say)
+        placed, measured = place_by_measurement(host, _request(given), directory, say)
     else:
-        placed = place(host, _request(given), given["source"], here)
+        placed = place(host, _request(given), given["source"], directory)
     _show(placed, measured, given)
     return 0
 

@@ -20,10 +20,10 @@ def judge_record(record: Record, machine: Machine) -> Iterator[Finding]:
 
     Ranks of other nodes are left out: their machine is not known here.
     """
-    here = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
-    if here:
-        yield from judge(node_of(machine), [_process(rank) for rank in here])
-        yield from _of_memory(here, machine)
+    of_node = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
+    if of_node:
+        yield from judge(node_of(machine), [_process(rank) for rank in of_node])
+        yield from _of_memory(of_node, machine)
 
 
 def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 // children lie k^s, 2k^s, … (k − 1)k^s further for each s within.
 #pragma once
 
-#include "coll/team.hpp"
+#include "coll/message.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -36,6 +36,15 @@ struct Knomial {
     int rank(int member) const noexcept { return group[(member + root) % size]; }
     /// How many members a child's subtree has whose step is this.
     uint64_t members(int child, int step) const noexcept { return uint64_t(std::min(step, size - child)); }
+    /// Sends the blocks of this rank's subtree to its parent, or gets them from it.
+    int hand_up(const Call& call, const char* row, uint64_t block) const noexcept {
+        return relative_rank ? send(call.team, row, block * members(relative_rank, reach), rank(parent()))
+                             : MPI_SUCCESS;
+    }
+    int get(const Call& call, char* row, uint64_t block) const noexcept {
+        return relative_rank ? receive(call.team, row, block * members(relative_rank, reach), rank(parent()))
+                             : MPI_SUCCESS;
+    }
     /// One after the last child of that step.
     int end_of_children(int step) const noexcept { return std::min(relative_rank + radix * step, size); }
 };

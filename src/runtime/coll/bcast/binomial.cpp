@@ -21,13 +21,8 @@ int binomial(const Message& message, const Group& group, int root) noexcept {
 
 namespace bcast_binomial {
 
-int run(const Call& call) {
-    return binomial({call.team, call.receive, call.receive_count, call.receive_type}, call.team.everyone(),
-                    call.root);
-}
-
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "binomial", "Thakur et al. 2005", Order::none, nullptr, nullptr, run},
+    {Collective::bcast, "binomial", "Thakur et al. 2005", Order::none, nullptr, nullptr, bcast_by<binomial>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -13,8 +13,7 @@
 namespace mpiric::coll {
 namespace bcast_hierarchical {
 
-template <int (*tree)(const Message&, const Group&, int) noexcept>
-constexpr auto run = bcast_nodes_by<shared_bcast, tree>;
+template <BcastTree tree> constexpr auto run = bcast_nodes_by<shared_bcast, tree>;
 
 template <int more_nodes_than> bool on_more_nodes(const Shape& shape) {
     return has_levels(shape) && shape.layout.nodes > more_nodes_than;

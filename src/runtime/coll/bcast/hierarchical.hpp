@@ -28,8 +28,7 @@ template <NodeBcast within, class Between> int bcast_nodes(const Call& call, Bet
     });
 }
 
-template <NodeBcast within, int (*tree)(const Message&, const Group&, int) noexcept>
-int bcast_nodes_by(const Call& call) {
+template <NodeBcast within, BcastTree tree> int bcast_nodes_by(const Call& call) {
     return bcast_nodes<within>(call, [&](const Group& group, int root, char* data, uint64_t bytes) {
         return tree({call.team, data, MPI_Count(bytes), world::handles.byte}, group, root);
     });

@@ -27,14 +27,11 @@ template int knomial<8>(const Message&, const Group&, int) noexcept;
 
 namespace bcast_knomial {
 
-template <int radix> int run(const Call& call) {
-    return knomial<radix>({call.team, call.receive, call.receive_count, call.receive_type},
-                          call.team.everyone(), call.root);
-}
-
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, nullptr, run<4>},
-    {Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, nullptr, run<8>},
+    {Collective::bcast, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, nullptr,
+     bcast_by<knomial<4>>},
+    {Collective::bcast, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, nullptr,
+     bcast_by<knomial<8>>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -40,8 +40,7 @@ int multilevel_bcast(const Team& team, int root, char* data, uint64_t bytes) noe
 
 namespace bcast_multilevel {
 
-template <int (*tree)(const Message&, const Group&, int) noexcept>
-constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
+template <BcastTree tree> constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
 
 constinit const Algorithm registered[] = {
     {Collective::bcast, "multilevel", "Katevenis et al. 2022", Order::none, has_memory_levels, packed_bytes,

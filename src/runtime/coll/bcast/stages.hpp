@@ -17,6 +17,15 @@ struct Message {
     int receive(int from) const noexcept { return coll::receive(team, at, count, type, from); }
 };
 
+/// One of the trees below.
+using BcastTree = int (*)(const Message& message, const Group& group, int root) noexcept;
+
+/// Runs it over all ranks.
+template <BcastTree tree> int bcast_by(const Call& call) {
+    return tree({call.team, call.receive, call.receive_count, call.receive_type}, call.team.everyone(),
+                call.root);
+}
+
 /// From member `root` to all others. See the files of the same names.
 int binomial(const Message& message, const Group& group, int root) noexcept;
 /// For radix 4 and 8.

@@ -10,23 +10,15 @@
 namespace mpiric::coll {
 namespace gather_binomial {
 
-/// `row` has room for the blocks of this rank's subtree, in the order counted from the root; the own one is
-/// there.
-int climb(const Call& call, const Knomial& tree, char* row, uint64_t block) {
-    for (int step = 1; step < tree.reach; step *= 2)
-        if (const int child = tree.relative_rank + step; child < tree.size)
-            MPIRIC_TRY(receive(call.team, row + block * uint64_t(step), block * tree.members(child, step),
-                               tree.rank(child)));
-    if (tree.relative_rank == 0)
-        return MPI_SUCCESS;
-    return send(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
-                tree.rank(tree.parent()));
-}
-
 int run(const Call& call) {
     const Knomial tree{call, 2};
-    return gather_by_tree(call, tree.reach,
-                          [&](char* row, uint64_t block) { return climb(call, tree, row, block); });
+    return gather_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
+        for (int step = 1; step < tree.reach; step *= 2)
+            if (const int child = tree.relative_rank + step; child < tree.size)
+                MPIRIC_TRY(receive(call.team, row + block * uint64_t(step), block * tree.members(child, step),
+                                   tree.rank(child)));
+        return tree.hand_up(call, row, block);
+    });
 }
 
 constinit const Algorithm registered[] = {

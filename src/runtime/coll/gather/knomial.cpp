@@ -19,9 +19,7 @@ template <int radix> int run(const Call& call) {
                 MPIRIC_TRY(coming.receive(call.team, row + block * uint64_t(child - tree.relative_rank),
                                           block * tree.members(child, step), tree.rank(child)));
         MPIRIC_TRY(coming.wait());
-        return tree.relative_rank ? send(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
-                                         tree.rank(tree.parent()))
-                                  : MPI_SUCCESS;
+        return tree.hand_up(call, row, block);
     });
 }
 

@@ -17,24 +17,22 @@ namespace reduce_multi_lane {
 
 template <int leaders> int run(const Call& call) {
     const Team& team = call.team;
-    const Reduction reduction{call.team, call.receive_type, call.op};
-    const Lanes lanes{team, leaders};
-    const Blocks slices = lanes.among(uint64_t(call.receive_count));
-    const int target = team.node_of(call.root);
-    const Elements work{reduction, team.rank() == call.root ? 0 : call.receive_count};
-    MPIRIC_TRY(work.error());
-    char* data = team.rank() == call.root ? static_cast<char*>(call.receive) : work.data();
-    MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), data, slices));
-    if (lanes.leads()) {
-        const Group group = lanes.group();
-        const MPI_Count count = MPI_Count(slices.size(team.local().rank));
-        char* slice = reduction.at(data, MPI_Count(slices.begin(team.local().rank)));
-        MPIRIC_TRY(count >= group.size ? rabenseifner_reduce(reduction, group, target, slice, count)
-                                       : binomial_reduce(reduction, group, target, slice, count));
-    }
-    if (team.node() != target)
-        return MPI_SUCCESS;
-    return shared_gather(team, team.local_rank(call.root), data, slices.times(reduction.geometry().size));
+    return with_result(call, [&](const Reduction& reduction, char* data) -> int {
+        const Lanes lanes{team, leaders};
+        const Blocks slices = lanes.among(uint64_t(call.receive_count));
+        const int target = team.node_of(call.root), me = team.local().rank;
+        MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), data, slices));
+        if (lanes.leads()) {
+            const Group group = lanes.group();
+            const MPI_Count count = MPI_Count(slices.size(me));
+            char* slice = reduction.at(data, MPI_Count(slices.begin(me)));
+            MPIRIC_TRY(count >= group.size ? rabenseifner_reduce(reduction, group, target, slice, count)
+                                           : binomial_reduce(reduction, group, target, slice, count));
+        }
+        return team.node() == target ? shared_gather(team, team.local_rank(call.root), data,
+                                                     slices.times(reduction.geometry().size))
+                                     : MPI_SUCCESS;
+    });
 }
 
 template <int leaders> bool suits(const Shape& shape) {

@@ -10,22 +10,16 @@
 namespace mpiric::coll {
 namespace scatter_binomial {
 
-/// `row` has room for the blocks of this rank's subtree, in the order counted from the root.
-int descend(const Call& call, const Knomial& tree, char* row, uint64_t block) {
-    if (tree.relative_rank)
-        MPIRIC_TRY(receive(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
-                           tree.rank(tree.parent())));
-    for (int step = tree.reach / 2; step > 0; step /= 2)
-        if (const int child = tree.relative_rank + step; child < tree.size)
-            MPIRIC_TRY(send(call.team, row + block * uint64_t(step), block * tree.members(child, step),
-                            tree.rank(child)));
-    return MPI_SUCCESS;
-}
-
 int run(const Call& call) {
     const Knomial tree{call, 2};
-    return scatter_by_tree(call, tree.reach,
-                           [&](char* row, uint64_t block) { return descend(call, tree, row, block); });
+    return scatter_by_tree(call, tree.reach, [&](char* row, uint64_t block) -> int {
+        MPIRIC_TRY(tree.get(call, row, block));
+        for (int step = tree.reach / 2; step > 0; step /= 2)
+            if (const int child = tree.relative_rank + step; child < tree.size)
+                MPIRIC_TRY(send(call.team, row + block * uint64_t(step), block * tree.members(child, step),
+                                tree.rank(child)));
+        return MPI_SUCCESS;
+    });
 }
 
 constinit const Algorithm registered[] = {

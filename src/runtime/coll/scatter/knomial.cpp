@@ -13,9 +13,7 @@ namespace scatter_knomial {
 template <int radix> int run(const Call& call) {
     const Knomial tree{call, radix};
     return scatter_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
-        if (tree.relative_rank)
-            MPIRIC_TRY(receive(call.team, row, block * tree.members(tree.relative_rank, tree.reach),
-                               tree.rank(tree.parent())));
+        MPIRIC_TRY(tree.get(call, row, block));
         Requests sent{64};
         for (int step = tree.reach / radix; step > 0; step /= radix)
             for (int child = tree.relative_rank + step; child < tree.end_of_children(step); child += step)

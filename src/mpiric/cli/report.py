@@ -59,10 +59,10 @@ def command(
     export_directory: Path | None,
 ) -> None:
     """Explain the record that `mpiric profile` left in DIR, compare two, or show collective policies."""
-    if all(is_learned_policy(place) for place in records):
+    if all(is_learned_policy(record) for record in records):
         _policies(records, page, export_directory, as_json=as_json)
         return
-    if flat := next((place for place in records if is_flat_policy(place)), None):
+    if flat := next((record for record in records if is_flat_policy(record)), None):
         raise MpiricError(
             f"{flat} holds choices without the times that they rest on",
             hint="name the JSON of the policy that it was made from",
@@ -74,14 +74,14 @@ def command(
     if len(records) == 2:
         _compare(records[0], records[1], page, as_json=as_json)
         return
-    place = records[0]
-    profile = load(place, LocalHost())
+    record = records[0]
+    profile = load(record, LocalHost())
     if csv_directory is not None:
-        for path in export_csv(place, csv_directory):
+        for path in export_csv(record, csv_directory):
             click.echo(f"wrote {path}", err=True)
-    written = write_report(profile, place) if place.is_dir() else None
+    written = write_report(profile, record) if record.is_dir() else None
     if page is not None and written is not None:
-        page.write_bytes((place / PAGE).read_bytes())
+        page.write_bytes((record / PAGE).read_bytes())
     if as_json:
         print_json(profile_json(profile))
     else:
@@ -89,7 +89,7 @@ def command(
 
 
 def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | None, *, as_json: bool) -> None:
-    learned = merge([read_learned(place) for place in places])
+    learned = merge([read_learned(record) for record in places])
     if page is not None:
         click.echo(f"wrote {write(page, policy_html(learned, __version__))}", err=True)
     words = export_policy(learned, directory, LocalHost()) if directory is not None else []

@@ -28,11 +28,12 @@ from mpiric.schedulers import GOES_ON, element_of
 from mpiric.workflows.policies.files import SITE
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.array import work
+from mpiric.workflows.sweep.directory import forget, make_directory
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say
 from mpiric.workflows.sweep.plan import SweepPlan, prepare
 from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, USUAL, SweepRequest
-from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, forget, make_place, sweep
+from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep
 
 _EPILOG = """\b
 Examples:
@@ -115,32 +116,30 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     host, words = LocalHost(), Console(stderr=True, highlight=False, markup=False)
     site = Path(os.environ.get("MPIRIC_POLICIES", SITE))
     if given["site"] and not dry_run:
-        make_place(site, SITE_HINT)
-    prepared = prepare(_request(launch_line, given), host)
-    cost = cost_by_guess(prepared)
+        make_directory(site, SITE_HINT)
+    plan = prepare(_request(launch_line, given), host)
+    cost = cost_by_guess(plan)
     if dry_run:
-        print_json(_plan(prepared)) if as_json else print(cost)
+        print_json(_plan(plan)) if as_json else print(cost)
         return 0
     words.print(cost)
     with words.status("measuring") as status:
         say = status.update if words.is_terminal else words.print
-        swept = _swept(prepared, given["round_number"], host, say, words.print)
+        swept = _swept(plan, given["round_number"], host, say, words.print)
     if swept is None:
         return GOES_ON
     if given["site"]:
         swept.words += for_site(swept.learned, site, host)
-    _tell(swept, prepared, words, as_json=as_json)
+    _tell(swept, plan, words, as_json=as_json)
     return 0
 
 
-def _swept(
-    prepared: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say
-) -> Swept | None:
+def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say) -> Swept | None:
     """The whole sweep, or in a job of an array its part; None while others go on with it."""
     if round_number is None:
-        return sweep(prepared, host, say, tell)
-    array_round = round_of(prepared.request.directory, round_number)
-    return work(prepared, array_round, element_of(host.environ), host, say)
+        return sweep(plan, host, say, tell)
+    array_round = round_of(plan.request.directory, round_number)
+    return work(plan, array_round, element_of(host.environ), host, say)
 
 
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
@@ -160,17 +159,17 @@ def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
     )
 
 
-def _tell(swept: Swept, prepared: SweepPlan, words: Console, *, as_json: bool) -> None:
+def _tell(swept: Swept, plan: SweepPlan, words: Console, *, as_json: bool) -> None:
     if as_json:
         found = policy_json(swept.learned)
         more = {"points": swept.points, "launches": swept.launches, "elapsed_s": swept.elapsed_s}
-        print_json({**found, **_plan(prepared), **more, "failed": swept.failed})
+        print_json({**found, **_plan(plan), **more, "failed": swept.failed})
     else:
         print_policy(swept.learned, stdout_console())
     for name, why in swept.failed.items():
         words.print(f"given up: {name}: {why}")
-    share = swept.points / prepared.points
-    spent = swept.elapsed_s * len(prepared.nodes) / 3600
+    share = swept.points / plan.points
+    spent = swept.elapsed_s * len(plan.nodes) / 3600
     words.print(
         f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s, "
         f"{spent:.2g} core-hours"
@@ -179,14 +178,14 @@ def _tell(swept: Swept, prepared: SweepPlan, words: Console, *, as_json: bool) -
         words.print(sentence)
 
 
-def _plan(prepared: SweepPlan) -> dict[str, Any]:
-    ranks = len(prepared.nodes)
+def _plan(plan: SweepPlan) -> dict[str, Any]:
+    ranks = len(plan.nodes)
     return {
-        "grid_points": prepared.points,
-        "least_core_hours": guessed_s(prepared, FAST) * ranks / 3600,
-        "most_core_hours": guessed_s(prepared, SLOW) * ranks / 3600,
+        "grid_points": plan.points,
+        "least_core_hours": guessed_s(plan, FAST) * ranks / 3600,
+        "most_core_hours": guessed_s(plan, SLOW) * ranks / 3600,
         "world_ranks": ranks,
-        "communicators": sorted({str(subject.shape) for subject in prepared.sizes}),
+        "communicators": sorted({str(subject.shape) for subject in plan.sizes}),
     }
 
 

@@ -3,14 +3,12 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.model.comparison import Comparison
 from mpiric.model.errors import writing
-from mpiric.model.machine import Core
-from mpiric.model.profile import NodeTopology, Profile
+from mpiric.model.profile import Profile
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.read import read_record
@@ -19,8 +17,9 @@ from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_html import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
+from mpiric.workflows.profile.launch_facts import DATA, launch_facts, node_topology
 
-PAGE, DATA = "report.html", "report.json"
+PAGE = "report.html"
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
 
@@ -29,9 +28,9 @@ def load(record: Path, host: Host | None = None) -> Profile:
 
     Places in the program have names when there is a ``host`` to ask for them.
     """
-    known = _known(record)
-    profile = analyse(read_record(record), str(known.get("command", "")))
-    profile = replace(profile, shape=_shape(known.get("node_shape")))
+    facts = launch_facts(record)
+    profile = analyse(read_record(record), str(facts.get("command", "")))
+    profile = replace(profile, shape=node_topology(facts.get("node_shape")))
     if host is not None:
         profile = name_sites(profile, host)
     return with_others(profile, record)
@@ -83,23 +82,3 @@ def write(path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return path
-
-
-def _known(record: Path) -> dict[str, Any]:
-    """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
-    try:
-        data = json.loads((record / DATA).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _shape(data: Any) -> NodeTopology | None:
-    try:
-        cores = tuple(
-            Core(int(index), int(package), int(numa), tuple(map(int, pus)))
-            for index, package, numa, pus in data["cores"]
-        )
-        return NodeTopology(str(data["host"]), cores)
-    except (KeyError, TypeError, ValueError):
-        return None

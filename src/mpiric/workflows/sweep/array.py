@@ -12,10 +12,11 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.submit.array_rounds import ArrayRound, drop_after, is_double, was_cancelled
+from mpiric.workflows.sweep.directory import LOG
 from mpiric.workflows.sweep.explore import measure
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
-from mpiric.workflows.sweep.sweep import LOG, Swept, sweep
+from mpiric.workflows.sweep.sweep import Swept, sweep
 
 
 def work(

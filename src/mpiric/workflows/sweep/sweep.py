@@ -1,27 +1,23 @@
 """Measure a library's collectives over sizes, ranks and ranks a node, and write policies from it."""
 
-import os
-import shutil
 import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.model.errors import MpiricError, NoRoomError, writing
 from mpiric.model.policy import LearnedPolicy
-from mpiric.schedulers import ROUNDS
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import site_name
+from mpiric.workflows.sweep.directory import LOCK, LOG, make_directory
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.shapes import shape_of
 
-LOG, LOCK = "sweep.jsonl", "sweep.lock"
 SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
 
 
@@ -42,7 +38,7 @@ def sweep(plan: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swe
 
     ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
     """
-    make_place(plan.request.directory)
+    make_directory(plan.request.directory)
     lock = Lock.take(plan.request.directory / LOCK)
     try:
         return _sweep(plan, host, say, tell or say)
@@ -73,26 +69,6 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
             "what was given up is chosen nowhere, and left out by --resume; a new sweep tries it again"
         )
     return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, log.excluded)
-
-
-def make_place(directory: Path, hint: str = "name another --out") -> None:
-    """Make a directory to write into. Raises NoRoomError."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NoRoomError(f"cannot make {directory}: {error.strerror}", hint=hint) from error
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise NoRoomError(f"cannot write into {directory}", hint=hint)
-
-
-def forget(directory: Path) -> None:
-    """Make the place for a new sweep: what an earlier one measured there does not count."""
-    make_place(directory)
-    if holder := Lock.holder(directory / LOCK):
-        raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
-    with writing(directory, "name another --out"):
-        (directory / LOG).unlink(missing_ok=True)
-        shutil.rmtree(directory / ROUNDS, ignore_errors=True)
 
 
 def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:

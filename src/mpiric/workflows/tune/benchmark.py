@@ -25,11 +25,11 @@ from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learne
 from mpiric.tuning.policy.together import over_sizes
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies.files import benchmark_file, learned_file
+from mpiric.workflows.sweep.directory import LOG
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan, prepare_calls
 from mpiric.workflows.sweep.request import SweepRequest
-from mpiric.workflows.sweep.sweep import LOG
 from mpiric.workflows.tune.undecided import by_promise, kind_of, that_matter, undecided
 
 _EXPLORING = 0.6  # of the time, the rest is for confirming

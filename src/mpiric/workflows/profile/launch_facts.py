@@ -1,0 +1,31 @@
+"""What only `mpiric profile` knew of a record, from the report that it wrote."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mpiric.model.machine import Core
+from mpiric.model.profile import NodeTopology
+
+DATA = "report.json"
+
+
+def launch_facts(record: Path) -> dict[str, Any]:
+    """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
+    try:
+        data = json.loads((record / DATA).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def node_topology(data: Any) -> NodeTopology | None:
+    """The cores of the node, None where the report does not tell."""
+    try:
+        cores = tuple(
+            Core(int(index), int(package), int(numa), tuple(map(int, pus)))
+            for index, package, numa, pus in data["cores"]
+        )
+        return NodeTopology(str(data["host"]), cores)
+    except (KeyError, TypeError, ValueError):
+        return None

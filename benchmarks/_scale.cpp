@@ -196,31 +196,31 @@ class Disturbed {
 };
 
 /// Which candidate the learner settles on, and what that costs.
-struct Learnt {
+struct Learned {
     size_t choice = 0;
     uint64_t calls = 0, learning_calls = 0;
     double lost = 0;  ///< seconds more than the best candidate would have taken until then
 };
 
-Learnt learn(const std::vector<Timed>& times, double best, Disturbed disturbed) {
+Learned learn(const std::vector<Timed>& times, double best, Disturbed disturbed) {
     const std::vector<int32_t> parents(times.size(), tune::Race::no_parent);
     tune::Learner learner(parents, 0);
-    Learnt learnt;
+    Learned learned;
     double inside = 0;
-    while (!learner.decided() && learnt.calls < most_calls) {
+    while (!learner.decided() && learned.calls < most_calls) {
         const tune::Step step = learner.next();
         const double took = disturbed(times[step.candidate].seconds);
-        ++learnt.calls;
-        learnt.lost += times[step.candidate].seconds - best;
+        ++learned.calls;
+        learned.lost += times[step.candidate].seconds - best;
         inside += step.measured ? took : 0;
         if (!step.ends_block)
             continue;
         learner.end_block({uint64_t(inside * 1e9), 0, 0});
         inside = 0;
     }
-    learnt.choice = learner.race().choice();
-    learnt.learning_calls = learner.learning_calls();
-    return learnt;
+    learned.choice = learner.race().choice();
+    learned.learning_calls = learner.learning_calls();
+    return learned;
 }
 
 void print(Collective collective, int ranks, uint64_t bytes, const std::vector<Timed>& times) {
@@ -228,15 +228,15 @@ void print(Collective collective, int ranks, uint64_t bytes, const std::vector<T
     for (size_t at = 0; at < times.size(); ++at)
         if (times[at].seconds < times[best].seconds)
             best = at;
-    const Learnt learnt = learn(times, times[best].seconds, {ranks, unsigned(bytes)});
+    const Learned learned = learn(times, times[best].seconds, {ranks, unsigned(bytes)});
     std::printf(
         "{\"collective\": \"%s\", \"ranks\": %d, \"bytes\": %llu, \"best\": \"%s\", \"best_s\": %.9g, "
         "\"chosen\": \"%s\", \"chosen_s\": %.9g, \"calls\": %llu, \"learning_calls\": %llu, "
         "\"lost_s\": %.9g, \"times\": {",
         name_of(collective).data(), ranks, static_cast<unsigned long long>(bytes), times[best].name.c_str(),
-        times[best].seconds, times[learnt.choice].name.c_str(), times[learnt.choice].seconds,
-        static_cast<unsigned long long>(learnt.calls), static_cast<unsigned long long>(learnt.learning_calls),
-        learnt.lost);
+        times[best].seconds, times[learned.choice].name.c_str(), times[learned.choice].seconds,
+        static_cast<unsigned long long>(learned.calls), static_cast<unsigned long long>(learned.learning_calls),
+        learned.lost);
     for (size_t at = 0; at < times.size(); ++at)
         std::printf("%s\"%s\": %.9g", at ? ", " : "", times[at].name.c_str(), times[at].seconds);
     std::printf("}}\n");

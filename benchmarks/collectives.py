@@ -3,7 +3,7 @@
 Each collective is run each way once in every round, in random order, on 2 ranks in shared memory or on 4
 hosts × 2 ranks of the virtual cluster (tests/lab). Untuned is the library's default with the settings that
 make more ranks than cores bearable; idle is the same with the runtime in between, which must be no
-different. Online is the run in which a policy is learnt, all of it. mpiric learns the one collective alone,
+different. Online is the run in which a policy is learned, all of it. mpiric learns the one collective alone,
 so that the barrier by which IMB's ranks meet before each call stays the same. IMB-MPI1 comes with Intel MPI
 and runs under MPICH too; for Open MPI --imb-openmpi names one that is built for it.
 """
@@ -65,7 +65,7 @@ Times = dict[int, float]  # bytes of the message → seconds of the slowest rank
 
 @dataclass(frozen=True)
 class Bench:
-    """IMB under one library in one place. What was measured and learnt is kept in its directory."""
+    """IMB under one library in one place. What was measured and learned is kept in its directory."""
 
     bed: Bed
     place: Place
@@ -101,7 +101,7 @@ class Bench:
     def ways(self, collective: str, keep: Callable[[str, Times], None]) -> dict[str, dict[str, str]]:
         """Everything that is run in turns, each with its variables.
 
-        Learns first what has to be learnt, and gives the times of that to ``keep``.
+        Learns first what has to be learned, and gives the times of that to ``keep``.
         """
         ways: dict[str, dict[str, str]] = {"untuned": {}}
         wanted = self.given.way or _WAYS
@@ -142,7 +142,7 @@ class Bench:
             return self._peer_learns(collective, dump, variables, tries - 1) if tries > 1 else {}
 
     def _learn(self, collective: str, into: Path, variables: Mapping[str, str]) -> Times:
-        """Times while learning; none when it was learnt before."""
+        """Times while learning; none when it was learned before."""
         if self.given.resume and into.is_file():
             return {}
         tell(f"  {collective}: learning {into.name}")
@@ -164,7 +164,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.05, help="of the sweep, for one point")
     parser.add_argument("--most-bytes", type=int, help="largest message; default 4 MiB, 256 KiB, 16 KiB")
     parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
-    parser.add_argument("--resume", action="store_true", help="keep what was measured and learnt before")
+    parser.add_argument("--resume", action="store_true", help="keep what was measured and learned before")
     return run("collectives", parser.parse_args(), measure)
 
 
@@ -275,7 +275,7 @@ def rows_of(
 
 
 def _paired(bench: Bench, row: Mapping[str, Any]) -> float | None:
-    """The gain inside the run that learnt, where the library and the choice took turns every millisecond.
+    """The gain inside the run that learned, where the library and the choice took turns every millisecond.
 
     Geometric mean over size classes; what changes between runs does not enter.
     """

@@ -48,7 +48,7 @@ _SOURCES = (
 )
 _REPLACED = RUNTIME / "coll/scratch.cpp"  # by the program's own
 _LIMIT_S = 900.0
-_SMALL = 8  # ranks at which somebody may have learnt a policy
+_SMALL = 8  # ranks at which somebody may have learned a policy
 _CALLS = 1  # in a row
 _VALIDATED = (4, 16)  # hosts
 _CALLS_VALIDATED = 8
@@ -211,7 +211,7 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
     small, library = mean([row["small"] for row in rows]), mean([row["library"] for row in rows])
     return (
         f"Times over that of the best candidate, geometric mean: {chosen:.3f} as chosen there, "
-        f"{small:.3f} by the policy learnt on {_SMALL} ranks, {library:.3f} as the library does by itself."
+        f"{small:.3f} by the policy learned on {_SMALL} ranks, {library:.3f} as the library does by itself."
     )
 
 

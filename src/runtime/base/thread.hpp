@@ -1,6 +1,7 @@
 // What each thread knows about itself while it is in a wrapper.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 
 namespace mpiric {
@@ -19,10 +20,13 @@ struct Thread {
 };
 
 // Reached with one instruction: the runtime is in the program from its start.
-extern thread_local constinit Thread thread;
+inline thread_local constinit Thread thread;
 
 /// Whether a signal handler runs on a stack of its own, whose frames lie anywhere.
-bool on_signal_stack() noexcept;
+inline bool on_signal_stack() noexcept {
+    stack_t stack{};
+    return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
 
 /// Whether a wrapper is at work below us on the stack. A frame that lies above ours was left by longjmp and
 /// no longer counts.

@@ -1,6 +1,6 @@
 #include "coll/reduction.hpp"
 
-#include "world/predefined.hpp"
+#include "world/library.hpp"
 
 #include <cstring>
 

@@ -13,6 +13,6 @@ struct Runtime {
     Options options;
     profile::Recorder recorder;
 };
-extern constinit Runtime runtime;
+inline constinit Runtime runtime;
 
 }  // namespace mpiric

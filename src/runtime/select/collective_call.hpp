@@ -3,6 +3,7 @@
 
 #include "base/collective.hpp"
 #include "coll/algorithm.hpp"
+#include "coll/datatype.hpp"
 #include "world/library.hpp"
 
 #include <cstdint>
@@ -29,10 +30,20 @@ struct CollectiveCall {
     int pass_on() const { return next(arguments, false, comm); }
 };
 
-bool commutes(const CollectiveCall& call) noexcept;
+inline bool commutes(const CollectiveCall& call) noexcept {
+    int commutative = 1;
+    return !reduces(call.collective) ||
+           (world::library.Op_commutative(call.op, &commutative) == MPI_SUCCESS && commutative);
+}
 
 /// Whether other ranks may describe the same data by another datatype and count: algorithms that cut messages
 /// into pieces of a number of elements do not support that.
-bool is_composed(const CollectiveCall& call) noexcept;
+inline bool is_composed(const CollectiveCall& call) noexcept {
+    constexpr uint64_t largest_predefined = 32;  // bytes
+    if (reduces(call.collective) || call.bytes == 0)
+        return false;
+    const coll::Geometry geometry = coll::geometry_of(call.type);
+    return !geometry.dense() || geometry.size > largest_predefined;
+}
 
 }  // namespace mpiric::select

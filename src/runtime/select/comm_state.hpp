@@ -1,9 +1,10 @@
 // The tuner's state of the program's communicators, cached per thread.
 #pragma once
 
+#include "coll/team.hpp"
 #include "select/decision/decision.hpp"
-#include "select/shadow_comms.hpp"
 #include "tune/shape.hpp"
+#include "world/agreement.hpp"
 #include "world/datatypes.hpp"
 
 #include <atomic>
@@ -15,6 +16,19 @@
 #include <vector>
 
 namespace mpiric::select {
+
+/// The shadow communicators of a group of ranks, and the team that our algorithms run on.
+///
+/// One set serves all communicators of the program with the same ranks in the same order: blocking
+/// collectives on them come in one order on all ranks, or the program could deadlock with the library alone.
+/// Nothing that starts an operation and completes it later may use it.
+struct ShadowComms {
+    bool refused = false;  ///< some rank has no room for one
+    world::ShadowComm comm;
+    coll::Team* team = nullptr;
+    bool team_requested = false;
+    std::unordered_map<uint32_t, world::ShadowComm> switched;  ///< made under the settings of a candidate
+};
 
 /// What is known of all communicators with the same ranks in the same order.
 struct GroupState {
@@ -82,5 +96,17 @@ void forget_comm_state(MPI_Comm comm) noexcept;
 
 /// Moves what a communicator has learned about the forms that do not block to its group.
 void keep_explorations(CommState& state, std::vector<Explorations>& orphans);
+
+/// The shadow of a communicator of the program; null, then on all ranks, when there is no room. Collective
+/// where it is not made yet, as are the next two.
+const world::ShadowComm* shadow_comm(CommState& state, MPI_Comm comm) noexcept;
+
+/// The shadow made under the settings of a candidate, for a library that reads its variables when a
+/// communicator is made.
+const world::ShadowComm* switched_shadow(CommState& state, MPI_Comm comm, uint32_t candidate);
+
+coll::Team* team_of(CommState& state, MPI_Comm comm) noexcept;
+
+void free_shadow_comms(ShadowComms& shadows) noexcept;
 
 }  // namespace mpiric::select

@@ -1,7 +1,6 @@
 #include "select/dispatch.hpp"
 
 #include "coll/barrier/stages.hpp"
-#include "select/run.hpp"
 #include "select/tuner.hpp"
 
 namespace mpiric::select {

@@ -7,8 +7,15 @@
 #include "select/comm_state.hpp"
 
 #include <ctime>
+#include <vector>
 
 namespace mpiric::select {
+
+/// Candidates that give the right result for a call, the library first: the same on every rank.
+std::vector<uint32_t> serving(CommState& state, const CollectiveCall& call);
+
+/// Runs a call by a candidate; by the library when the candidate cannot serve it.
+int run(CommState& state, const CollectiveCall& call, uint32_t candidate);
 
 /// Dispatches a blocking call.
 int dispatch(CommState& state, Entry& entry, CollectiveCall& call) noexcept;

@@ -4,7 +4,6 @@
 // counted, and their times from start to completion added up. The ranks agree in the next blocking collective
 // of the program on the same communicator; until then further calls are the library's.
 #include "select/dispatch.hpp"
-#include "select/run.hpp"
 #include "select/timed_requests.hpp"
 #include "select/tuner.hpp"
 

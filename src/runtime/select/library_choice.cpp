@@ -1,6 +1,6 @@
-#include "select/library_choice.hpp"
-
+// The transports and collective algorithms that the library reports through MPI_T.
 #include "base/say.hpp"
+#include "select/tuner.hpp"
 #include "tune/candidate.hpp"
 #include "world/control.hpp"
 

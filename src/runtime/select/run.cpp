@@ -1,8 +1,8 @@
-#include "select/run.hpp"
+// Running a collective call by a candidate.
+#include "select/dispatch.hpp"
 
 #include "coll/datatype.hpp"
 #include "coll/reduction.hpp"
-#include "select/comm_state.hpp"
 #include "select/tuner.hpp"
 
 #include <algorithm>
@@ -45,8 +45,7 @@ coll::Shape shape_of(const CollectiveCall& call, coll::Team& team,
 }
 
 /// Whether a candidate gives the right result for a call: the same on every rank.
-bool serves(CommState& state, const CollectiveCall& call, uint32_t candidate) noexcept {
-    const Tuner& all = tuner();
+bool serves(const Tuner& all, CommState& state, const CollectiveCall& call, uint32_t candidate) noexcept {
     if (!all.basis.usable[candidate])
         return false;
     switch (all.basis.catalogue[candidate].kind) {
@@ -64,12 +63,7 @@ bool serves(CommState& state, const CollectiveCall& call, uint32_t candidate) no
     return team && coll::serves(*algorithm, shape_of(call, *team, *algorithm), all.basis.rules.scratch_bytes);
 }
 
-int run_own(CommState& state, const CollectiveCall& call, uint32_t candidate) {
-    return raised(call.comm, tuner().algorithms[candidate]->run(filled(*state.group->shadows.team, call)));
-}
-
-int run_switched(CommState& state, const CollectiveCall& call, uint32_t candidate) {
-    Tuner& all = tuner();
+int run_switched(Tuner& all, CommState& state, const CollectiveCall& call, uint32_t candidate) {
     if (all.basis.catalogue[candidate].scope == tune::Scope::communicator) {
         const world::ShadowComm* shadow = switched_shadow(state, call.comm, candidate);
         return shadow ? raised(call.comm, call.next(call.arguments, true, shadow->comm)) : call.pass_on();
@@ -85,17 +79,19 @@ int run_switched(CommState& state, const CollectiveCall& call, uint32_t candidat
 }  // namespace
 
 std::vector<uint32_t> serving(CommState& state, const CollectiveCall& call) {
-    std::vector<uint32_t> candidates = tuner().basis.catalogue.of(call.collective);
-    std::erase_if(candidates, [&](uint32_t candidate) { return !serves(state, call, candidate); });
+    const Tuner& all = tuner();
+    std::vector<uint32_t> candidates = all.basis.catalogue.of(call.collective);
+    std::erase_if(candidates, [&](uint32_t candidate) { return !serves(all, state, call, candidate); });
     return candidates;
 }
 
 int run(CommState& state, const CollectiveCall& call, uint32_t candidate) {
-    switch (serves(state, call, candidate) ? tuner().basis.catalogue[candidate].kind : Kind::library) {
+    Tuner& all = tuner();
+    switch (serves(all, state, call, candidate) ? all.basis.catalogue[candidate].kind : Kind::library) {
     case Kind::switched:
-        return run_switched(state, call, candidate);
+        return run_switched(all, state, call, candidate);
     case Kind::own:
-        return run_own(state, call, candidate);
+        return raised(call.comm, all.algorithms[candidate]->run(filled(*state.group->shadows.team, call)));
     case Kind::library:
         break;
     }

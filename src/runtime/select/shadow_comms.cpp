@@ -1,6 +1,4 @@
-#include "select/shadow_comms.hpp"
-
-#include "select/comm_state.hpp"
+// Making and freeing shadow communicators.
 #include "select/tuner.hpp"
 #include "system/seat.hpp"
 

@@ -5,6 +5,7 @@
 #include "coll/algorithm.hpp"
 #include "select/comm_state.hpp"
 #include "select/decision/basis.hpp"
+#include "system/process.hpp"
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"
 #include "world/agreement.hpp"
@@ -37,6 +38,11 @@ Tuner& tuner() noexcept;
 /// Begins to tune, in MPI_Init, collectively over the world; without it nothing is tuned.
 void begin_tuning(const Options& options, int thread_level, bool was_spawned,
                   void (*watch_completions)() noexcept) noexcept;
+
+/// Records the facts `library.transport` and `library.<collective>`. A library does not report what it
+/// decides call by call: only algorithms that settings name are seen. MPICH does not report its network
+/// modules, and Intel MPI reports nothing at all.
+void report_library_choice(system::AddFact add_fact) noexcept;
 
 /// Ends tuning before MPI_Finalize, collectively over the world, and writes the learned policy.
 void end_tuning() noexcept;

@@ -1,4 +1,4 @@
-#include "symbols/exports.hpp"
+#include "symbols/interception.hpp"
 
 #include "symbols/library_file.hpp"
 #include "world/library.hpp"

@@ -4,7 +4,6 @@
 #include "base/thread.hpp"
 #include "files/posix.hpp"
 #include "profile/context.hpp"
-#include "symbols/exports.hpp"
 #include "symbols/next.hpp"
 #include "world/library.hpp"
 #include "world/substitute.hpp"

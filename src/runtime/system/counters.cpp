@@ -1,4 +1,5 @@
-#include "system/counters.hpp"
+// Hardware counters of this process through perf_event, where the kernel and the machine allow it.
+#include "system/process.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -1,8 +1,6 @@
 #include "system/process.hpp"
 
-#include "system/counters.hpp"
 #include "system/text.hpp"
-#include "system/threads.hpp"
 
 #include <cstdio>
 #include <cstdlib>

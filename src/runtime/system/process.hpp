@@ -17,4 +17,14 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept;
 /// Adds memory, I/O totals, threads and counters: what has changed since the start.
 void add_end_facts(AddFact add_fact) noexcept;
 
+/// Starts what can be started, for this thread and those it makes from now on.
+void open_counters() noexcept;
+
+/// Adds `counter.<name>`, scaled when the kernel had to share the hardware, and closes them.
+void add_counters(AddFact add_fact) noexcept;
+
+/// Adds `thread.<tid>` as `<name> cpu=<last> affinity=<list> user_ticks=<n> system_ticks=<n>` for each
+/// thread that lives.
+void add_threads(AddFact add_fact) noexcept;
+
 }  // namespace mpiric::system

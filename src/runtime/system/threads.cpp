@@ -1,4 +1,5 @@
-#include "system/threads.hpp"
+// Where each thread of this process really is.
+#include "system/process.hpp"
 
 #include "system/text.hpp"
 

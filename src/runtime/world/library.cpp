@@ -1,7 +1,5 @@
 #include "world/library.hpp"
 
-#include "world/predefined.hpp"
-
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>

@@ -57,6 +57,12 @@ struct Handles {
 };
 extern constinit Handles handles;
 
+/// Values of the predefined handles; one source file per way a family has of defining them.
+Handles predefined() noexcept;
+
+/// Whether an operation is one of MPI's own.
+bool is_predefined(MPI_Op op) noexcept;
+
 /// Fills `library` and `handles`; only when family_fits().
 void bind() noexcept;
 

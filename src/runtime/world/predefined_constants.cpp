@@ -1,5 +1,5 @@
 // Families whose predefined handles are numbers: MPICH and the standard ABI.
-#include "world/predefined.hpp"
+#include "world/library.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // Open MPI: predefined handles are addresses of its objects.
-#include "world/predefined.hpp"
+#include "world/library.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 namespace mpiric::world {
 
 /// What stands for the program's MPI_COMM_WORLD: itself, until ranks are put in another order.
-extern constinit MPI_Comm world_stand_in;
+inline constinit MPI_Comm world_stand_in{};
 
 inline MPI_Comm substitute(MPI_Comm comm) noexcept {
     return comm == handles.comm_world ? world_stand_in : comm;

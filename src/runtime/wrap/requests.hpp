@@ -1,7 +1,8 @@
 // Persistent requests: what moves each time one is started.
 #pragma once
 
-#include "world/library.hpp"
+#include "base/handle_map.hpp"
+#include "world/datatypes.hpp"
 
 #include <cstdint>
 
@@ -15,8 +16,16 @@ struct Persistent {
     bool is_receive = false;
 };
 
-void remember_request(MPI_Request request, const Persistent& what) noexcept;
-bool find_request(MPI_Request request, Persistent& what) noexcept;
-void forget_request(MPI_Request request) noexcept;
+inline constinit HandleMap<Persistent, 4096> persistent_requests;
+
+inline void remember_request(MPI_Request request, const Persistent& what) noexcept {
+    persistent_requests.put(world::number(request), what);
+}
+inline bool find_request(MPI_Request request, Persistent& what) noexcept {
+    return persistent_requests.get(world::number(request), what);
+}
+inline void forget_request(MPI_Request request) noexcept {
+    persistent_requests.erase(world::number(request));
+}
 
 }  // namespace mpiric::wrap

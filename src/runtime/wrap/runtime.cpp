@@ -2,9 +2,9 @@
 
 #include "base/say.hpp"
 #include "profile/lost_pages.hpp"
-#include "select/library_choice.hpp"
-#include "symbols/functions.hpp"
+#include "select/tuner.hpp"
 #include "symbols/interception.hpp"
+#include "symbols/next.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"

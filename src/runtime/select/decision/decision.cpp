@@ -1,19 +1,10 @@
 #include "select/decision/decision.hpp"
 
-#include "select/decision/reproof.hpp"
-
 #include <string>
+#include <utility>
 
 namespace mpiric::select {
 namespace {
-
-/// In `rotate` mode each call gets another candidate, the same on every rank.
-int32_t rotated(const Basis& basis, uint64_t calls, Collective collective) {
-    const std::vector<uint32_t> candidates = basis.catalogue.of(collective);
-    uint64_t mixed = calls * 0x9E3779B97F4A7C15ull;
-    mixed ^= mixed >> 29;
-    return int32_t(candidates[mixed % candidates.size()]);
-}
 
 bool may_learn(const Rules& rules, const tune::Shape& shape, Collective collective) noexcept {
     return rules.mode == Collectives::online && shape.ranks >= rules.learn_ranks &&
@@ -32,6 +23,18 @@ int32_t chosen(const Basis& basis, Collective collective, const std::string& nam
                : Choice::library;
 }
 
+// A policy's choice serves from the first call on; a key with more calls than these proves it.
+constexpr uint64_t first_policy_reproof = 64;
+
+// After a reproof the next one comes when the key has eight times the calls.
+constexpr uint64_t next_reproof = 8;
+
+/// Calls of a key for which a policy's choice holds. Forms that do not block are never compared again.
+uint64_t calls_before_reproof(const Rules& rules, Collective collective) noexcept {
+    const bool may_change = rules.reprove && may_vary(rules, collective);
+    return may_change && form_of(collective) == Form::blocking ? first_policy_reproof : UINT64_MAX;
+}
+
 /// The ranges of a size class: the policy's choice, and for the rest whether it is learned.
 std::vector<SizeRange> ranges_of(const Basis& basis, const tune::Shape& shape, Collective collective,
                                  uint32_t size_class) {
@@ -47,6 +50,41 @@ std::vector<SizeRange> ranges_of(const Basis& basis, const tune::Shape& shape, C
         else
             ranges.push_back({part.from, part.to, otherwise});
     return ranges;
+}
+
+/// The exploration that compares the choice of a range with the library's own; null while it is another
+/// range's turn. `calls`: of the key so far.
+Exploration* reproof_of(const Basis& basis, Exploration& exploration, const SizeRange& range,
+                        Collective collective, uint64_t calls) {
+    if (!exploration.reproof) {
+        auto reproof = std::make_unique<Exploration>();
+        reproof->is_reproof = true;
+        reproof->ranges.push_back({range.from, range.to, Choice::explore});
+        reproof->candidates = {basis.catalogue.of(collective).front(), uint32_t(range.choice)};
+        reproof->learner = range.learned ? std::make_unique<tune::Learner>(*exploration.learner, calls)
+                                         : std::make_unique<tune::Learner>(calls, basis.rules.learn_at_most);
+        exploration.reproof = std::move(reproof);
+    }
+    return exploration.reproof->ranges.front().from == range.from ? exploration.reproof.get() : nullptr;
+}
+
+/// Takes over what a reproof has shown, once it has ended.
+void take_reproof(Entry& entry, Exploration& exploration) {
+    if (!exploration.reproof || exploration.reproof->ranges.front().choice == Choice::explore)
+        return;
+    std::unique_ptr<Exploration> reproof = std::move(exploration.reproof);
+    const SizeRange verdict = reproof->ranges.front();
+    bool of_policy = false;
+    for (SizeRange& range : exploration.ranges) {
+        if (range.from != verdict.from)
+            continue;
+        range.choice = verdict.choice;
+        range.holds_until = entry.calls * next_reproof;
+        range.proved = of_policy = !range.learned;
+    }
+    if (of_policy)
+        exploration.policy_proof = std::move(reproof);
+    publish(entry, exploration);
 }
 
 Exploration& exploration_of(const Basis& basis, const tune::Shape& shape, Explorations& explorations,
@@ -69,7 +107,15 @@ void hold(Entry& entry, Exploration& exploration, const SizeRange& range, uint64
     entry.choice = range.choice >= 0 ? range.choice : Choice::library_for_now;
 }
 
-/// Decides where the entry does not say.
+}  // namespace
+
+int32_t rotated(const Basis& basis, uint64_t calls, Collective collective) {
+    const std::vector<uint32_t> candidates = basis.catalogue.of(collective);
+    uint64_t mixed = calls * 0x9E3779B97F4A7C15ull;
+    mixed ^= mixed >> 29;
+    return int32_t(candidates[mixed % candidates.size()]);
+}
+
 Decision look_up(const Basis& basis, const tune::Shape& shape, Explorations& explorations, Entry& entry,
                  const CallTraits& call) {
     Exploration& exploration = exploration_of(basis, shape, explorations, entry, call);
@@ -92,29 +138,12 @@ Decision look_up(const Basis& basis, const tune::Shape& shape, Explorations& exp
     return {Choice::explore, next};
 }
 
-/// Whether a choice needs no shadow communicator, so that it serves from the first call on. So does an order
-/// of reduction that must not depend on how many calls were needed to learn others.
 bool serves_at_once(const Basis& basis, int32_t choice, Collective collective) noexcept {
     if (choice < 0)
         return false;
     const tune::Candidate& candidate = basis.catalogue[uint32_t(choice)];
     return form_of(collective) != Form::blocking || !may_vary(basis.rules, collective) ||
            (candidate.kind == tune::Kind::switched && candidate.scope == tune::Scope::process);
-}
-
-}  // namespace
-
-Decision decide(const Basis& basis, const tune::Shape& shape, Learned& learned, Entry& entry,
-                const CallTraits& call) {
-    if (basis.rules.mode == Collectives::rotate)
-        return {rotated(basis, learned.calls, call.collective)};
-    Decision decision{entry.choice_at(call.bytes)};
-    if (decision.choice == Choice::look_up)
-        decision = look_up(basis, shape, learned.explorations, entry, call);
-    // A call that no candidate may serve teaches nothing about the others.
-    const bool early =
-        learned.calls <= warmup_calls && !serves_at_once(basis, decision.choice, call.collective);
-    return decision.choice == Choice::library || early || !call.commutes ? Decision{} : decision;
 }
 
 }  // namespace mpiric::select

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "select/decision/basis.hpp"
-#include "select/decision/entry.hpp"
 #include "select/decision/exploration.hpp"
 #include "tune/shape.hpp"
 
@@ -49,8 +48,30 @@ struct Decision {
     Exploration* exploration = nullptr;  ///< where the choice is `explore`
 };
 
-/// Decides what serves a call, on a communicator of that shape.
-Decision decide(const Basis& basis, const tune::Shape& shape, Learned& learned, Entry& entry,
-                const CallTraits& call);
+/// In `rotate` mode each call gets another candidate, the same on every rank.
+int32_t rotated(const Basis& basis, uint64_t calls, Collective collective);
+
+/// Decides where the entry does not say.
+Decision look_up(const Basis& basis, const tune::Shape& shape, Explorations& explorations, Entry& entry,
+                 const CallTraits& call);
+
+/// Whether a choice needs no shadow communicator, so that it serves from the first call on. So does an order
+/// of reduction that must not depend on how many calls were needed to learn others.
+bool serves_at_once(const Basis& basis, int32_t choice, Collective collective) noexcept;
+
+/// Decides what serves a call, on a communicator of that shape. Inline: a decided call is one look at its
+/// entry.
+inline Decision decide(const Basis& basis, const tune::Shape& shape, Learned& learned, Entry& entry,
+                       const CallTraits& call) {
+    if (basis.rules.mode == Collectives::rotate) [[unlikely]]
+        return {rotated(basis, learned.calls, call.collective)};
+    Decision decision{entry.choice_at(call.bytes)};
+    if (decision.choice == Choice::look_up)
+        decision = look_up(basis, shape, learned.explorations, entry, call);
+    // A call that no candidate may serve teaches nothing about the others.
+    const bool early =
+        learned.calls <= warmup_calls && !serves_at_once(basis, decision.choice, call.collective);
+    return decision.choice == Choice::library || early || !call.commutes ? Decision{} : decision;
+}
 
 }  // namespace mpiric::select

@@ -1,13 +1,13 @@
-// The exploration of one (collective, size class): its size ranges, and how their choice is learned.
+// The choice for one (collective, size class), as calls look it up, and its exploration: how the choices for
+// ranges of sizes are learned.
 #pragma once
 
 #include "base/collective.hpp"
 #include "select/decision/basis.hpp"
-#include "select/decision/block.hpp"
-#include "select/decision/entry.hpp"
 #include "tune/learner.hpp"
 #include "tune/size_class.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,6 +15,54 @@
 #include <vector>
 
 namespace mpiric::select {
+
+/// A choice is the index of a candidate, or one of these.
+struct Choice {
+    static constexpr int32_t library = -1;  ///< what the library does by itself
+    static constexpr int32_t look_up = -2;  ///< an entry's: not decided, or not the same for all sizes
+    static constexpr int32_t explore = -3;  ///< a size range's: being learned
+    static constexpr int32_t library_for_now = -4;  ///< an entry's: the library's while learning pauses
+};
+
+/// A range of sizes with one choice: from ≤ size < to.
+struct SizeRange {
+    uint64_t from, to;
+    int32_t choice;
+    bool learned = choice == Choice::explore;  ///< false: the policy chose
+    /// Calls of the key after which the choice has to be proved again; 0: it was learned with other sizes.
+    uint64_t holds_until = UINT64_MAX;
+    bool proved = false;  ///< the policy's choice has been compared with the library's own
+
+    bool has(uint64_t bytes) const noexcept { return from <= bytes && bytes < to; }
+};
+
+/// What serves the calls of one size class.
+struct Entry {
+    int32_t choice = Choice::look_up;
+    uint64_t calls = 0;
+    const SizeRange* held = nullptr;  ///< sizes and calls for which the choice holds; null: all
+
+    /// The choice for a call of that size, or `look_up` where it is not known to hold.
+    int32_t choice_at(uint64_t bytes) const noexcept {
+        if (!held)
+            return choice;
+        if (!held->has(bytes) || calls >= held->holds_until)
+            return Choice::look_up;
+        return choice == Choice::library_for_now ? Choice::library : choice;
+    }
+};
+
+/// A block of measured calls of one candidate: its times on this rank.
+struct Block {
+    uint64_t inside_ns = 0;      ///< in the measured calls
+    uint64_t between_ns = 0;     ///< between them
+    uint64_t rendezvous_ns = 0;  ///< before them
+    uint64_t agreeing_ns = 0;    ///< on the block before, or too early on this one
+    uint64_t last_end_ns = 0;    ///< when the last measured call returned; 0: none has
+    bool full = false;           ///< all measured calls have been started
+    uint32_t under_way = 0;      ///< measured calls that have been started and not completed
+    uint32_t postponed = 0;      ///< agreements at which some rank had calls under way
+};
 
 struct Exploration {
     std::vector<SizeRange> ranges;
@@ -46,6 +94,25 @@ void begin_learning(const Basis& basis, const Explorations& explorations, Entry&
 
 /// Gives the ranges that were being learned their final choice.
 void conclude(Entry& entry, Exploration& exploration, int32_t choice);
+
+/// What the ranks take the largest of at the end of a block.
+using BlockSums = std::array<uint64_t, 6>;
+
+/// Notes a measured call before it is made. `composed`: its datatype is one that other ranks may describe
+/// otherwise.
+void note_measured(Exploration& exploration, uint64_t bytes, bool composed) noexcept;
+
+/// Adds the time of a blocking call.
+void add_call(Exploration& exploration, uint32_t candidate, uint64_t begin_ns, uint64_t end_ns) noexcept;
+
+BlockSums sums_of(const Exploration& exploration) noexcept;
+
+/// Ends a block with the largest sums of all ranks; concludes when the learner has decided.
+void end_block(Entry& entry, Exploration& exploration, const BlockSums& largest);
+
+/// Ends a block of calls that do not block; false where some rank still has calls under way, and the ranks
+/// have to agree once more.
+bool end_started_block(Entry& entry, Exploration& exploration, const BlockSums& largest);
 
 /// Lets calls find in the entry what holds for all its sizes, or for one range.
 void publish(Entry& entry, Exploration& exploration) noexcept;

@@ -1,7 +1,0 @@
-#include "profile/context.hpp"
-
-namespace mpiric {
-
-constinit Runtime runtime;
-
-}  // namespace mpiric

@@ -30,7 +30,7 @@ struct Options {
     bool reprove = true;          ///< what a policy or learning has chosen meets the library's own again
     bool reproducible = false;
     const char* learn_only = "";       ///< names of collectives; empty: all
-    uint32_t learn_ranks = 2;          ///< communicators of fewer ranks are not learnt
+    uint32_t learn_ranks = 2;          ///< communicators of fewer ranks are not learned
     uint32_t scratch_mib = 64;         ///< that one of our algorithms may take on a rank
     bool all_come_to_finalize = true;  ///< where they need not, none may wait there for another
 };

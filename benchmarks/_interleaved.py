@@ -40,10 +40,12 @@ def in_turns(
     return times
 
 
-def _wall_s(runner: Runner, one: Launch, environment: Mapping[str, str], place: Path) -> float:
+def _wall_s(runner: Runner, launch: Launch, environment: Mapping[str, str], place: Path) -> float:
     out, err = place / "stdout", place / "stderr"
-    execution = runner.execute(one, environment, place, out, err, _LIMIT_S)
+    execution = runner.execute(launch, environment, place, out, err, _LIMIT_S)
     if execution.outcome is not Outcome.OK:
         said = err.read_text(errors="replace").strip()[-300:]
-        raise ProgramFailedError(f"{one.shell_line()}: {execution.reason or execution.outcome.value}: {said}")
+        raise ProgramFailedError(
+            f"{launch.shell_line()}: {execution.reason or execution.outcome.value}: {said}"
+        )
     return execution.wall_s

@@ -64,7 +64,7 @@ class Case(Protocol):
 
     @property
     def name(self) -> str:
-        """As ``--only`` says it, or a part of it."""
+        """The name that ``--only`` matches, wholly or in part."""
         ...
 
     @property
@@ -82,12 +82,12 @@ def offer_choice(parser: ArgumentParser) -> None:
     parser.add_argument("--only", action="append", help="only cases whose name contains this")
 
 
-def chosen(cases: Iterable[_AnyCase], here: Container[str], given: Namespace) -> list[_AnyCase]:
+def chosen(cases: Iterable[_AnyCase], available: Container[str], given: Namespace) -> list[_AnyCase]:
     """Cases that were asked for and whose library is here. Raises NotFoundError when there is none."""
     found = [
         case
         for case in cases
-        if case.mpi in here
+        if case.mpi in available
         and (not given.mpi or case.mpi in given.mpi)
         and (not given.only or any(word in case.name for word in given.only))
     ]
@@ -96,7 +96,7 @@ def chosen(cases: Iterable[_AnyCase], here: Container[str], given: Namespace) ->
     return found
 
 
-def place_of(benchmark: str, case: str, bed: Bed) -> Path:
+def results_directory(benchmark: str, case: str, bed: Bed) -> Path:
     """Directory of what a case leaves under a library."""
     return RESULTS / benchmark / f"{bed.mpi.label}-{case.replace(' ', '-')}"
 
@@ -107,7 +107,7 @@ def changes_of(tuned: Mapping[str, Any]) -> str:
 
 
 def bed(implementation: str = "mpich") -> Bed:
-    """That library's newest version. Raises NotFoundError."""
+    """The newest version of a library. Raises NotFoundError."""
     found = beds()
     if implementation not in found:
         raise NotFoundError(

@@ -1,4 +1,4 @@
-"""Both ends of every benchmark: options in; a table, a JSON file and, when asked, a page of results out."""
+"""The frame of every benchmark: options in; a table, a JSON file and, when asked, a page of results out."""
 
 import argparse
 import json
@@ -37,9 +37,9 @@ class Result:
     facts: Mapping[str, Any] = field(default_factory=dict)  # for the JSON alone
 
 
-def options(name: str, about: str) -> argparse.ArgumentParser:
+def options(name: str, description: str) -> argparse.ArgumentParser:
     """A parser with what all benchmarks take."""
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
     parser.add_argument("--quick", action="store_true", help="small and short: shows that it works")
     parser.add_argument("--json", action="store_true", help="print the JSON instead of the table")
     parser.add_argument("--save", action="store_true", help="write the table into benchmarks/results as well")

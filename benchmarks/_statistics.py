@@ -40,13 +40,13 @@ class Ratio:
 
     @property
     def interval(self) -> list[float] | None:
-        """For JSON, which has no infinity; None with too few pairs."""
+        """The interval for JSON, which has no infinity; None with too few pairs."""
         return [round(self.low, 4), round(self.high, 4)] if isfinite(self.high) else None
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> Ratio:
-    """Of two series that ran in the same rounds: above ÷ below."""
-    quotients = [one / other for one, other in zip(above, below, strict=True)]
+    """The ratio above ÷ below of two series that ran in the same rounds."""
+    quotients = [numerator / denominator for numerator, denominator in zip(above, below, strict=True)]
     return Ratio(centre(quotients), *median_interval(quotients, 0.05))
 
 

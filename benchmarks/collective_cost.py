@@ -106,7 +106,9 @@ class Cost:
         yield self._looked_up(f"the same, {_COPIES} communicators", {}, left, _COPIES)
         mpi = self._bed.mpi
         offered = algorithms_of(mpi.implementation, "allreduce", version_numbers(mpi.version))
-        forced = next((dict(one.environment) for one in offered if one.name == _SWITCHED), None)
+        forced = next(
+            (dict(algorithm.environment) for algorithm in offered if algorithm.name == _SWITCHED), None
+        )
         if forced:
             name = f"library:{_SWITCHED}"
             # Open MPI 4 looks at its variables only with these rules on from the start.
@@ -123,7 +125,9 @@ class Cost:
         for _ in range(self._rounds):
             for way in self._random.sample(list(ways), len(ways)):
                 times[way].append(self._run(ways[way], "allreduce", _SIZE, _CALLS, copies=copies)[1])
-        added = [one - other for one, other in zip(times["decided"], times["plain"], strict=True)]
+        added = [
+            decided_s - plain_s for decided_s, plain_s in zip(times["decided"], times["plain"], strict=True)
+        ]
         quartiles = statistics.quantiles(added, n=4)
         return {
             "key": f"allreduce {_SIZE} B",
@@ -207,7 +211,7 @@ class Cost:
         return float(found[-1][0]), float(found[-1][1])
 
     def _instructions(self, variables: Mapping[str, str], copies: int) -> float | None:
-        """Of the runtime's own code in one call; library, program, algorithms and waiting left out."""
+        """Instructions of the runtime alone in one call; library, program, algorithms and waiting left out."""
         if not shutil.which("valgrind"):
             return None
         counts = []

@@ -113,8 +113,8 @@ class Bench:
             learned = self.directory / f"{collective}.policy.json"
             # Whoever runs a benchmark for tuning wants it over soonest, as Intel's Autotuner does.
             online = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_LEARN_AT_MOST": "0"}
-            about = {"MPIRIC_LEARN_ONLY": collective.lower(), "MPIRIC_POLICY_OUT": str(learned)}
-            if times := self._learn(collective, learned, {**preload, **online, **about}):
+            learning = {"MPIRIC_LEARN_ONLY": collective.lower(), "MPIRIC_POLICY_OUT": str(learned)}
+            if times := self._learn(collective, learned, {**preload, **online, **learning}):
                 keep("online", times)
             if "replayed" in wanted:
                 policy = lay_out(condense(read_learned(learned)), self.directory)
@@ -175,16 +175,16 @@ def measure(given: Namespace) -> Result:
     rows: list[dict[str, Any]] = []
     times: list[dict[str, Any]] = []
     for somewhere in _places(given):
-        with somewhere as here:
+        with somewhere as place:
             for bed, program in _programs(given):
-                tell(f"{here.name}: {bed.mpi.label} …")
-                bench = Bench(bed, here, program, _directory(bed, here), given)
+                tell(f"{place.name}: {bed.mpi.label} …")
+                bench = Bench(bed, place, program, _directory(bed, place), given)
                 done = measured(bench)
                 bound = _bound(bench)
-                about = {"where": here.name, "mpi": bed.mpi.label}
+                where = {"where": place.name, "mpi": bed.mpi.label}
                 found = list(rows_of(done, given.collective, bound))
-                rows += [{**about, **row, "paired": _paired(bench, row)} for row in found]
-                times += [{**about, **one} for one in done]
+                rows += [{**where, **row, "paired": _paired(bench, row)} for row in found]
+                times += [{**where, **entry} for entry in done]
     if not rows:
         raise NotFoundError(
             "nothing was measured",
@@ -206,21 +206,21 @@ def _places(given: Namespace) -> Iterator[Any]:
 
 
 def _programs(given: Namespace) -> Iterator[tuple[Bed, str]]:
-    here = beds()
-    intel = here.get("intelmpi")
+    found = beds()
+    intel = found.get("intelmpi")
     common = f"{intel.mpi.prefix}/bin/IMB-MPI1" if intel else ""
     for implementation in ("mpich", "openmpi", "intelmpi"):
-        if implementation not in here or (given.mpi and implementation not in given.mpi):
+        if implementation not in found or (given.mpi and implementation not in given.mpi):
             continue
         program = given.imb_openmpi or "" if implementation == "openmpi" else common
         if program and os.access(program, os.X_OK):
-            yield here[implementation], str(Path(program).absolute())
+            yield found[implementation], str(Path(program).absolute())
         else:
             tell(f"{implementation} is left out: IMB-MPI1 for it is not there (--imb-openmpi FILE)")
 
 
-def _directory(bed: Bed, here: Place) -> Path:
-    directory = RESULTS / "collectives" / f"{bed.mpi.label}-{here.name}"
+def _directory(bed: Bed, place: Place) -> Path:
+    directory = RESULTS / "collectives" / f"{bed.mpi.label}-{place.name}"
     directory.mkdir(parents=True, exist_ok=True)
     return directory
 
@@ -232,15 +232,15 @@ def measured(bench: Bench) -> list[dict[str, Any]]:
         log.unlink(missing_ok=True)
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
     done = [json.loads(line) for line in lines if line.endswith("}\n")]
-    have = {(one["collective"], one["way"], one["round"]) for one in done}
+    have = {(entry["collective"], entry["way"], entry["round"]) for entry in done}
     random = Random(f"collectives {given.seed}")
     ways: dict[str, dict[str, dict[str, str]]] = {}
 
     def keep(collective: str, number: int, way: str, found: Times) -> None:
-        one = {"collective": collective, "way": way, "round": number, "at": time.time(), "seconds": found}
+        entry = {"collective": collective, "way": way, "round": number, "at": time.time(), "seconds": found}
         with log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(one) + "\n")
-        done.append(one)
+            file.write(json.dumps(entry) + "\n")
+        done.append(entry)
 
     for number in range(given.rounds or (2 if given.quick else 5)):
         for collective in random.sample(given.collective, len(given.collective)):
@@ -261,9 +261,9 @@ def rows_of(
 ) -> Iterator[dict[str, Any]]:
     """The table, from the rounds in which a way and untuned were both run."""
     series: dict[tuple[str, str], dict[int, Times]] = {}
-    for one in done:
-        times = {int(size): float(seconds) for size, seconds in one["seconds"].items()}
-        series.setdefault((one["collective"], one["way"]), {})[one["round"]] = times
+    for entry in done:
+        times = {int(size): float(seconds) for size, seconds in entry["seconds"].items()}
+        series.setdefault((entry["collective"], entry["way"]), {})[entry["round"]] = times
     for collective in collectives:
         untuned = series.get((collective, "untuned"), {})
         for way in _WAYS:
@@ -340,7 +340,7 @@ def gains(
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive numbers."""
+    """The geometric mean of positive numbers."""
     return exp(sum(log(value) for value in values) / len(values))
 
 

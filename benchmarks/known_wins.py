@@ -1,4 +1,4 @@
-"""Does `mpiric tune` find what is known to be best, in how many runs, with what gain: five small programs.
+"""Whether `mpiric tune` finds what is known to be best, in how many runs and with what gain: five programs.
 
 Each case is a command as a user has it and the same command as an expert writes it, in the library's own
 words: no knob of mpiric is named here. `mpiric tune --json` gets the first, and what it prints as the command
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import in_turns, launch
-from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice, place_of
+from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice, results_directory
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric.host.facts.local import LocalHost
@@ -122,9 +122,9 @@ def main() -> int:
 
 def measure(given: Namespace) -> Result:
     """Every case: tune, then original, known best and tuned in turns."""
-    here = beds()
+    available = beds()
     of_form = CASES if given.mpi or not given.quick else [case for case in CASES if case.mpi in _QUICK]
-    rows = [_row(case, here[case.mpi], given) for case in chosen(of_form, here, given)]
+    rows = [_row(case, available[case.mpi], given) for case in chosen(of_form, available, given)]
     return Result(COLUMNS, rows, summary_of(rows))
 
 
@@ -144,7 +144,7 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
     ranks = 2 * case.ranks_per_cpu if case.ranks_per_cpu == 1 else max(2, cpus) * case.ranks_per_cpu
     original = bed.line(ranks, case.program, options=case.given)
     environment = {**bed.environment, **case.given_environment}
-    place = place_of("known_wins", case.name, bed)
+    place = results_directory("known_wins", case.name, bed)
     tuned, trials = _tune(original, environment, place, given)
     command = tuned["command"] or {"argv": original, "env": {}, "unset": []}
     sides = {

@@ -75,7 +75,7 @@ def timed(words: Sequence[str], environment: Mapping[str, str], place: Path) -> 
 
 
 def finalize_ms(lines: Path) -> float:
-    """From when the last rank entered MPI_Finalize to when the last one left it; takes the file away."""
+    """Time from when the last rank entered MPI_Finalize to when the last one left it; takes the file away."""
     pairs = [[float(word) for word in line.split()] for line in lines.read_text().splitlines()]
     lines.unlink()
     return 1000 * (max(left for _, left in pairs) - max(entered for entered, _ in pairs))
@@ -97,7 +97,10 @@ def measure(bed: Bed, ranks: int, rounds: int, random: Random, place: Path) -> d
             if side == "profile":
                 check(json.loads(said), ranks)
     report_s, _ = timed([sys.executable, "-m", "mpiric", "report", str(record)], environment, place)
-    added = [one - other for one, other in zip(found["recorded"], found["finalize"], strict=True)]
+    added = [
+        recorded_ms - plain_ms
+        for recorded_ms, plain_ms in zip(found["recorded"], found["finalize"], strict=True)
+    ]
     return {
         "mpi": bed.mpi.label,
         "ranks": ranks,

@@ -129,7 +129,9 @@ def measure(bed: Bed, given: argparse.Namespace, place: Path) -> tuple[list[dict
         capture_output=True,
     )
     mpip = given.mpip.get(bed.mpi.implementation, "")
-    environments = {name: {**bed.environment, **one} for name, one in modes(bed, place, mpip).items()}
+    environments = {
+        name: {**bed.environment, **variables} for name, variables in modes(bed, place, mpip).items()
+    }
     times: dict[tuple[str, str], list[float]] = defaultdict(list)
     random = Random(given.seed)
     for _ in range(3 if given.quick else given.rounds):
@@ -156,8 +158,8 @@ def measure(bed: Bed, given: argparse.Namespace, place: Path) -> tuple[list[dict
 
 
 def differences(above: Sequence[float], below: Sequence[float]) -> list[float]:
-    """Of two series that ran in the same rounds."""
-    return [one - other for one, other in zip(above, below, strict=True)]
+    """Differences of two series that ran in the same rounds."""
+    return [upper - lower for upper, lower in zip(above, below, strict=True)]
 
 
 def rows_of(
@@ -166,7 +168,7 @@ def rows_of(
     """A row for each kind of call and mode."""
     clock_ns = centre(times["plain", "clock"])
     rows = []
-    for kind, about in KINDS.items():
+    for kind, description in KINDS.items():
         plain, plain_count = times["plain", kind], counts["plain", kind]
         for mode in names:
             added, count = differences(times[mode, kind], plain), counts[mode, kind]
@@ -183,7 +185,7 @@ def rows_of(
             if not mode.startswith("mpiric"):
                 continue
             sites = mode.endswith("--call-sites")
-            row["goal_ns"] = about.goal_ns(clock_ns, SITE_NS if sites else 0.0)
+            row["goal_ns"] = description.goal_ns(clock_ns, SITE_NS if sites else 0.0)
             peer = "mpiP" if sites else "mpiP -k 0"
             if peer in names and min(peers := differences(times[peer, kind], plain)) > 0:
                 compared = ratio(added, peers)
@@ -222,7 +224,7 @@ def work(given: argparse.Namespace) -> Result:
         rows += found
     if not rows:
         raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
-    memory = {mpi: about["memory_kib"]["mpiric"] for mpi, about in facts.items()}
+    memory = {mpi: library_facts["memory_kib"]["mpiric"] for mpi, library_facts in facts.items()}
     return Result(COLUMNS, rows, summary_of(rows, memory), {"libraries": facts})
 
 

@@ -53,23 +53,25 @@ def measure(given: Namespace) -> Result:
     """The programs take turns, so each gets its share whenever it ends."""
     wanted = given.comparisons or (10 if given.quick else 300)
     until = time.monotonic() + parse_duration(given.time_limit)
-    here = bed(given.mpi)
-    log = RESULTS / f"proof_aa-{here.mpi.label}{'-quick' if given.quick else ''}.jsonl"
+    own_bed = bed(given.mpi)
+    log = RESULTS / f"proof_aa-{own_bed.mpi.label}{'-quick' if given.quick else ''}.jsonl"
     done = read_done(log) if given.resume else []
     if not given.resume:
         log.unlink(missing_ok=True)
     log.parent.mkdir(parents=True, exist_ok=True)
     for index, (program, arguments) in enumerate(_WORKS.items()):
         share = wanted // len(_WORKS) + (index < wanted % len(_WORKS))
-        have = sum(one["program"] == program for one in done)
+        have = sum(entry["program"] == program for entry in done)
         if have >= share or time.monotonic() >= until:
             continue
         part_s = (until - time.monotonic()) / (len(_WORKS) - index)
-        with workbench(here.line(2, program, *arguments), here) as bench:
+        with workbench(own_bed.line(2, program, *arguments), own_bed) as bench:
             done += _compare(bench, program, range(have, share), time.monotonic() + part_s, log)
-    rows = [row_of(program, [one for one in done if one["program"] == program]) for program in _WORKS]
+    rows = [row_of(program, [entry for entry in done if entry["program"] == program]) for program in _WORKS]
     rows = [row for row in (*rows, row_of("all", done)) if row["comparisons"]]
-    return Result(COLUMNS, rows, summary_of(rows[-1] if rows else row_of("all", [])), {"mpi": here.mpi.label})
+    return Result(
+        COLUMNS, rows, summary_of(rows[-1] if rows else row_of("all", [])), {"mpi": own_bed.mpi.label}
+    )
 
 
 def _compare(bench: Workbench, program: str, numbers: range, until: float, log: Path) -> list[dict[str, Any]]:
@@ -84,7 +86,7 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
             break
         proof = prove(trial, [Configuration()], StoppingRule(), seed=hash_of(program, number))
         evidence = proof.evidence[0]
-        one = {
+        entry = {
             "program": program,
             "number": number,
             "verdict": evidence.verdict.value,
@@ -93,8 +95,8 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
             "times_s": [list(pair) for pair in evidence.pairs],
         }
         with log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(one) + "\n")
-        made.append(one)
+            file.write(json.dumps(entry) + "\n")
+        made.append(entry)
         tell(f"{program} {number + 1}/{numbers.stop}: {evidence.verdict.value}, {len(evidence.pairs)} pairs")
     return made
 
@@ -112,9 +114,9 @@ def read_done(log: Path) -> list[dict[str, Any]]:
 
 def row_of(program: str, done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One line of the table."""
-    wrong = sum(one["verdict"] != Verdict.NO_DIFFERENCE.value for one in done)
-    pairs = [len(one["times_s"]) for one in done]
-    walls = sorted(wall for one in done for pair in one["times_s"] for wall in pair)
+    wrong = sum(entry["verdict"] != Verdict.NO_DIFFERENCE.value for entry in done)
+    pairs = [len(entry["times_s"]) for entry in done]
+    walls = sorted(wall for entry in done for pair in entry["times_s"] for wall in pair)
     middle = median(walls) if walls else 0.0
     quarter = len(walls) // 4
     return {

@@ -23,7 +23,7 @@ from tests.lab.plan import Plan, host_names, networks
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
-from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice, place_of
+from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice, results_directory
 from benchmarks._report import Result, options, run, tell
 from mpiric.model.errors import MpiricError, ProgramFailedError
 
@@ -98,9 +98,9 @@ def main() -> int:
 
 def measure(given: Namespace) -> Result:
     """Every case on a cluster of its own."""
-    here = beds()
-    cases = chosen(CASES, here, given)
-    rows = [_row(case, here[case.mpi], given) for case in (cases[:1] if given.quick else cases)]
+    available = beds()
+    cases = chosen(CASES, available, given)
+    rows = [_row(case, available[case.mpi], given) for case in (cases[:1] if given.quick else cases)]
     cured = sum(row["verdict"] == "faster" for row in rows)
     return Result(COLUMNS, rows, f"{cured} of {len(rows)} cured and proved.")
 
@@ -155,7 +155,7 @@ class Site:
 
 @contextmanager
 def _site(case: Case, bed: Bed) -> Iterator[Site]:
-    place = place_of("recreated", case.name, bed)
+    place = results_directory("recreated", case.name, bed)
     state, home = place / "cluster", place / "home"
     cluster.down(state)
     shutil.rmtree(place, ignore_errors=True)

@@ -89,7 +89,7 @@ def record_of(edge: tuple[int, int, int], reach: str) -> Record:
             thread_level=0,
             cells=(cell,),
             communicators=(world,),
-            peers=tuple(Peer(one, TrafficKind.MESSAGE, 100, 6_553_600) for one in sorted(to)),
+            peers=tuple(Peer(peer, TrafficKind.MESSAGE, 100, 6_553_600) for peer in sorted(to)),
             regions=(Region("(program)", 1, 12.8),),
             files=(),
             sites=(),
@@ -118,13 +118,13 @@ def in_browser(page: str, place: Path) -> dict[str, float]:
     found = re.search(r'data-measured="([^"]*)"', done.stdout)
     if found is None:
         raise NotFoundError("the page did not come to its end in the browser")
-    told = json.loads(found[1].replace("&quot;", '"'))
-    zooms = told["zooms"]
+    measured = json.loads(found[1].replace("&quot;", '"'))
+    zooms = measured["zooms"]
     return {
-        "load_ms": told["load"] - told["whole"] - sum(zooms),
-        "whole_ms": told["whole"],
+        "load_ms": measured["load"] - measured["whole"] - sum(zooms),
+        "whole_ms": measured["whole"],
         "zoom_ms": statistics.median(zooms),
-        "longest_ms": max([told["whole"], *zooms]),
+        "longest_ms": max([measured["whole"], *zooms]),
     }
 
 

@@ -87,7 +87,7 @@ VALIDATION = {
 
 @dataclass(frozen=True)
 class Network:
-    """Of a link from a host to the middle, and of a message's two ends."""
+    """A network: its links from hosts to the middle, and a message's overhead at both ends."""
 
     latency_us: float  # of the way between two hosts
     rate_mbit: float  # of data
@@ -283,7 +283,7 @@ def simulate(
         )
         argv = [
             *("smpirun", "-np", str(ranks), "-platform", str(files / "platform.xml")),
-            *("-hostfile", str(files / "hosts"), *(f"--cfg={one}" for one in settings)),
+            *("-hostfile", str(files / "hosts"), *(f"--cfg={setting}" for setting in settings)),
             *("--log=root.thresh:error", str(program), str(calls), *words),
         ]
         points: list[dict[str, Any]] = []
@@ -313,10 +313,10 @@ def simulate(
 
 def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:
     """Simulated against measured times of each candidate, one rank on each host."""
-    here = bed("mpich")
+    mpich = bed("mpich")
     rows: list[dict[str, Any]] = []
     for hosts in all_hosts[:1] if quick else all_hosts:
-        words = [f"{one}:{size}" for one, sizes in _VALIDATION_WORK.items() for size in sizes]
+        words = [f"{collective}:{size}" for collective, sizes in _VALIDATION_WORK.items() for size in sizes]
         points = simulate(
             program,
             NETWORKS["slow"],
@@ -326,7 +326,7 @@ def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:
             _CALLS_VALIDATED,
         )
         with place("slow", "eth0", 262_144, hosts, 1) as where:
-            measured = _measured(here, where, points)
+            measured = _measured(mpich, where, points)
         rows += [row for at, point in enumerate(points) for row in _compared(point, measured[at])]
     ratios = sorted(row["ratio"] for row in rows)
     middle, low, high = median(ratios), ratios[len(ratios) // 10], ratios[-1 - len(ratios) // 10]
@@ -357,15 +357,15 @@ def _compared(point: Mapping[str, Any], measured: Mapping[str, float]) -> list[d
     ]
 
 
-def _measured(here: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """For each point, candidate → seconds a call of the slowest rank, under MPICH on the virtual cluster.
+def _measured(mpich: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Measure, for each point, candidate → seconds a call of the slowest rank, on the virtual cluster.
 
-    Not what MPICH does by itself: SMPI's idea of it is another version. One candidate of each point at a
+    MPICH's own choice is left out: SMPI's idea of it is another version. One candidate of each point at a
     time goes into a launch.
     """
     left = [[name for name in point["times"] if name != "library"] for point in points]
     found: list[dict[str, float]] = [{} for _ in points]
-    probe = native_part("probe-collectives", here.mpi.abi_families[0])
+    probe = native_part("probe-collectives", mpich.mpi.abi_families[0])
     while any(left):
         turn = {at: names.pop() for at, names in enumerate(left) if names}
         tell(f"{where.nodes} hosts: {', '.join(sorted(set(turn.values())))}")
@@ -374,13 +374,13 @@ def _measured(here: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> l
             for at, name in turn.items()
         )
         environment = {
-            **here.environment,
-            **where.environment(here),
-            **strictly(lay_out(Policy(here.mpi.implementation, here.mpi.version, lines), _PLACE)),
-            "LD_PRELOAD": tuner_for(here.mpi).library,
+            **mpich.environment,
+            **where.environment(mpich),
+            **strictly(lay_out(Policy(mpich.mpi.implementation, mpich.mpi.version, lines), _PLACE)),
+            "LD_PRELOAD": tuner_for(mpich.mpi).library,
         }
         words = [f"{points[at]['collective']}:{where.ranks}:1:{points[at]['bytes']}" for at in turn]
-        said = where.execute([*where.line(here), probe, _PROBED_S, *words], environment)
+        said = where.execute([*where.line(mpich), probe, _PROBED_S, *words], environment)
         rows = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
         for (at, name), row in zip(turn.items(), rows, strict=True):
             found[at][name] = float(row["median_s"])

@@ -64,8 +64,8 @@ def measure(given: Namespace) -> Result:
     """All of it on one program."""
     passes = given.passes or (2 if given.quick else 5)
     rounds = given.rounds or (5 if given.quick else 30)
-    here = bed(given.mpi)
-    with workbench(here.line(2, "heat3d", *(_QUICK_WORK if given.quick else _WORK)), here) as bench:
+    own_bed = bed(given.mpi)
+    with workbench(own_bed.line(2, "heat3d", *(_QUICK_WORK if given.quick else _WORK)), own_bed) as bench:
         space = within(space_of(bench.situation), given.most or (16 if given.quick else 256))
         tell(f"{space.size} configurations of {', '.join(d.knob for d in space.dimensions)}")
         sweep = Sweep(bench, space, given.seed)
@@ -77,16 +77,16 @@ def measure(given: Namespace) -> Result:
                 if name not in found and number == min(len(found), passes - 1):
                     found[name] = _found(bench, space, runs, given.seed)
         sides = {"original": Configuration(), "sweep": sweep.best(rounds)}
-        sides |= {name: one for name, (one, _) in found.items()}
+        sides |= {name: configuration for name, (configuration, _) in found.items()}
         times = _rounds(bench, sides, rounds, given.seed)
     runs_of = {"sweep": sweep.runs, **{name: runs for name, (_, runs) in found.items()}}
     rows = [row_of(name, sides[name], times, runs_of.get(name), space.size) for name in sides]
     facts = {
-        "mpi": here.mpi.label,
+        "mpi": own_bed.mpi.label,
         "space": {dimension.knob: list(dimension.values) for dimension in space.dimensions},
         "configurations": space.size,
-        "rejected": {str(one): why for one, why in sweep.rejected.items()},
-        "sweep_medians_s": {str(one): centre(each) for one, each in sweep.times.items()},
+        "rejected": {str(configuration): why for configuration, why in sweep.rejected.items()},
+        "sweep_medians_s": {str(configuration): centre(each) for configuration, each in sweep.times.items()},
         "times_s": times,
     }
     return Result(COLUMNS, rows, summary_of(rows, space.size), facts)
@@ -109,9 +109,9 @@ def within(space: SearchSpace, most: int) -> SearchSpace:
 
 def budgets(size: int, passes: int) -> dict[str, int]:
     """Name → runs of a search: a tenth of one pass, and of all of them where that is more."""
-    one = max(4, int(size * _TENTH))
+    shorter = max(4, int(size * _TENTH))
     every = max(4, int(size * passes * _TENTH))
-    return {"search": one} | ({"search, longer": every} if every > one else {})
+    return {"search": shorter} | ({"search, longer": every} if every > shorter else {})
 
 
 class Sweep:
@@ -121,13 +121,15 @@ class Sweep:
         self._bench, self._random, self._seed = bench, Random(f"sweep {seed}"), seed
         levels = [range(len(factor.values) + 1) for factor in space.factors]
         self._configurations = [space.configuration(point) for point in product(*levels)]
-        self.times: dict[Configuration, list[float]] = {one: [] for one in self._configurations}
+        self.times: dict[Configuration, list[float]] = {
+            configuration: [] for configuration in self._configurations
+        }
         self.rejected: dict[Configuration, str] = {}
         self.runs = 0
 
     def one_pass(self) -> None:
-        """Each once, in a new order; what failed is left out from then on."""
-        left = [one for one in self._configurations if one not in self.rejected]
+        """Run each configuration once, in a new order; what failed is left out from then on."""
+        left = [configuration for configuration in self._configurations if configuration not in self.rejected]
         for configuration in self._random.sample(left, len(left)):
             self.runs += 1
             trial = self._bench.run(configuration, Phase.SEARCH, limit_s(self._bench))
@@ -138,9 +140,13 @@ class Sweep:
 
     def best(self, rounds: int) -> Configuration:
         """The winner of a run-off among the best few: the smallest of hundreds of medians is luck in part."""
-        whole = {one: times for one, times in self.times.items() if one not in self.rejected}
-        first = sorted(whole, key=lambda one: centre(whole[one]))[:_RUN_OFF]
-        sides = {str(number): one for number, one in enumerate(first)}
+        whole = {
+            configuration: times
+            for configuration, times in self.times.items()
+            if configuration not in self.rejected
+        }
+        first = sorted(whole, key=lambda configuration: centre(whole[configuration]))[:_RUN_OFF]
+        sides = {str(number): configuration for number, configuration in enumerate(first)}
         self.runs += rounds * len(sides)
         return sides[best_of(_rounds(self._bench, sides, rounds, self._seed + 1))]
 
@@ -205,7 +211,7 @@ def row_of(
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]], size: int) -> str:
-    """Each search against the goal."""
+    """Compare each search with the goal."""
     said = [
         f"{row['who']}: {row['loss']:+.1%} with {row['runs']} runs, {row['share']} of a pass "
         f"({'within' if row['loss'] <= _GOAL else 'misses'} {_GOAL:.0%})"

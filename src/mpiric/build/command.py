@@ -105,7 +105,7 @@ def stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def understand(words: Sequence[str]) -> Command:
+def parse_compiler_command(words: Sequence[str]) -> Command:
     """Parse a command line; looks at no file."""
     values: set[int] = set()
     sources: list[Source] = []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from mpiric.build.command import Command, Mode, Source, stem, understand, without
+from mpiric.build.command import Command, Mode, Source, parse_compiler_command, stem, without
 from mpiric.build.driver import Driver, Target
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import RELOCATABLE, SHF_EXCLUDE, STT_IFUNC, ElfFile, is_elf
@@ -170,7 +170,7 @@ def _taken(path: str) -> bytes:
 
 
 def _variant_words(task: Task, target: Target) -> list[str]:
-    plain = understand(task.words)
+    plain = parse_compiler_command(task.words)
     words = without(plain, (*_DEPENDENCY_FLAGS, *_FILES_BESIDE), _DEPENDENCY_VALUES)
     words += _debug_words(task.words)
     if task.source.dialect != "fortran":
@@ -178,7 +178,7 @@ def _variant_words(task: Task, target: Target) -> list[str]:
     family = task.driver.family
     modules = f"{task.scratch}/{target.name}"
     where = plain.option(family.module_output)
-    words = without(understand(words), (), (family.module_output,))
+    words = without(parse_compiler_command(words), (), (family.module_output,))
     separate = family.facts.get("module_output_separate")
     words += [family.module_output, modules] if separate else [f"{family.module_output}{modules}"]
     return [*words, f"-I{where}"] if where else words
@@ -198,7 +198,7 @@ def _named_beside(
     Other compilers cannot be told a name, and would write into a directory that is soon gone.
     """
     if driver.identity.family != "gcc":
-        return (*without(understand(words), _FILES_BESIDE, ()), *_debug_words(words))
+        return (*without(parse_compiler_command(words), _FILES_BESIDE, ()), *_debug_words(words))
     name, ending = os.path.basename(source.path), os.path.splitext(source.path)[1]
     return (*words, "-dumpdir", f"{command.output or 'a'}-", "-dumpbase", name, "-dumpbase-ext", ending)
 
@@ -242,7 +242,7 @@ def _join(task: Task, done: Sequence[Step], plain: bytes) -> tuple[str, ...]:
 
 def recorded_flags(words: Sequence[str], target: Target) -> str:
     """Flags worth telling: without files, directories and macros, so that files of a program share them."""
-    command = understand(words)
+    command = parse_compiler_command(words)
     files = {source.position for source in command.sources}
     kept = [
         word

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric.build.command import Command, understand
+from mpiric.build.command import Command, parse_compiler_command
 from mpiric.build.dispatcher import compile_dispatcher
 from mpiric.build.driver import Driver
 from mpiric.build.elf import STB_WEAK, ElfFile
@@ -244,7 +244,7 @@ def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
         done = True
         return placed
 
-    words = rewritten(understand(without_wrap(with_output(job.command, made).words)), replacement)
+    words = rewritten(parse_compiler_command(without_wrap(with_output(job.command, made).words)), replacement)
     return words if done else [*placed, *words]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric.build.command import Command, understand, without
+from mpiric.build.command import Command, parse_compiler_command, without
 from mpiric.build.driver import Driver
 from mpiric.build.inputs import FileWords, linker_words, rewritten
 from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, read_trace
@@ -29,7 +29,7 @@ def output_of(command: Command) -> str:
 
 def with_output(command: Command, output: Path | str) -> Command:
     """The same command, writing elsewhere."""
-    return understand([*without(command, (), ("-o",)), "-o", str(output)])
+    return parse_compiler_command([*without(command, (), ("-o",)), "-o", str(output)])
 
 
 def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int, str, Trace]:
@@ -72,7 +72,7 @@ def for_target(
         file = words.file_of(word)
         return [str(fat[file])] if file else [word]
 
-    return understand(rewritten(command, replacement))
+    return parse_compiler_command(rewritten(command, replacement))
 
 
 def deliver(made: Path, output: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.build.command import Mode, expand, understand
+from mpiric.build.command import Mode, expand, parse_compiler_command
 from mpiric.build.compile import object_name, recorded_flags, words_for
 from mpiric.build.driver import Target
 from mpiric.build.inputs import linker_words, rewritten, without_wrap, wrapped_symbols
@@ -37,11 +37,13 @@ def words(text: str) -> list[str]:
     ],
 )
 def test_a_command_line_is_understood_as_the_compiler_does(line: str, mode: Mode) -> None:
-    assert understand(words(line)).mode is mode
+    assert parse_compiler_command(words(line)).mode is mode
 
 
 def test_values_of_options_are_no_inputs() -> None:
-    command = understand(words("-I inc -include config.h -MF dep.d -o out a.c -L lib -l m -Xlinker --x"))
+    command = parse_compiler_command(
+        words("-I inc -include config.h -MF dep.d -o out a.c -L lib -l m -Xlinker --x")
+    )
     assert [source.path for source in command.sources] == ["a.c"]
     assert command.output == "out"
     assert [command.words[at] for at in command.inputs] == ["m", "--x"]
@@ -60,11 +62,11 @@ def test_values_of_options_are_no_inputs() -> None:
     ],
 )
 def test_the_ending_tells_the_language(name: str, dialect: str) -> None:
-    assert understand(["-c", name]).sources[0].dialect == dialect
+    assert parse_compiler_command(["-c", name]).sources[0].dialect == dialect
 
 
 def test_x_overrules_the_ending_until_none() -> None:
-    sources = understand(words("-x c++ a.c -x none b.c")).sources
+    sources = parse_compiler_command(words("-x c++ a.c -x none b.c")).sources
     assert [source.dialect for source in sources] == ["c++", "c"]
 
 
@@ -80,13 +82,13 @@ def test_response_files_are_expanded_where_they_stand() -> None:
 
 
 def test_each_of_several_sources_is_compiled_alone() -> None:
-    command = understand(words("-O2 -c a.c b.c -Iinc"))
+    command = parse_compiler_command(words("-O2 -c a.c b.c -Iinc"))
     assert words_for(command, command.sources[1]) == ("-O2", "b.c", "-Iinc", "-c")
     assert object_name(command, command.sources[1]) == "b.o"
 
 
 def test_what_is_for_the_linker_does_not_reach_the_compiler() -> None:
-    command = understand(words("-O2 a.c -o prog -lm -Wl,-rpath,/x other.o -L lib"))
+    command = parse_compiler_command(words("-O2 a.c -o prog -lm -Wl,-rpath,/x other.o -L lib"))
     assert words_for(command, command.sources[0]) == ("-O2", "a.c", "-L", "lib", "-c")
 
 
@@ -97,7 +99,9 @@ def test_recorded_flags_name_no_files() -> None:
 
 
 def test_linker_inputs_are_rewritten_wherever_they_hide() -> None:
-    command = understand(words("a.o -Wl,--start-group,x.a,y.a,--end-group -Xlinker x.a -lx -l x -o out"))
+    command = parse_compiler_command(
+        words("a.o -Wl,--start-group,x.a,y.a,--end-group -Xlinker x.a -lx -l x -o out")
+    )
     gone = {"x.a", "-lx"}
     new = rewritten(command, lambda word: [] if word in gone else [word])
     assert new == words("a.o -Wl,--start-group,y.a,--end-group -o out")

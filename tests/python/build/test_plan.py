@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.build.command import understand
+from mpiric.build.command import parse_compiler_command
 from mpiric.build.plan import CompilationPlan, PlanRequest, Step, holes_are_known, take_wanted, write
 
 WORDS = ["gcc", "-O2", "-MF", "d/a.d", "-c", "src/a.cc", "-o", "a.o"]
@@ -32,7 +32,7 @@ def test_of_a_source_the_ending_stays() -> None:
 def test_holes_are_the_source_and_names_of_this_compilation(
     words: list[str], positions: tuple[int, ...], known: bool
 ) -> None:
-    assert holes_are_known(understand(with_holes(words, *positions)[1:])) is known
+    assert holes_are_known(parse_compiler_command(with_holes(words, *positions)[1:])) is known
 
 
 def test_tools_do_not_see_what_was_asked_for() -> None:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mpiric.build.command import Command, Mode, understand
+from mpiric.build.command import Command, Mode, parse_compiler_command
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
 from mpiric.build.plan import (
@@ -66,7 +66,7 @@ def _write_plan(prepared: PreparedCommand, wanted: PlanRequest) -> None:
 
 
 def _build(driver: Driver, wishes: Wishes) -> CompileOutcome:
-    command = understand(wishes.words)
+    command = parse_compiler_command(wishes.words)
     if command.mode is Mode.COMPILE:
         return _compile_all(driver, wishes, command, "")
     with Scratch() as directory:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mpiric.build import wishes as reading
-from mpiric.build.command import Command, Mode, expand, understand
+from mpiric.build.command import Command, Mode, expand, parse_compiler_command
 from mpiric.build.driver import Driver
 from mpiric.build.plan import (
     PlanRequest,
@@ -44,7 +44,7 @@ def prepare_command(
     options, rest = reading.own_options(given)
     compiler, words = choose_compiler(verb, options, rest, toolchain.environ)
     expanded = expand(words, _read)
-    command = understand(expanded)
+    command = parse_compiler_command(expanded)
     is_question = _is_question(command)
     named = len(rest) - len(words)
     if is_question and wanted and wanted.question_path and not options and named < 2:
@@ -62,7 +62,7 @@ def prepare_command(
     wishes = reading.from_environment(wishes, options, toolchain.environ)
     if any(word.startswith(("-flto", "-ipo")) for word in wishes.words):  # else the families need not be read
         wishes = reading.without_intermediate(wishes, driver.family.words("intermediate"))
-    return PreparedCommand(driver, wishes, understand(wishes.words), on_cluster)
+    return PreparedCommand(driver, wishes, parse_compiler_command(wishes.words), on_cluster)
 
 
 def _is_question(command: Command) -> bool:

@@ -1,6 +1,6 @@
 """The link command of a compiler's command line once its sources are compiled."""
 
-from mpiric.build.command import Command, stem, understand
+from mpiric.build.command import Command, parse_compiler_command, stem
 
 
 def object_path(directory: str, position: int, source: str) -> str:
@@ -18,4 +18,4 @@ def with_objects(command: Command, directory: str) -> Command:
     drop |= {
         at for at, word in enumerate(words) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
     }
-    return understand([word for at, word in enumerate(words) if at not in drop])
+    return parse_compiler_command([word for at, word in enumerate(words) if at not in drop])

@@ -211,7 +211,7 @@ class Cost:
         return float(found[-1][0]), float(found[-1][1])
 
     def _instructions(self, variables: Mapping[str, str], copies: int) -> float | None:
-        """Instructions of the runtime alone in one call; library, program, algorithms and waiting left out."""
+        """Instructions of the runtime alone in one call; library, program, algorithms, waiting left out."""
         if not shutil.which("valgrind"):
             return None
         counts = []

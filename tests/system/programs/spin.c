@@ -1,8 +1,9 @@
-/* Keeps all its threads busy, each for some seconds of its own CPU time: longer where others take the cores. */
+/* Keeps all its threads busy, each for some seconds of its own CPU time: longer where others take the cores.
+ */
 #include <stdlib.h>
 #include <time.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const double seconds = argc > 1 ? atof(argv[1]) : 1.0;
 #pragma omp parallel
     {

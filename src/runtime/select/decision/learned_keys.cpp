@@ -24,10 +24,11 @@ std::string candidate_text(const std::string& name, const tune::Timings& timings
 }
 
 std::string shape_text(const tune::Shape& shape) {
-    return formatted(
-        "{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", \"placement\": \"%016llx\"}",
-        shape.ranks, shape.nodes, shape.ranks_per_node, std::string(tune::name_of(shape.order)).c_str(),
-        static_cast<unsigned long long>(shape.placement));
+    return formatted("{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", "
+                     "\"placement\": \"%016llx\"}",
+                     shape.ranks, shape.nodes, shape.ranks_per_node,
+                     std::string(tune::name_of(shape.order)).c_str(),
+                     static_cast<unsigned long long>(shape.placement));
 }
 
 std::string size_text(uint64_t to) { return to == UINT64_MAX ? "null" : std::to_string(to); }

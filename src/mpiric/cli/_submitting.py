@@ -21,16 +21,7 @@ from mpiric.workflows.submit.follower import Reporting
 from mpiric.workflows.submit.submission import SubmitRequest
 from mpiric.workflows.submit.submit import submit
 
-_OURS = {
-    "submit",
-    "job_options",
-    "resume",
-    "store",
-    "directory",
-    "command_line",
-    "launch_line",
-    "round_number",
-}
+_OURS = set("submit job_options resume store directory command_line launch_line round_number".split())
 _OPTION_NAMES = [f"--{each.submitter}" for each in batch_schedulers().values()]
 _MOST_JOBS = 4000
 _SOME_PROGRAM = "program"  # where a verb takes a launch line without one

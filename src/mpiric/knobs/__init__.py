@@ -17,7 +17,6 @@ __all__ = [
     "check_configuration",
     "inherited_problems",
     "judge",
-    "not_applicable",
     "switched",
 ]
 
@@ -62,12 +61,6 @@ def applicable(situation: Situation) -> dict[str, Knob]:
     found = [knob for knob in all_knobs().values() if judge(knob, situation).applies]
     found.sort(key=lambda knob: -knob.promise(situation).score)
     return {knob.name: knob for knob in found}
-
-
-def not_applicable(situation: Situation) -> dict[str, str]:
-    """Knob name → the reason why it is left alone."""
-    verdicts = {name: judge(knob, situation) for name, knob in all_knobs().items()}
-    return {name: verdict.reason for name, verdict in verdicts.items() if not verdict.applies}
 
 
 def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:

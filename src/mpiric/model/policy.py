@@ -12,24 +12,9 @@ ANY = "*"
 ORDERS = ("block", "cyclic", "mixed")
 
 _BLOCKING = (
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "barrier",
-    "bcast",
-    "exscan",
-    "gather",
-    "gatherv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "scatter",
-    "scatterv",
-)
+    "allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan gather gatherv "
+    "reduce reduce_scatter reduce_scatter_block scan scatter scatterv"
+).split()
 
 
 def _forms(*names: str) -> frozenset[str]:

@@ -6,77 +6,18 @@ MPI library is the rank; when none does (a static program), the first that is no
 """
 
 _LAUNCHERS = frozenset(
-    {
-        "mpirun",
-        "mpiexec",
-        "mpiexec.hydra",
-        "mpiexec.openmpi",
-        "mpirun.openmpi",
-        "mpiexec.mpich",
-        "mpirun.mpich",
-        "hydra_pmi_proxy",
-        "hydra_bstrap_proxy",
-        "pmi_proxy",
-        "orterun",
-        "orted",
-        "prterun",
-        "prte",
-        "prted",
-        "prun",
-        "srun",
-        "slurmstepd",
-        "aprun",
-        "apinit",
-        "apshepherd",
-        "palsrun",
-        "palsd",
-        "jsrun",
-        "prterun_wrapper",
-        "ompirun_wrapper",
-        "ssh",
-        "rsh",
-    }
+    (
+        "mpirun mpiexec mpiexec.hydra mpiexec.openmpi mpirun.openmpi mpiexec.mpich mpirun.mpich "
+        "hydra_pmi_proxy hydra_bstrap_proxy pmi_proxy orterun orted prterun prte prted prun srun slurmstepd "
+        "aprun apinit apshepherd palsrun palsd jsrun prterun_wrapper ompirun_wrapper ssh rsh"
+    ).split()
 )
 _WRAPPERS = frozenset(
-    {
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "ksh",
-        "fish",
-        "tcsh",
-        "csh",
-        "env",
-        "time",
-        "nice",
-        "ionice",
-        "taskset",
-        "numactl",
-        "stdbuf",
-        "timeout",
-        "strace",
-        "ltrace",
-        "gdb",
-        "perf",
-        "valgrind",
-        "apptainer",
-        "singularity",
-        "starter",
-        "starter-suid",
-        "ch-run",
-        "podman",
-        "conmon",
-        "crun",
-        "runc",
-        "bwrap",
-        "unshare",
-        "setarch",
-        "hwloc-bind",
-        "xargs",
-        "tee",
-        "busybox",
-    }
+    (
+        "sh bash dash zsh ksh fish tcsh csh env time nice ionice taskset numactl stdbuf timeout strace "
+        "ltrace gdb perf valgrind apptainer singularity starter starter-suid ch-run podman conmon crun runc "
+        "bwrap unshare setarch hwloc-bind xargs tee busybox"
+    ).split()
 )
 _RANK_VARIABLES = (
     *(b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"PALS_RANKID", b"ALPS_APP_PE"),

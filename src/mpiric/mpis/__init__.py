@@ -3,13 +3,18 @@
 Finding installed libraries stands behind the names below.
 """
 
-from mpiric.mpis._connections import ask_connections, connections
+from mpiric.mpis._by_name import (
+    ask_connections,
+    connections,
+    embedded_defaults,
+    export,
+    foreign_settings,
+    packages,
+    spell,
+)
 from mpiric.mpis._describe import launcher_text
 from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
-from mpiric.mpis._export import embedded_defaults, export
-from mpiric.mpis._foreign import foreign_settings
 from mpiric.mpis._implementation import Exported, implementations, variable_beginnings, with_capabilities
-from mpiric.mpis._packages import packages
 from mpiric.mpis._programs import (
     abi_of_program,
     libraries_needed_by,
@@ -20,7 +25,6 @@ from mpiric.mpis._programs import (
     symbols,
 )
 from mpiric.mpis._sonames import family_of_soname, name_under
-from mpiric.mpis._spell import spell
 
 __all__ = [
     "Exported",

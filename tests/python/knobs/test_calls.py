@@ -34,8 +34,8 @@ def test_a_collective_that_shares_its_algorithms_counts():
 
 
 def test_without_any_collective_their_component_is_left_alone():
-    reasons = knobs.not_applicable(calling("mpi_send"))
-    assert reasons["collective-component"] == "the program does not call any collective operation"
+    verdict = knobs.judge(knobs.all_knobs()["collective-component"], calling("mpi_send"))
+    assert verdict.reason == "the program does not call any collective operation"
 
 
 def test_of_an_unknown_program_all_are_tried():

@@ -20,22 +20,9 @@ from mpiric.mpis._implementation import Defaults, Exported
 _LARGEST = 2**31 - 1
 _SUMMED = frozenset(("reduce_scatter",))
 _COLLECTIVES = (
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "barrier",
-    "bcast",
-    "exscan",
-    "gather",
-    "gatherv",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
-    "scatterv",
-)
+    "allgather allgatherv allreduce alltoall alltoallv barrier bcast exscan gather gatherv reduce "
+    "reduce_scatter scan scatter scatterv"
+).split()
 
 
 def export(policy: Policy, _defaults: Defaults = ()) -> Exported:

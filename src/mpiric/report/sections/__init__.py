@@ -5,18 +5,6 @@ them in `ORDER`.
 """
 
 ORDER = (
-    "overview",
-    "advice",
-    "functions",
-    "sizes",
-    "communicators",
-    "traffic",
-    "ranks",
-    "timeline",
-    "placement",
-    "regions",
-    "memory",
-    "files",
-    "sites",
-    "method",
-)
+    "overview advice functions sizes communicators traffic ranks timeline placement regions memory "
+    "files sites method"
+).split()

@@ -1,0 +1,93 @@
+"""MPI libraries by the name of their implementation: settings, tuning files, reports, packages."""
+
+from collections.abc import Mapping
+
+from mpiric.algorithms.library import find_algorithm, version_numbers
+from mpiric.model.errors import MismatchError
+from mpiric.model.fabric import TransportReport
+from mpiric.model.finding import Finding
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.policy import Policy
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.mpis._implementation import Defaults, Exported, implementations
+
+_ALGORITHM = "-algorithm"
+_SHOWN = 5
+
+
+def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
+    """The library's setting for ``knob=value``; None when it has none."""
+    mpi = situation.mpi
+    implementation = implementations().get(mpi.implementation)
+    speller = implementation.spellers(mpi.version).get(knob) if implementation else None
+    if speller is not None:
+        return speller(value, situation)
+    if not knob.endswith(_ALGORITHM):
+        return None
+    collective = knob.removesuffix(_ALGORITHM).replace("-", "_")
+    algorithm = find_algorithm(mpi.implementation, collective, value, version_numbers(mpi.version))
+    return Spelling(environment=dict(algorithm.environment)) if algorithm else None
+
+
+def export(policy: Policy, defaults: Defaults = ()) -> Exported:
+    """Files and variables with which the library chooses by itself what the policy chooses.
+
+    ``defaults``: the decision trees built into the library, as MPICH has them; others need none.
+    Raises MismatchError for a library that reads no such thing.
+    """
+    exporters = {name: each.export for name, each in implementations().items() if each.export is not None}
+    if policy.implementation not in exporters:
+        raise MismatchError(
+            f"{policy.implementation} reads no tuning file that mpiric can write",
+            hint=f"those that do: {', '.join(sorted(exporters))}",
+        )
+    return exporters[policy.implementation](policy, defaults)
+
+
+def embedded_defaults(implementation: str) -> bytes:
+    """The first bytes of decision trees that a library has built in as text, empty when it has none."""
+    found = implementations().get(implementation)
+    return found.embedded_defaults if found else b""
+
+
+def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple[Finding, ...]:
+    """A finding for each other implementation whose settings are there and which this library ignores."""
+    own = implementations().get(library.implementation)
+    obeyed = (own.prefix, *own.shared_prefixes) if own else ()
+    found = []
+    for name, other in implementations().items():
+        names = sorted(each for each in inherited if other.prefix and each.startswith(other.prefix))
+        if names and other.prefix not in obeyed:
+            found.append(
+                Finding(
+                    "settings-of-another-mpi",
+                    f"settings of {name} are without effect under {library.implementation}",
+                    ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else ""),
+                    f"check that {library.label} is the library meant",
+                )
+            )
+    return tuple(found)
+
+
+def ask_connections(implementation: str) -> Mapping[str, str]:
+    """Variables that make a library print what carries its messages."""
+    found = implementations().get(implementation)
+    return found.ask_connections if found else {}
+
+
+def connections(implementation: str, text: str) -> TransportReport:
+    """Connections as a library reports them in all that a run printed; empty when it reports none."""
+    found = implementations().get(implementation)
+    return found.connections(text) if found else TransportReport()
+
+
+def packages() -> dict[str, MpiPackage]:
+    """Registry key → package of the implementations that come from PyPI, in alphabetical order.
+
+    Every one gets a prefix of its own: the wheels own the same names (``bin/mpiexec``, ``lib/libmpi.so.12``,
+    ``include/mpi.h``) and overwrite one another in a common environment.
+    """
+    found = {name: each.package for name, each in implementations().items()}
+    return {name: package for name, package in sorted(found.items()) if package is not None}

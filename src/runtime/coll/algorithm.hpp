@@ -76,6 +76,7 @@ enum class Order : uint8_t {
     none,       ///< nothing is reduced
 };
 
+// In the order of a row of the tables. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Algorithm {
     Collective collective;
     const char* name;    ///< file stem, with a parameter where there is one: "knomial_4"

@@ -52,7 +52,7 @@ int dispatch(CommState& state, Entry& entry, CollectiveCall& call) noexcept {
         decide(basis, group.shape, group.blocking, entry, {call.collective, call.bytes, call.commutes});
     if (choice >= 0)
         return run(state, call, uint32_t(choice));
-    if (choice == Choice::library || !shadow_comm(state, call.comm))
+    if (choice == Choice::library || !exploration || !shadow_comm(state, call.comm))
         return call.pass_on();
     if (!exploration->learner)
         begin_learning(basis, group.blocking.explorations, entry, *exploration, call.collective, call.bytes,

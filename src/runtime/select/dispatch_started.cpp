@@ -65,7 +65,7 @@ int dispatch_start(CommState& state, Entry& entry, CollectiveCall& call) noexcep
         decide(basis, state.group->shape, table, entry, {call.collective, call.bytes, call.commutes});
     if (choice >= 0)
         return run(state, call, uint32_t(choice));
-    if (choice == Choice::library)
+    if (choice == Choice::library || !exploration)
         return call.pass_on();
     if (!exploration->learner)
         begin_learning(basis, table.explorations, entry, *exploration, call.collective, call.bytes,

@@ -69,6 +69,13 @@ def doctest_main(tmp_path_factory):
     return target
 
 
+# What the runtime says on stderr of a failure that the test provokes.
+PROVOKED = {
+    "test_merge": "mpiric: what the ranks recorded could not be written to one file: "
+    "No such file or directory\n"
+}
+
+
 @pytest.mark.requires("g++", "header:doctest/doctest.h")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_unit_holds_what_it_states(program, doctest_main, mpi_prefix, tmp_path):
@@ -77,5 +84,4 @@ def test_unit_holds_what_it_states(program, doctest_main, mpi_prefix, tmp_path):
     words = [*SANITIZED, f"-I{arch}", *includes(program, mpi_prefix), *sources(program), doctest_main]
     compile_units("g++", *words, "-o", binary)
     done = subprocess.run([binary], capture_output=True, text=True)
-    complaints = [line for line in done.stderr.splitlines() if not line.startswith("mpiric: ")]
-    assert (done.returncode, complaints) == (0, []), done.stdout
+    assert (done.returncode, done.stderr) == (0, PROVOKED.get(program.stem, "")), done.stdout

@@ -47,7 +47,7 @@ class Renaming:
 
 
 def with_host_names(situation: Situation, host: Host) -> Situation:
-    """The same, for whoever sets or measures that knob: a resolver may take seconds to answer."""
+    """Add the names for whoever sets or measures that knob: a resolver may take seconds to answer."""
     return replace(situation, host_names=host_names(situation.job, situation.machine.nics, host))
 
 

@@ -14,7 +14,7 @@ class NodeRow {
         : team_(team), data_(data), blocks_(by_node(team, blocks)), within_(within) {}
 
     char* data() const noexcept { return data_; }
-    /// Of the nodes.
+    /// Blocks of the nodes.
     const Blocks& blocks() const noexcept { return blocks_; }
     char* at(int node) const noexcept { return data_ + blocks_.begin(node); }
     /// Of some nodes that follow one another.

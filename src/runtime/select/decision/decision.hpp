@@ -33,7 +33,7 @@ template <uint32_t first, uint32_t count> struct DecisionTable : Learned {
     }
 };
 using BlockingTable = DecisionTable<0, blocking_count>;
-/// Of the nonblocking and persistent forms.
+/// Decisions on the nonblocking and persistent forms.
 using StartedTable = DecisionTable<blocking_count, collective_count - blocking_count>;
 
 /// What the decision knows of a call.

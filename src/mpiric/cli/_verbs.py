@@ -58,6 +58,7 @@ def _first_sentence(path: Path) -> str:
 
 @click.group(
     cls=Verbs,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExamples:\n"
     "  mpiric tune -- mpirun -n 2 lmp -in in.lj    find, prove and save the fastest way to run it\n"
@@ -65,8 +66,11 @@ def _first_sentence(path: Path) -> str:
     "  mpiric machine                              what this machine is, and its MPI libraries",
 )
 @click.version_option(__version__, prog_name="mpiric")
-def mpiric() -> None:
+@click.pass_context
+def mpiric(context: click.Context) -> None:
     """MPI, empirically: makes an MPI program run at full speed on the machine it lands on, and proves it."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def run() -> int:

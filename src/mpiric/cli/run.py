@@ -111,15 +111,15 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         reprove=not given["no_reprove"],
     )
     prepared = prepare(request, LocalHost())
+    if not given["quiet"] and not given["as_json"]:
+        for words in prepared.words:
+            say(words)
     if given["dry_run"] or given["as_json"]:
         if given["as_json"]:
             print_json(_as_json(prepared))
         else:
             print(prepared.launch.shell_line())
         return 0
-    if not given["quiet"]:
-        for words in prepared.words:
-            say(words)
     return _become(prepared)
 
 

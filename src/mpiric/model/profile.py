@@ -186,6 +186,7 @@ class Advice:
     knobs: tuple[str, ...]
     commands: tuple[str, ...]  # that apply it, or show more; CMD where the user's own is not known
     source: str
+    effect_of: tuple[str, ...] = ()  # ids of findings of the same profile that bring this one about
 
     @property
     def promise(self) -> float:

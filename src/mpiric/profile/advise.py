@@ -13,6 +13,7 @@ from typing import Any
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
+from mpiric.profile.causes import causes_first
 
 _COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
@@ -47,6 +48,7 @@ class Rule:
     only: str  # the same for the command: families say it shorter
     apply: str  # KNOB=VALUE to try at once, "" for none
     command: str  # where no knob acts: what shows more
+    effect_of: tuple[str, ...]  # rules whose findings bring this one about
 
 
 class _Quoted:
@@ -101,11 +103,12 @@ def _rule(row: Mapping[str, Any]) -> Rule:
         only=row.get("only", ",".join(row.get("knobs", ()))),
         apply=row.get("apply", ""),
         command=row.get("command", ""),
+        effect_of=tuple(row.get("effect_of", ())),
     )
 
 
 def advise(profile: Profile) -> tuple[Advice, ...]:
-    """What the rules say about a profile, the most promising first."""
+    """What the rules say about a profile: causes before their effects, the most promising first."""
     numbers = profile.numbers
     quotable = {name: _Quoted(value) for name, value in numbers.items()}
     given = [
@@ -121,7 +124,7 @@ def advise(profile: Profile) -> tuple[Advice, ...]:
         for rule in rules()
         if all(condition.holds(numbers) for condition in rule.when)
     ]
-    return tuple(sorted(given, key=lambda advice: -advice.promise))
+    return causes_first(given, {rule.id: rule.effect_of for rule in rules()})
 
 
 def _expected(rule: Rule, numbers: Mapping[str, float]) -> float | None:

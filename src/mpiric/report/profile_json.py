@@ -51,6 +51,7 @@ def advice_json(advice: Advice) -> dict[str, Any]:
         "commands": list(advice.commands),
         "knobs": list(advice.knobs),
         "source": advice.source,
+        "effect_of": list(advice.effect_of),
     }
 
 

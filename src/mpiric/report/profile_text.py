@@ -1,6 +1,6 @@
 """The one-screen summary of a profile: how well the run went, what cost time, and what to do."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -11,6 +11,7 @@ from rich.text import Text
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 from mpiric.report._amounts import count, expectation, library, on_huge_pages, seconds, share, size
+from mpiric.report._causes import effects_in_words
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
 _BAR, _WHOLE_BAR = 16, 40
@@ -39,7 +40,8 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
     yield from _remarks(profile)
     if profile.advice:
         yield Text("\nWhat to do", style="bold")
-        yield from (_advice(advice) for advice in profile.advice[:_MOST_ADVICE])
+        effects = effects_in_words(profile.advice)
+        yield from (_advice(advice, effects) for advice in profile.advice[:_MOST_ADVICE])
         if len(profile.advice) > _MOST_ADVICE:
             yield Text(f"  … and {len(profile.advice) - _MOST_ADVICE} more in the report", style="dim")
     else:
@@ -61,10 +63,13 @@ def _headline(profile: Profile) -> Text:
 
 
 def diagnosis(profile: Profile) -> str:
-    """One sentence: is it well, and if not, what ails it most."""
+    """One sentence: is it well, and if not, what ails it most: a cause rather than its effects."""
     e = profile.efficiencies
     if e.parallel >= _HEALTHY:
         return f"Healthy: {share(e.parallel)} of the ranks' time is their own work."
+    causes = {cause for advice in profile.advice for cause in advice.effect_of}
+    if profile.advice and profile.advice[0].finding.id in causes:
+        return profile.advice[0].finding.says
     return _DIAGNOSES[min(_DIAGNOSES, key=lambda name: getattr(e, name))]
 
 
@@ -158,13 +163,14 @@ def _remarks(profile: Profile) -> Iterator[Text]:
         yield Text(f"files  {share(numbers['io_share'])} of the time; {moved}")
 
 
-def _advice(advice: Advice) -> RenderableType:
+def _advice(advice: Advice, effects: Mapping[str, str]) -> RenderableType:
+    effect = [Text(effects[advice.finding.id])] if advice.finding.id in effects else []
     gain = Text("expected gain: ", style="dim").append(expectation(advice), style="bold")
     # A command is to be copied: the terminal may break its line, we do not.
     commands = (
         Text(f"    $ {command}", style="cyan", no_wrap=True, overflow="ignore") for command in advice.commands
     )
-    return Group(_paragraph(advice.finding, gain), *commands)
+    return Group(_paragraph(advice.finding, *effect, gain), *commands)
 
 
 def _paragraph(finding: Finding, *more: Text) -> RenderableType:
@@ -178,5 +184,6 @@ def print_findings(findings: Iterable[Finding | Advice], console: Console) -> No
     found = tuple(findings)
     if not found:
         console.print(Text("nothing to complain of", style="green"))
+    effects = effects_in_words(found)
     for each in found:
-        console.print(_advice(each) if isinstance(each, Advice) else _paragraph(each), crop=False)
+        console.print(_advice(each, effects) if isinstance(each, Advice) else _paragraph(each), crop=False)

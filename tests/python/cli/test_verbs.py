@@ -10,3 +10,9 @@ def test_help_explains_every_verb() -> None:
     rows = help_text.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     explained = {row.split(maxsplit=1)[0] for row in rows if len(row.split(maxsplit=1)) == 2}
     assert explained == set(Verbs().list_commands(click.Context(mpiric)))
+
+
+def test_alone_it_prints_its_help_and_ends_well() -> None:
+    alone = CliRunner().invoke(mpiric, [])
+    assert alone.exit_code == 0
+    assert alone.output == CliRunner().invoke(mpiric, ["--help"]).output

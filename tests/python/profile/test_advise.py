@@ -83,3 +83,38 @@ def test_the_most_promising_advice_comes_first():
     ).advice
     gains = [advice.promise for advice in given]
     assert gains == sorted(gains, reverse=True)
+
+
+def crowded():
+    """Four ranks on two CPUs that spend most of their time in a collective."""
+    busy = {"host": "n1", "affinity": "0-1", "switches.involuntary": "500", "time.user_us": "5000000"}
+    return [rank(number, 10.0, cell("MPI_Allreduce", 1000, 8 << 20, 7.0), facts=busy) for number in range(4)]
+
+
+def test_more_ranks_than_cpus_stands_before_the_time_that_collectives_take_for_it():
+    given = analyse(record(*crowded())).advice
+    ids = [advice.finding.id for advice in given]
+    effects = [advice for advice in given if advice.effect_of]
+    assert ids[0] == "more-ranks-than-cpus"
+    assert {advice.finding.id for advice in effects} & {"collectives-wait", "collectives-move-data"}
+    assert all(ids.index(cause) < ids.index(each.finding.id) for each in effects for cause in each.effect_of)
+
+
+def test_an_effect_names_no_cause_that_is_not_there():
+    alone = [rank(n, 10.0, cell("MPI_Allreduce", 9, 72, 7.0), facts={"affinity": str(n)}) for n in range(2)]
+    given = advice_of(*alone)
+    assert given
+    assert all("more-ranks-than-cpus" not in advice.effect_of for advice in given.values())
+
+
+def test_causes_are_rules_and_their_chains_end():
+    effect_of = {rule.id: rule.effect_of for rule in rules()}
+    assert {cause for causes in effect_of.values() for cause in causes} <= set(effect_of)
+
+    def chain(name, seen=()):
+        assert name not in seen, seen
+        for cause in effect_of[name]:
+            chain(cause, (*seen, name))
+
+    for name in effect_of:
+        chain(name)

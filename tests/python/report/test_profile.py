@@ -78,6 +78,19 @@ def summary(profile, width=80):
     return console.file.getvalue()
 
 
+def test_an_effect_is_said_to_be_one_and_the_summary_begins_with_its_cause():
+    crowded = {"host": "n1", "affinity": "0-1", "switches.involuntary": "500", "time.user_us": "5000000"}
+    ranks = [rank(n, 10.0, cell("MPI_Allreduce", 999, 8 << 20, 7.0), facts=crowded) for n in range(4)]
+    profile = analyse(record(*ranks))
+    text = summary(profile, width=200)
+    assert "There are more ranks than CPUs for them." in text.strip().splitlines()[1]
+    assert text.index("ranks for each CPU they may use") < text.index(
+        "an effect of this: there are more ranks"
+    )
+    assert "an effect of this: there are more ranks" in html.unescape(profile_html(profile, "1"))
+    assert ["more-ranks-than-cpus"] in [found["effect_of"] for found in profile_json(profile)["findings"]]
+
+
 def test_a_command_is_not_broken_into_lines():
     command = "mpirun -n 64 " + "/a/long/path/of/a/program " * 6
     profile = analyse(record(rank(0, 10.0, cell("MPI_Allreduce", 4, 32, 9.0)), rank(1, 10.0)), command)

@@ -12,6 +12,7 @@ from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Observation
 from mpiric.workflows.launch.interchange import ready_to_serve
+from mpiric.workflows.launch.missing_launcher import missing_launcher
 from mpiric.workflows.launch.nodes import node_count, with_host_files
 from mpiric.workflows.launch.singletons import singletons, start_alone
 
@@ -37,6 +38,9 @@ def parse_job(
         return host.is_executable(path) if "/" in word else host.which(word) is not None
 
     word = launchers.ambiguous_launcher_word(argv)
+    if (launcher := launchers.launcher_word(argv)) and host.which(launcher) is None:
+        usual = launchers.parse_command(argv, working_directory, environment, is_program=is_program)
+        raise missing_launcher(usual, program_path(usual, host), host)
     job = launchers.parse_command(
         argv,
         working_directory,
@@ -46,11 +50,6 @@ def parse_job(
         is_program=is_program,
     )
     job = with_host_files(job, host)
-    if job.launcher_words and host.which(job.launcher_words[0]) is None:
-        raise NotFoundError(
-            f"the launcher {job.launcher_words[0]!r} is not there",
-            hint="name it with its path, or see `mpiric mpi list` for the MPI libraries found",
-        )
     if not (job.launcher_words or job.prefix or job.container or is_program(job.program[0])):
         raise NotFoundError(
             f"{job.program[0]!r} is no program that can be run here",

@@ -28,6 +28,20 @@ class Outcome(str, Enum):
 
 
 @dataclass(frozen=True)
+class Split:
+    """One run cut into start-up, main part and end, by the clock of the launch; seconds.
+
+    The main part lies between MPI_Init and MPI_Finalize. A run that ended at a mark has no end, and of its
+    main part only the time from one mark to the next.
+    """
+
+    start_s: float
+    main_s: float | None = None
+    end_s: float | None = None
+    per_mark_s: float | None = None
+
+
+@dataclass(frozen=True)
 class Trial:
     """One execution: ``objective`` is what the search minimises (wall time by default)."""
 
@@ -45,3 +59,4 @@ class Trial:
     number: int = 0
     pair: int = -1  # of the proof it belongs to
     block: str = ""  # of runs made one after the other on the same nodes, where several were made at a time
+    split: Split | None = None  # None where the runtime did not look at the run

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
 
@@ -59,6 +59,10 @@ def trial_to_json(trial: Trial) -> dict[str, object]:
     document = {**vars(trial), **words, "configuration": trial.configuration.as_dict()}
     if not trial.block:
         del document["block"]
+    if trial.split is None:
+        del document["split"]
+    else:
+        document["split"] = {name: value for name, value in vars(trial.split).items() if value is not None}
     return document
 
 
@@ -83,7 +87,16 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         number=int(_number(document.get("number", 0))),
         pair=int(_number(document.get("pair", -1))),
         block=str(document.get("block", "")),
+        split=_split(document.get("split")),
     )
+
+
+def _split(document: object) -> Split | None:
+    if document is None:
+        return None
+    if not isinstance(document, dict):
+        raise TypeError("split")
+    return Split(**{name: _number(document[name]) for name in Split.__dataclass_fields__ if name in document})
 
 
 def _number(value: object) -> float:

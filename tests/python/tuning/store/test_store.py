@@ -4,13 +4,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.store.lock import Lock
 from mpiric.tuning.store.store import Store, default_store
 
@@ -31,6 +32,16 @@ def test_trials_come_back_as_they_went_in(tmp_path: Path) -> None:
             tune.append_trial(trial)
         assert tune.read().trials == trials
         assert tune.read().trials_of(Phase.PROOF) == trials[1:]
+
+
+@pytest.mark.parametrize(
+    "split", [Split(0.3), Split(0.3, main_s=2.5, end_s=0.1), Split(0.3, per_mark_s=0.01)], ids=str
+)
+def test_the_split_of_a_trial_comes_back(tmp_path: Path, split: Split) -> None:
+    trial = replace(_trial(1), split=split)
+    with Store(tmp_path).create("lmp", "job-a", COMMAND) as tune:
+        tune.append_trial(trial)
+        assert tune.read().trials == (trial,)
 
 
 def test_meta_comes_back_with_what_the_workflow_added(tmp_path: Path) -> None:

@@ -1,0 +1,38 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpiric.model.pace import Crossing
+from mpiric.tuning.marks.agreement import disagreement, less_work
+
+WORK = {0: Crossing(1.0, 1000, 1 << 20), 1: Crossing(1.1, 2000, 1 << 21)}
+
+
+def test_runs_that_made_the_same_calls_agree_whatever_their_times():
+    assert disagreement([WORK, {0: Crossing(9.0, 1000, 1 << 20), 1: Crossing(8.1, 2000, 1 << 21)}]) == ""
+
+
+def test_one_rank_with_other_work_is_enough():
+    other = {**WORK, 1: Crossing(1.1, 2440, 1 << 21)}
+    assert disagreement([WORK, other]) == "calls of rank 1 differ by 18.0% between runs"
+
+
+@given(st.integers(0, 1 << 40))
+def test_half_a_percent_is_the_limit_of_bytes(size):
+    within = {0: Crossing(1.0, 10, size)}, {0: Crossing(1.0, 10, size + size // 300)}
+    beyond = {0: Crossing(1.0, 10, size + 100)}, {0: Crossing(1.0, 10, 2 * size + 200)}
+    assert disagreement(within) == ""
+    assert "bytes of rank 0 differ by 50.0%" in disagreement(beyond)
+
+
+def test_every_rank_must_come_to_the_mark():
+    assert disagreement([WORK, {0: WORK[0]}]) == "rank 1 did not come to it in every run"
+    assert disagreement([{}, {}]) == "no rank came to it"
+
+
+def test_a_run_that_does_less_before_the_mark_is_named():
+    assert less_work(WORK, WORK) == ""
+    assert (
+        less_work(WORK, {**WORK, 0: Crossing(0.1, 10, 1 << 20)})
+        == "rank 0 made 10 calls before the mark where the original makes 1000"
+    )
+    assert less_work(WORK, {0: WORK[0]}) == "rank 1 did not come to the mark"

@@ -1,5 +1,6 @@
 """A runner that runs nothing: what each launch prints, takes and leaves is data, and its clock is virtual."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,6 +46,7 @@ class ScriptedRunner(Runner):
     ranks: tuple[RankSeen, ...] = ()
     jitter: Sequence[float] = (1.0, 1.001, 0.999, 1.002, 0.998)  # factors of the runs of a launch in turn
     start_s: float = 0.1  # what surrounds each run
+    record: Path | None = None  # what a run that is to record leaves
     now_s: float = 0.0
     launches: list[Launch] = field(default_factory=list)
 
@@ -78,6 +80,9 @@ class ScriptedRunner(Runner):
         self.now_s += self.start_s + wall_s
         Path(stdout_path).write_text(found.stdout or "", encoding="utf-8")
         Path(stderr_path).write_text(found.stderr, encoding="utf-8")
+        for setting in launch.settings:
+            if setting.name == "MPIRIC_RECORD_DIR" and self.record:
+                shutil.copy(self.record, Path(setting.value) / "record.mpiric")
         for name, text in found.files.items():
             (directory / name).write_text(text, encoding="utf-8")
         return Execution(

@@ -10,6 +10,7 @@ class Phase(str, Enum):
     """What a trial was run for; a proof never looks at trials of other phases."""
 
     OBSERVE = "observe"
+    RECORD = "record"  # with the recording runtime in its ranks, which costs time: compared with no other
     SEARCH = "search"
     PROOF = "proof"
     HISTORY = "history"

@@ -76,8 +76,8 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
         everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
-        situation, _ = observe(trials, parsed, host, everything, narrator, compare=False)
-        situation = with_host_names(situation, host)
+        observed = observe(trials, parsed, host, everything, narrator, compare=False)
+        situation = with_host_names(observed.situation, host)
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
         for pair in range(max(wanted, 9)):
             for configuration in now:  # in turn, so that a drift of the machine meets both

@@ -73,10 +73,13 @@ def can_be_written(configuration: Configuration, situation: Situation) -> bool:
     return True
 
 
-def render(configuration: Configuration, situation: Situation) -> Launch:
-    """The Launch of a configuration; that of the empty one is the user's own command, untouched."""
+def render(configuration: Configuration, situation: Situation, carried: Spelling | None = None) -> Launch:
+    """The Launch of a configuration; that of the empty one is the user's own command, untouched.
+
+    ``carried`` is what the ranks get beside it: the recording runtime.
+    """
     written = spellings(configuration, situation)
     chosen = completed(configuration, situation).as_dict()
-    return launchers.render(
-        situation.job, [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
-    )
+    spelled = [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
+    beside = [("record", "on", carried)] if carried else []
+    return launchers.render(situation.job, [*spelled, *beside])

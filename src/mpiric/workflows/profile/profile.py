@@ -7,13 +7,11 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.host.installation.native import native_part
 from mpiric.host.processes.foreground import Ran, run_in_foreground
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.launch import Launch
 from mpiric.model.profile import NodeTopology, Profile
 from mpiric.model.record import Record
-from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
@@ -23,8 +21,7 @@ from mpiric.workflows.profile.missing_record import explain_missing_record, fami
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
 from mpiric.workflows.profile.report import with_others
 from mpiric.workflows.profile.request import ProfileRequest
-
-_LIBRARY = "libmpiric.so"
+from mpiric.workflows.trials.recording import recorder_of
 
 
 @dataclass(frozen=True)
@@ -51,15 +48,9 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     """The user's command with the runtime given to its ranks, and to nothing else."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
-    library = native_part(_LIBRARY, request.family or family_of(parsed, host))
-    # Ranks that a script starts elsewhere may lack the runtime: then nobody may wait for their part.
-    merge = "tree" if parsed.job.launcher_words else "never"
-    spelling = Spelling(
-        environment={"MPIRIC_MERGE": merge, **request.options},
-        preload=(library,),
-        directories={"MPIRIC_RECORD_DIR": str(directory)},
-    )
-    return PreparedProfile(launchers.render(parsed.job, [("profile", "on", spelling)]), parsed, directory)
+    recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), request.options)
+    spelled = [("profile", "on", recorder.spelling(directory))]
+    return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory)
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:

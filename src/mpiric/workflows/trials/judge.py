@@ -58,7 +58,7 @@ class Judge:
         directory: TrialDirectory,
     ) -> Trial:
         """The trial of a run that ended well with its objective, or with what is wrong with it."""
-        if trial.phase is Phase.OBSERVE:
+        if trial.phase in (Phase.OBSERVE, Phase.RECORD) and not trial.configuration:
             _keep_files(trial, directory)
         if complaint := self._complaint(trial, directory, situation, set_by(launch)):
             outcome, reason = complaint

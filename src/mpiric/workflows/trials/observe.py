@@ -1,7 +1,7 @@
 """The unchanged command run a few times: does it work, how long does it take, what do its ranks look like."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -23,6 +23,8 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.policies.tuner import tuner_for
+from mpiric.workflows.trials.record_original import Recordings, record_original
+from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
@@ -33,40 +35,70 @@ _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or besi
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
+@dataclass(frozen=True)
+class Observed:
+    """What the runs of the original have shown."""
+
+    situation: Situation
+    originals: tuple[Trial, ...]  # every run of it that ended well, in order
+    recorded: tuple[Recorded, ...] = ()  # what those of phase RECORD have left, the last one last
+    notes: tuple[str, ...] = ()  # why there is no record
+
+
 def observe(
-    trials: Trials, parsed: ParsedJob, host: Host, allowed: Allowed, narrator: Narrator, *, compare: bool
-) -> tuple[Situation, tuple[Trial, ...]]:
+    trials: Trials,
+    parsed: ParsedJob,
+    host: Host,
+    allowed: Allowed,
+    narrator: Narrator,
+    *,
+    compare: bool,
+    records: Path | None = None,
+) -> Observed:
     """Run the original two or three times and learn from it what every other run is held against.
 
-    The situation, and the runs of the original that it was learned from.
+    It runs untouched first, then with the recording runtime in its ranks, where it can be recorded: into
+    directories in ``records``; without that it is never recorded.
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
     """
-    situation = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed)
+    unknown = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed)
     runs: list[TrialResult] = []
-    wanted = 3
-    while len(runs) < wanted:
+
+    def run_untouched(situation: Situation) -> None:
         result = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True)
         narrator.trial(result.trial, None, float("inf"))
         if result.trial.outcome is not Outcome.OK:
             raise program_failed(parsed.job.argv, result.trial)
         runs.append(result)
-        wanted = 2 if result.trial.wall_s > _LONG_S else wanted
-    ranks = max((result.ranks for result in reversed(runs)), key=len)
-    observation = _with_mpi(
-        Observation(
-            wall_s=median(result.trial.wall_s for result in runs),
-            ranks=ranks,
-            cpus=parsed.machine.usable_cpu_count,
-        ),
-        parsed.job,
-        host,
-    )
+
+    run_untouched(unknown)
+    if len(runs[0].ranks) < (parsed.job.ranks or 1 if parsed.nodes == 1 else 1):
+        run_untouched(unknown)  # a short run may end before all its ranks are seen
+    observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
-    originals = tuple(result.trial for result in runs)
+    situation = _situation(parsed, mpi, observation, allowed)
+    wanted = 2 if runs[0].trial.wall_s > _LONG_S else 3
+    recorded = Recordings()
+    if records is not None:
+        recorded = record_original(trials, situation, host, narrator, records, wanted - len(runs))
+    while len(runs) + len(recorded.trials) < wanted:
+        run_untouched(situation)
+    situation = replace(situation, observation=_seen(runs, parsed, host))
+    originals = (*(result.trial for result in runs), *recorded.trials)
     trials.judge.learn(originals, compare=compare)
-    return _situation(parsed, mpi, observation, allowed), originals
+    return Observed(situation, originals, recorded.recorded, recorded.notes)
+
+
+def _seen(runs: Sequence[TrialResult], parsed: ParsedJob, host: Host) -> Observation:
+    """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
+    observation = Observation(
+        wall_s=median(result.trial.wall_s for result in runs),
+        ranks=max((result.ranks for result in reversed(runs)), key=len),
+        cpus=parsed.machine.usable_cpu_count,
+    )
+    return _with_mpi(observation, parsed.job, host)
 
 
 def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:

@@ -13,6 +13,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen, Situation
+from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
@@ -20,6 +21,7 @@ from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, Lo
 from mpiric.workflows.trials.judge import Judge, set_by
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
+_LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the original
 _MOST_RERUNS = 3  # of the original, when a run is about to be rejected for its output
 
 
@@ -112,8 +114,11 @@ class Trials:
         pair: int = -1,
         *,
         observe: bool = False,
+        carried: Spelling | None = None,
     ) -> TrialResult:
         """Run one configuration; again when host or scheduler failed under it.
+
+        ``carried`` goes into the launch beside the configuration: the recording runtime.
 
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
@@ -131,16 +136,16 @@ class Trials:
             block=self._block,
         )
         try:
-            launch = render(configuration, situation)
+            launch = render(configuration, situation, carried)
         except MpiricError as error:
             return self._noted(TrialResult(replace(trial, reason=error.message)))
         result = self._executed(trial, launch, situation, limit_s, observe=observe)
         if self._excused(result):
-            return self.run(situation, configuration, phase, limit_s, pair, observe=observe)
+            return self.run(situation, configuration, phase, limit_s, pair, observe=observe, carried=carried)
         trial = self._noted(result).trial
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        if trial.outcome is Outcome.OK and phase is not Phase.OBSERVE:
+        if trial.outcome is Outcome.OK and (phase not in _LEARNED_FROM or configuration):
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
         if trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:

@@ -63,7 +63,8 @@ def _work(
         begun = sum(event["event"] == "begun" for event in log.read().events)
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
-        with observed_tune(request, parsed, log, host, narrator, Runner(), block) as state:
+        first = array_round.number == 0  # what the command does is found out once
+        with observed_tune(request, parsed, log, host, narrator, Runner(), block, record=first) as state:
             if element is not None:
                 _run_block(state, array_round, element, host)
             if element is None or array_round.is_complete:

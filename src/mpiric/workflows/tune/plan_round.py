@@ -7,7 +7,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.finding import Finding
 from mpiric.model.narrator import Silence
-from mpiric.model.trial import Phase
+from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.blocks import Planned, deal
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.store import TuneLog
@@ -29,7 +29,7 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Planned
     """The blocks of the round after this one; none when nothing more is asked for."""
     spread = state.request.spread
     assert spread is not None
-    made = [t for t in state.earlier if t.phase is not Phase.SEARCH or not t.block.startswith(_LEARNING)]
+    made = [t for t in state.earlier if _compares(t)]
     budget = _budget_left(state)
     chosen = _chosen(state.log)
     searches = chosen is None and array_round.number < _SEARCH_ROUNDS
@@ -57,6 +57,12 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Planned
     except RoundFull:
         pass
     return deal(lookahead.planned, spread.jobs, fewest) if lookahead.planned else ()
+
+
+def _compares(trial: Trial) -> bool:
+    """Whether a run tells how fast something is: not one that was recorded, or made for learning."""
+    learns = trial.phase is Phase.SEARCH and trial.block.startswith(_LEARNING)
+    return trial.phase is not Phase.RECORD and not learns
 
 
 def spent_s(log: TuneLog) -> float:

@@ -17,6 +17,7 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
@@ -41,6 +42,8 @@ def observed_tune(
     narrator: Narrator,
     runner: Runner,
     block: str = "",
+    *,
+    record: bool = True,
 ) -> Iterator[TuneState]:
     """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
     budget = Budget(request.budget_s, request.max_runs, runner.clock)
@@ -50,9 +53,16 @@ def observed_tune(
         judge = Judge(request.objective, request.check_command, request.allowed.rounding)
         trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
         narrator.phase("As it is")
-        compare = request.compare_output
-        situation, originals = observe(trials, parsed, host, request.allowed, narrator, compare=compare)
-        budget.spend(len(originals))
+        observed = observe(
+            trials,
+            parsed,
+            host,
+            request.allowed,
+            narrator,
+            compare=request.compare_output,
+            records=log.path / RECORDS if record else None,
+        )
+        budget.spend(len(observed.originals))
         yield TuneState(
             request,
             log,
@@ -60,8 +70,11 @@ def observed_tune(
             copies,
             budget,
             narrator,
-            with_host_names(situation, host),
-            originals,
-            run_s=situation.observation.wall_s,
+            with_host_names(observed.situation, host),
+            observed.originals,
+            run_s=observed.situation.observation.wall_s,
             earlier=earlier,
+            recorded=observed.recorded,
+            notes=[*observed.notes],
         )
+        keep_small(log.path / RECORDS)

@@ -13,6 +13,7 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
+from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialSource
 from mpiric.workflows.tune.request import TuneRequest
 
@@ -32,9 +33,10 @@ class TuneState:
     budget: Budget
     narrator: Narrator
     situation: Situation
-    originals: tuple[Trial, ...]  # runs of the command as it is
+    originals: tuple[Trial, ...]  # runs of the command as it is, recorded ones among them
     run_s: float  # of a run of it, with all that surrounds the run
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
+    recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left
     known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
     space: SearchSpace = field(default_factory=SearchSpace)
     findings: tuple[Finding, ...] = ()

@@ -12,7 +12,7 @@ from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Trial
+from mpiric.model.trial import Phase, Trial
 from mpiric.model.tuned import BestSoFar, KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
@@ -83,9 +83,14 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
-        return timing([t.objective for t in state.originals if t.objective is not None]), None
+        return timing(_untouched(state.originals)), None
     originals, candidates = zip(*evidence.pairs, strict=True)
     return timing(originals), timing(candidates)
+
+
+def _untouched(originals: Sequence[Trial]) -> list[float]:
+    """Objectives of the runs that nothing was added to."""
+    return [t.objective for t in originals if t.phase is Phase.OBSERVE and t.objective is not None]
 
 
 def _best_so_far(state: TuneState) -> BestSoFar | None:

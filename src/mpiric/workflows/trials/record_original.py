@@ -1,0 +1,86 @@
+"""The original run with the recording runtime in its ranks: what it does, in facts.
+
+A run that is recorded takes a little longer, and one that exchanges messages of a few bytes may take a third
+longer: these runs are of a phase of their own and compared with no other.
+"""
+
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.workflows.launch.parse_job import program_path
+from mpiric.workflows.trials.recording import (
+    Recorded,
+    Recorder,
+    read_recorded,
+    recorder_of,
+    unrecordable,
+)
+from mpiric.workflows.trials.trials import Trials
+
+_PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an untouched one
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """Runs that ended well, what they have left, and why there is no more."""
+
+    trials: tuple[Trial, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def record_original(
+    trials: Trials, situation: Situation, host: Host, narrator: Narrator, records: Path, runs: int
+) -> Recordings:
+    """Run the original ``runs`` times recorded, each into a directory of its own in ``records``.
+
+    The first run that leaves no record, or fails, is the last one: whether the program or the recording
+    failed, an untouched run will show.
+    """
+    shutil.rmtree(records, ignore_errors=True)  # of an interrupted tune
+    made: list[Trial] = []
+    recorded: list[Recorded] = []
+    try:
+        recorder = _recorder(situation, host)
+        for _ in range(runs):
+            directory = (records / f"original-{trials.count + 1}").absolute()
+            directory.mkdir(parents=True)
+            trial = _run(trials, situation, recorder, directory)
+            narrator.trial(trial, None, float("inf"))
+            if trial.outcome is not Outcome.OK:
+                raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
+            made.append(trial)
+            recorded.append(read_recorded(directory, shlex.join(situation.job.argv)))
+    except (MpiricError, OSError) as error:
+        why = error.message if isinstance(error, MpiricError) else str(error.strerror)
+        return Recordings(tuple(made), tuple(recorded), (_not_recorded(why, recorded),))
+    return Recordings(tuple(made), tuple(recorded))
+
+
+def _recorder(situation: Situation, host: Host) -> Recorder:
+    if reason := unrecordable(situation.observation):
+        raise MpiricError(reason)
+    path = program_path(situation.job, host)
+    of_program = mpis.abi_of_program(host, path) if path else None
+    return recorder_of(situation.job, of_program or situation.mpi.abi_families[0])
+
+
+def _run(trials: Trials, situation: Situation, recorder: Recorder, directory: Path) -> Trial:
+    limit_s = _PATIENCE * situation.observation.wall_s + _SLACK_S
+    carried = recorder.spelling(directory)
+    return trials.run(situation, Configuration(), Phase.RECORD, limit_s, carried=carried).trial
+
+
+def _not_recorded(why: str, recorded: list[Recorded]) -> str:
+    if recorded:
+        return f"the command was recorded {len(recorded)} times only: {why}"
+    return f"what the command does was not recorded, so that every knob that applies is tried: {why}"

@@ -1,0 +1,86 @@
+"""Runs with the recording runtime in their ranks, and what they leave."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.host.installation.native import native_part
+from mpiric.model.errors import MpiricError
+from mpiric.model.job import Job
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import Profile
+from mpiric.model.record import Record
+from mpiric.model.situation import Observation
+from mpiric.model.spelling import Spelling
+from mpiric.profile.analyse import analyse
+from mpiric.profile.merge import merge_parts
+from mpiric.profile.read import read_record
+
+RECORDS = "records"  # directory of a tune that holds those of its runs
+_RUNTIME = "libmpiric.so"
+_KEPT_BYTES = 64 << 20  # of a tune's records together
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """The runtime as a launch carries it."""
+
+    library: str  # absolute path
+    merge: str = "tree"  # "never" where not every rank is known to get it
+    options: Mapping[str, str] = field(default_factory=dict)  # of the runtime, as spec/options.toml has them
+
+    def spelling(self, directory: Path) -> Spelling:
+        """What a launch sets so that its ranks record into ``directory``."""
+        return Spelling(
+            environment={"MPIRIC_MERGE": self.merge, **self.options},
+            preload=(self.library,),
+            directories={"MPIRIC_RECORD_DIR": str(directory)},
+        )
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one run has left."""
+
+    directory: Path
+    record: Record
+    profile: Profile
+
+
+def recorder_of(job: Job, family: AbiFamily, options: Mapping[str, str] | None = None) -> Recorder:
+    """The recorder for a job under a family of MPI libraries; NotFoundError where none was built.
+
+    Ranks that a script starts elsewhere may lack the runtime: then none may wait for another's part.
+    """
+    merge = "tree" if job.launcher_words else "never"
+    return Recorder(native_part(_RUNTIME, family), merge, options or {})
+
+
+def unrecordable(observation: Observation) -> str:
+    """Why nothing can be loaded into the ranks that were seen, "" where it can."""
+    if not observation.ranks:
+        return "no rank was seen"
+    if observation.loads("libc.so") or observation.loads("libc-"):
+        return ""
+    return "the program shows no C library (statically linked or setuid), so that nothing can be loaded"
+
+
+def read_recorded(directory: Path, command: str) -> Recorded:
+    """What a run has left in its directory. Raises MpiricError where that is no usable record."""
+    merge_parts(directory)
+    record = read_record(directory)
+    if record.missing:
+        raise MpiricError(f"{len(record.missing)} of {record.world_size} ranks left no data")
+    return Recorded(directory, record, analyse(record, command))
+
+
+def keep_small(directory: Path, most_bytes: int = _KEPT_BYTES) -> None:
+    """Remove records of a tune, the first ones first, until the rest is small."""
+    records = sorted((path for path in directory.glob("*") if path.is_dir()), key=lambda p: p.stat().st_mtime)
+    sizes = {path: sum(file.stat().st_size for file in path.glob("*")) for path in records}
+    for path in records:
+        if sum(sizes.values()) <= most_bytes:
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        del sizes[path]

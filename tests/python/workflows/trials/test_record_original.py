@@ -1,0 +1,111 @@
+"""The command as it is, recorded: by scripted runs that leave a real record, a damaged one, or none."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.recorded_tune import RecordedTune
+from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
+
+from mpiric.host.installation import native
+from mpiric.model.errors import ProgramFailedError
+from mpiric.model.trial import Outcome, Phase
+from mpiric.workflows.trials.recording import keep_small
+
+SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"
+
+
+@pytest.fixture
+def runtime(tmp_path, monkeypatch):
+    """An installation whose runtime is a file that nobody loads."""
+    library = tmp_path / "native/openmpi/libmpiric.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
+    return library
+
+
+@pytest.fixture
+def tune(tmp_path, runtime):
+    made = RecordedTune(tmp_path)
+    made.runner.record = SAMPLE
+    return made
+
+
+def phases(tune, most=4):
+    return [trial.phase for trial in tune.trials[:most]]
+
+
+def records(tune):
+    return sorted(path.name for path in (tune.place / "store").glob("*/records/*"))
+
+
+def carries(launch, runtime):
+    return any(str(runtime) in setting.value for setting in launch.settings)
+
+
+def test_the_command_runs_untouched_first_and_then_recorded(tune, runtime):
+    tuned = tune(max_runs=12)
+    assert phases(tune, 3) == [Phase.OBSERVE, Phase.RECORD, Phase.RECORD]
+    assert [carries(launch, runtime) for launch in tune.runner.launches[:3]] == [False, True, True]
+    assert not any(carries(launch, runtime) for launch in tune.runner.launches[3:])
+    assert records(tune) == ["original-2", "original-3"]
+    assert not any("recorded" in note for note in tuned.notes)
+
+
+def test_recorded_runs_are_compared_with_no_other(tune):
+    tune.runner.nth = {2: Behaviour(5.0), 3: Behaviour(5.0)}
+    tuned = tune(max_runs=4)
+    assert tuned.original.median_s == pytest.approx(10.0, rel=0.01)
+
+
+def test_a_recorded_run_that_fails_does_not_count_against_the_program(tune):
+    tune.runner.nth = {2: FAILS}
+    tuned = tune(max_runs=12)
+    assert phases(tune, 4) == [Phase.OBSERVE, Phase.RECORD, Phase.OBSERVE, Phase.OBSERVE]
+    assert [trial.outcome for trial in tune.trials[:4]].count(Outcome.FAILED) == 1
+    assert any("ended by signal 11" in note and "not recorded" in note for note in tuned.notes)
+
+
+def test_a_program_that_fails_again_untouched_is_the_one_that_failed(tune):
+    tune.runner.nth = {2: FAILS, 3: FAILS}
+    with pytest.raises(ProgramFailedError):
+        tune()
+
+
+def test_a_run_that_leaves_no_record_is_an_original_all_the_same(tune):
+    tune.runner.record = None
+    tuned = tune(max_runs=12)
+    assert phases(tune, 3) == [Phase.OBSERVE, Phase.RECORD, Phase.OBSERVE]
+    assert any("there is no record" in note for note in tuned.notes)
+
+
+def test_without_the_runtime_a_note_says_why_and_every_run_is_untouched(tune, runtime):
+    runtime.unlink()
+    tuned = tune(max_runs=12)
+    assert phases(tune, 3) == [Phase.OBSERVE] * 3
+    assert any("not part of this installation" in note for note in tuned.notes)
+
+
+def test_a_setuid_or_static_program_is_not_recorded(tune):
+    tune.runner.ranks = tuple(
+        type(rank)(**{**vars(rank), "libraries": (rank.libraries[0],)}) for rank in tune.runner.ranks
+    )
+    assert any("no C library" in note for note in tune(max_runs=12).notes)
+
+
+def test_a_resumed_tune_records_anew_and_leaves_no_more_than_before(tune):
+    tune.runner.nth = {6: INTERRUPTED}
+    assert tune(max_runs=12).interrupted
+    before = set(records(tune))
+    tune(max_runs=12, resume=True)
+    assert len(records(tune)) == len(before) == 2
+    assert not before & set(records(tune))
+
+
+def test_of_large_records_the_last_ones_are_kept(tmp_path):
+    for number in range(3):
+        directory = tmp_path / f"original-{number}"
+        directory.mkdir()
+        (directory / "record.mpiric").write_bytes(bytes(1000))
+    keep_small(tmp_path, 2500)
+    assert len(list(tmp_path.iterdir())) == 2

@@ -31,3 +31,5 @@ class Execution:
     ranks: tuple[RankSeen, ...] = ()  # when observed: one for each rank, in rank order
     strays: tuple[str, ...] = ()  # names of processes that outlived the launcher and were ended
     stuck: tuple[str, ...] = ()  # names of processes that not even SIGKILL could end
+    started_ns: int = 0  # CLOCK_MONOTONIC of this host just before the fork
+    came_early: bool = False  # it ended where all was known that it was run for

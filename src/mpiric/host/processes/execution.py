@@ -11,9 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.interrupts import Interrupts
 from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
-from mpiric.host.processes.keeper import MARK
+from mpiric.host.processes.keeper import EARLY, MARK
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
@@ -72,11 +73,13 @@ class Runner:
         *,
         observe: bool = False,
         on_sample: OnSample | None = None,
+        early_end: EarlyEnd | None = None,
     ) -> Execution:
         """Run ``launch`` in ``directory`` on top of ``environment`` and wait until nothing of it is left.
 
         ``observe`` looks at the ranks from outside while they run; ``on_sample`` does too, and is told
-        each time. Ctrl-C ends the launch and comes back as ``INTERRUPTED``; a second one kills it.
+        each time. A launch that came to its ``early_end`` is OK whatever its status. Ctrl-C ends the launch
+        and comes back as ``INTERRUPTED``; a second one kills it.
         Raises NoRoomError when the disk of the output or of ``directory`` is full.
         """
         mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
@@ -92,35 +95,42 @@ class Runner:
             "output_limit_bytes": self._output_limit_bytes,
             "observe": observe or on_sample is not None,
             "tell": on_sample is not None,
+            "ends_itself": early_end is not None,
         }
         begun = time.monotonic()
         leftovers = Leftovers(request["environment"])
         try:
-            answer = self._ask(request, on_sample)
+            answer = self._ask(request, on_sample, early_end)
         except _KeeperLostError as lost:
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
             self._forget()
             return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)
         if "refused" in answer and "ended" not in answer:
             return refused(answer)
-        execution = judge(answer, limit_s, self._output_limit_bytes)
+        came_early = early_end is not None and early_end.has_come()
+        execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early)
         if execution.outcome is not Outcome.INTERRUPTED:
             check_room(
                 execution, (str(directory), str(Path(stdout_path).parent), str(Path(stderr_path).parent))
             )
         return execution
 
-    def _ask(self, request: dict[str, Any], on_sample: OnSample | None) -> dict[str, Any]:
+    def _ask(
+        self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None
+    ) -> dict[str, Any]:
         keeper, inbox = self._start()
         assert keeper.stdin is not None
         with Interrupts() as interrupts:
             try:
                 send(keeper.stdin.fileno(), request)
-                while (message := self._next(inbox, interrupts)) is None or "seen" in message:
+                while (message := self._next(inbox, interrupts, early_end)) is None or "seen" in message:
                     if message is not None and on_sample is not None:
                         on_sample(ranks_of(message["seen"]))
-                    elif message is None:
+                    elif message is None and interrupts.count:
                         send(keeper.stdin.fileno(), {"stop": self._grace_s if interrupts.count == 1 else 0.0})
+                    elif message is None:
+                        early_end = None  # once is enough
+                        send(keeper.stdin.fileno(), {"stop": self._grace_s, "why": EARLY})
             except (BrokenPipeError, EOFError):
                 raise _KeeperLostError(_last_words(keeper)) from None
             except BaseException:  # of the caller's `on_sample`: a launch must not run on unwatched
@@ -131,13 +141,18 @@ class Runner:
         return message
 
     @staticmethod
-    def _next(inbox: Inbox, interrupts: Interrupts) -> dict[str, Any] | None:
-        """The keeper's next message; None for a Ctrl-C. Raises EOFError when the keeper is gone."""
+    def _next(inbox: Inbox, interrupts: Interrupts, early_end: EarlyEnd | None) -> dict[str, Any] | None:
+        """The keeper's next message; None for a Ctrl-C or an early end. Raises EOFError without a keeper."""
+        pause_s = early_end.every_s if early_end else None
         while (message := inbox.take()) is None:
-            ready, _, _ = select.select([inbox.descriptor, interrupts.descriptor], [], [])
+            ready, _, _ = select.select([inbox.descriptor, interrupts.descriptor], [], [], pause_s)
             if interrupts.descriptor in ready:
                 interrupts.hear()
                 return None
+            if not ready:
+                if early_end is not None and early_end.is_due():
+                    return None
+                continue
             inbox.read()
             if inbox.closed:
                 raise EOFError

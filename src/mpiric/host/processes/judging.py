@@ -14,8 +14,10 @@ from mpiric.model.trial import Outcome
 _FULL_BYTES = 64 << 10  # less than this free: whatever was written last did not fit
 
 
-def judge(answer: Mapping[str, Any], limit_s: float | None, output_limit_bytes: int) -> Execution:
-    """The execution that the keeper's answer describes."""
+def judge(
+    answer: Mapping[str, Any], limit_s: float | None, output_limit_bytes: int, *, came_early: bool = False
+) -> Execution:
+    """The execution that the keeper's answer describes; one that ``came_early`` ended where it should."""
     if "refused" in answer:
         return Execution(Outcome.INTERRUPTED, 0.0, 127, "interrupted")
     status = answer["status"] if answer["status"] is not None else -9
@@ -27,7 +29,7 @@ def judge(answer: Mapping[str, Any], limit_s: float | None, output_limit_bytes: 
     elif answer["ended"] == "output":
         limit_mib = output_limit_bytes >> 20
         outcome, reason = Outcome.FAILED, f"printed more than {limit_mib} MiB, and was ended"
-    elif status != 0:
+    elif status != 0 and not came_early:
         outcome, reason = Outcome.FAILED, _status_sentence(status)
     return Execution(
         outcome,
@@ -39,6 +41,8 @@ def judge(answer: Mapping[str, Any], limit_s: float | None, output_limit_bytes: 
         ranks_of(answer["ranks"]),
         tuple(answer["strays"]),
         tuple(answer["stuck"]),
+        answer["started_ns"],
+        came_early,
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mpiric.host.processes.sampling import Sampler
 
 MARK = "MPIRIC_LAUNCH"  # in the environment of every process of a launch, so that strays can be found
+EARLY = "early"  # the launch was ended because no more of it is needed
 _TICK_S = 0.25  # how often the size of the output is looked at: two fstat calls
 _PATIENCE_S = 0.5  # for helpers of the launcher that end a little after it
 
@@ -74,7 +75,7 @@ class Watch:
         self.mark = (MARK, request["environment"].get(MARK, ""))
         self.grace_s: float = request["grace_s"]
         self.output_limit_bytes: int = request["output_limit_bytes"]
-        self.ended = ""  # why we ended it: "", "timed out", "interrupted", "output"
+        self.ended = ""  # why we ended it: "", "timed out", "interrupted", "output", EARLY
         self.request = request
         self.sampler: Sampler | None = None
         if request["observe"]:
@@ -94,9 +95,11 @@ class Watch:
         if not self.ended:
             strays = self.tree.wait_for_helpers(self.keeper.bell, _PATIENCE_S)
         stuck = tree.end(self.keeper.bell, self._grace, self.mark) if self.ended or strays else []
-        if self.ended or self.tree.status != 0:
+        # A program that is ended by MPI_Abort may leave as much behind as one that fails, and status 0.
+        if self.ended or self.tree.status != 0 or self.request["ends_itself"]:
             self.leftovers.remove(self.tree.pids)
         return {
+            "started_ns": self.started_ns,
             "wall_s": (ended_ns - self.started_ns) / 1e9,
             "status": os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None,
             "ended": self.ended,
@@ -154,7 +157,7 @@ class Watch:
         self.keeper.inbox.read()
         while (message := self.keeper.inbox.take()) is not None:
             if "stop" in message:
-                self.ended = "interrupted"
+                self.ended = message.get("why", "interrupted")
                 self.grace_s = min(self.grace_s, message["stop"])
 
     def _sample(self, now_ns: int) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.model.pace import KeyPace
+
 
 class RankState(str, Enum):
     """How a rank's recording ended."""
@@ -167,6 +169,7 @@ class RankRecord:
     timeline: Timeline  # empty in records of version 1
     facts: Mapping[str, str]
     lost: Mapping[str, int]  # events that found no room, per table
+    pace: tuple[KeyPace, ...] = ()  # in merged records times of rank 0 only; empty before version 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,19 @@
 """Places in the program that MPI is called from."""
 
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
 from mpiric.host.host import Host
 from mpiric.model.profile import Profile, SiteUse
-from mpiric.model.record import RankRecord, Record
-
-_MODULE = "module."
+from mpiric.model.record import Record
+from mpiric.profile.call_places import Modules, in_module, modules_of
 
 
 def site_uses(record: Record) -> tuple[SiteUse, ...]:
     """Call sites as ``file+0xoffset`` (of the return address), the most expensive first."""
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for rank in record.ranks:
-        modules = _modules(rank)
+        modules = modules_of(rank.facts)
         for site in rank.sites:
             total = sums[_place(site.address, modules), site.function]
             total[0] += site.calls
@@ -46,21 +44,9 @@ def name_sites(profile: Profile, host: Host) -> Profile:
     )
 
 
-def _modules(rank: RankRecord) -> list[tuple[int, str]]:
-    """Start and path of each file that a site of the rank lies in, by start."""
-    found = []
-    for key, path in rank.facts.items():
-        if key.startswith(_MODULE):
-            try:
-                found.append((int(key.removeprefix(_MODULE), 16), path))
-            except ValueError:
-                continue
-    return sorted(found)
-
-
-def _place(address: int, modules: list[tuple[int, str]]) -> str:
-    at = bisect_right(modules, address, key=lambda module: module[0]) - 1
-    return f"{modules[at][1]}+{address - modules[at][0]:#x}" if at >= 0 else f"{address:#x}"
+def _place(address: int, modules: Modules) -> str:
+    path, offset = in_module(address, modules)
+    return f"{path}+{offset:#x}" if path else f"{offset:#x}"
 
 
 def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:

@@ -1,0 +1,76 @@
+"""Marks of one run: when its ranks came to two calls of one kind, and what they had called and got by then.
+
+Times in seconds from the end of MPI_Init, by each rank's own clock.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from mpiric.model.pace import Crossing, MarkKey
+
+
+class MarksState(str, Enum):
+    """How a rank left its marks file."""
+
+    RUNNING = "running"  # it runs, was killed, or left without MPI_Finalize
+    FINALIZED = "finalized"
+    ABORTED = "aborted"  # by the program's own MPI_Abort
+    ENDED = "ended"  # rank 0, which has ended the run after all ranks had passed the last mark
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceResults:
+    """Results of one function from one place on one communicator, up to the last mark."""
+
+    key: MarkKey
+    results: int
+    digest: int  # of all of them in their order
+    latest: tuple[
+        float, ...
+    ]  # numbers of the latest, as far as they are kept; empty when its type is not known
+
+
+@dataclass(frozen=True, slots=True)
+class RankMarks:
+    """One rank's marks file."""
+
+    rank: int
+    state: MarksState
+    flags: frozenset[str]  # spec/formats/marks.toml, Flag
+    begin_unix_s: float  # wall clock when MPI_Init was entered
+    init_s: float  # time in MPI_Init
+    first: Crossing | None
+    last: Crossing | None
+    finalize_s: float | None  # when MPI_Finalize was entered
+    calls: int  # of the mark's kind, up to the last mark
+    stride: int
+    times_s: tuple[float, ...]  # of every `stride`-th of these calls, from the first on
+    results: tuple[PlaceResults, ...]
+    lost: int  # results that found no room
+
+
+@dataclass(frozen=True, slots=True)
+class RunMarks:
+    """One run; ``ranks`` are those that left a file, in order of their numbers."""
+
+    world_size: int
+    mark: str  # as it was asked for
+    ranks: tuple[RankMarks, ...]
+    runs: int = 1  # launches that left files beside one another; this is the newest
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Ranks of the world that left no file."""
+        present = {rank.rank for rank in self.ranks}
+        return tuple(rank for rank in range(self.world_size) if rank not in present)
+
+
+ONLY_TIMES = "main"  # MPIRIC_MARK that names no call
+
+
+def mark_option(key: MarkKey | None, first: int, last: int) -> str:
+    """Value of MPIRIC_MARK for two calls of a key by their numbers from 1; without a key for times alone."""
+    if key is None:
+        return ONLY_TIMES
+    communicator = f"{key.ranks}.{key.birth}" if key.ranks else "*"
+    return f"{key.function}@{key.place or '*'}@{communicator}:{first},{last}"

@@ -1,0 +1,172 @@
+"""Reads marks files. Everything in a file is doubted: sizes are checked before they become memory."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import Any, NamedTuple
+
+from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
+from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
+from mpiric.model.pace import Crossing, MarkKey
+from mpiric.profile import marks_layout as layout
+from mpiric.profile.image_head import MOST_RANKS
+
+_FILES = "rank-*.marks"
+_TABLES = (
+    (layout.MARK_COMMUNICATOR, layout.COMMUNICATOR_COUNT),
+    (layout.MODULE, layout.MODULE_COUNT),
+    (layout.RESULT, layout.RESULT_COUNT),
+)
+_WHOLE = layout.HEAD.size + sum(entry.size * room for entry, room in _TABLES)
+_CODES = {  # by width, as Python's struct has them
+    "floating": {4: "f", 8: "d"},
+    "signed_integer": {1: "b", 2: "h", 4: "i", 8: "q"},
+    "unsigned_integer": {1: "B", 2: "H", 4: "I", 8: "Q"},
+}
+
+
+class MarksError(MpiricError):
+    """A marks file is damaged, cut short, or of a version this mpiric does not know."""
+
+    exit_code = ExitCode.USAGE
+
+
+class _Head(NamedTuple):
+    """Head of a marks file; groups of numbers that belong together are one field."""
+
+    state: str
+    bytes: int
+    rank: int
+    world_size: int
+    flags: int
+    job: int
+    begin_unix_ns: int
+    init_entered_ns: int
+    init_left_ns: int
+    finalize_entered_ns: int
+    at_first: tuple[int, ...]
+    at_last: tuple[int, ...]
+    calls: int
+    stride: int
+    times_ns: tuple[int, ...]
+    used: tuple[int, int, int]
+    lost: int
+    mark: str
+
+
+def read_marks(directory: Path) -> RunMarks:
+    """The marks of the newest run in a directory.
+
+    Raises ``MarksError`` for a damaged file and ``NotFoundError`` when there is none.
+    """
+    read = [_read_file(path) for path in sorted(directory.glob(_FILES))]
+    if not read:
+        raise NotFoundError(
+            f"no rank left its marks in {directory}",
+            hint="does the program use MPI, and do all hosts see this directory?",
+        )
+    newest = max(read, key=lambda pair: pair[1].begin_unix_s)[0]
+    latest = {
+        marks.rank: marks
+        for head, marks in sorted(read, key=lambda pair: pair[1].begin_unix_s)
+        if head.job == newest.job
+    }
+    ranks = tuple(latest[rank] for rank in sorted(latest))
+    return RunMarks(newest.world_size, newest.mark, ranks, len({head.job for head, _ in read}))
+
+
+def _read_file(path: Path) -> tuple[_Head, RankMarks]:
+    try:
+        with path.open("rb") as file:
+            data = memoryview(file.read(_WHOLE + 1))
+        head = _head(data)
+        return head, _rank(data, head)
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}") from None
+    except struct.error:
+        raise _damaged(path, "it is cut short") from None
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _damaged(path: Path, what: str) -> MarksError:
+    return MarksError(f"{path} is not a usable marks file: {what}", hint="run the program again")
+
+
+def _head(data: memoryview) -> _Head:
+    numbers: list[Any] = list(layout.HEAD.unpack_from(data))
+    magic, version, state, size, rank, world, flags, _, job = numbers[:9]
+    if magic != layout.FILE_MAGIC:
+        raise ValueError("it does not begin as one")
+    if version != layout.VERSION:
+        raise ValueError(f"its format is version {version}, this mpiric reads {layout.VERSION}")
+    if size != len(data) or size not in (layout.HEAD.size, _WHOLE):
+        raise ValueError(f"it has {len(data)} bytes where {size} were written")
+    if not 0 <= rank < world <= MOST_RANKS or state not in layout.STATES:
+        raise ValueError("its head contradicts itself")
+    begin_unix, init_entered, init_left, finalize_entered, _, _ = numbers[9:15]
+    at_first, at_last, _ = tuple(numbers[15:20]), tuple(numbers[20:25]), numbers[25:29]
+    calls, _, stride, kept = numbers[29:33]
+    times = tuple(numbers[33 : 33 + layout.TIME_COUNT])
+    *used, lost, mark = numbers[33 + layout.TIME_COUNT :]
+    if size == layout.HEAD.size:
+        used = [0, 0, 0]
+    if kept > layout.TIME_COUNT or any(rows > room for rows, (_, room) in zip(used, _TABLES, strict=True)):
+        raise ValueError("its head contradicts itself")
+    return _Head(
+        layout.STATES[state], size, rank, world, flags, job, begin_unix, init_entered, init_left,
+        finalize_entered, at_first, at_last, calls, stride, times[:kept], (used[0], used[1], used[2]), lost,
+        _text(mark),
+    )  # fmt: skip
+
+
+def _text(raw: bytes) -> str:
+    text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def _rank(data: memoryview, head: _Head) -> RankMarks:
+    def since_init(ns: int) -> float:
+        return (ns - head.init_left_ns) / 1e9
+
+    def crossing(ns: int, *counts: int) -> Crossing | None:
+        calls, moved = counts[0] + counts[2], counts[1] + counts[3]
+        return Crossing(since_init(ns), calls, moved) if ns else None
+
+    return RankMarks(
+        rank=head.rank,
+        state=MarksState(head.state),
+        flags=frozenset(name for bit, name in layout.FLAGS.items() if head.flags & bit),
+        begin_unix_s=head.begin_unix_ns / 1e9,
+        init_s=(head.init_left_ns - head.init_entered_ns) / 1e9,
+        first=crossing(*head.at_first),
+        last=crossing(*head.at_last),
+        finalize_s=since_init(head.finalize_entered_ns) if head.finalize_entered_ns else None,
+        calls=head.calls,
+        stride=max(1, head.stride),
+        times_s=tuple(since_init(ns) for ns in head.times_ns),
+        results=tuple(_results(data, head)),
+        lost=head.lost,
+    )
+
+
+def _rows(data: memoryview, head: _Head, table: int) -> Iterator[tuple[Any, ...]]:
+    begin = layout.HEAD.size + sum(entry.size * room for entry, room in _TABLES[:table])
+    entry: Struct = _TABLES[table][0]
+    return entry.iter_unpack(data[begin : begin + entry.size * head.used[table]])
+
+
+def _results(data: memoryview, head: _Head) -> Iterator[PlaceResults]:
+    communicators = list(_rows(data, head, 0))
+    modules = [_text(name) for (name,) in _rows(data, head, 1)]
+    for offset, module, communicator, function, results, digest, kind, width, size, _, last in _rows(
+        data, head, 2
+    ):
+        if module >= len(modules) or communicator >= len(communicators) or kind not in layout.KINDS:
+            raise ValueError(f"a result of rank {head.rank} comes from what is not there")
+        place = f"{modules[module]}+{offset:#x}" if modules[module] else ""
+        key = MarkKey(_text(function), place, *communicators[communicator])
+        code = _CODES.get(layout.KINDS[kind], {}).get(width, "")
+        count = min(size, len(last)) // width if code else 0
+        yield PlaceResults(key, results, digest, struct.unpack_from(f"<{count}{code}", last) if count else ())

@@ -31,13 +31,17 @@ class Bed:
     environment: Mapping[str, str]
 
     def program(self, name: str) -> str:
-        """Path of an example program, built with this library's compiler when it is older than its source."""
-        source = next(iter(sorted(_EXAMPLES.glob(f"**/{name}.c"))))
+        """Path of an example program, built when it is older than its source."""
+        return self.build(next(iter(sorted(_EXAMPLES.glob(f"**/{name}.c")))), name)
+
+    def build(self, source: Path, name: str, *flags: str) -> str:
+        """Path of a program, built with this library's compiler when it is older than its source."""
         target = RESULTS / "programs" / self.mpi.label / name
         if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
             return str(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        words = [self.mpi.compilers["c"], "-std=gnu11", "-O2", str(source), "-o", str(target), "-lm"]
+        words = [self.mpi.compilers["c"], "-std=gnu11", "-O2", *flags]
+        words += [str(source), "-o", str(target), "-lm"]
         done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise MpiricError(f"{words[0]} cannot build {source.name}: {done.stderr.strip()[-300:]}")
@@ -50,13 +54,20 @@ class Bed:
 
 def beds() -> dict[str, Bed]:
     """Implementation → its newest library here that can compile and launch."""
-    found: dict[str, Bed] = {}
+    return {bed.mpi.implementation: bed for bed in _all_beds()}
+
+
+def releases(prefixes: Iterable[str]) -> dict[str, Bed]:
+    """Prefix of a label, as ``openmpi-4`` → the newest library here that it fits; without those it lacks."""
+    found = _all_beds()
+    return {prefix: bed for prefix in prefixes for bed in found if bed.mpi.label.startswith(prefix)}
+
+
+def _all_beds() -> list[Bed]:
+    """Every library here that can compile and launch, the newest last."""
     usable = [mpi for mpi in find_mpis(LocalHost()) if mpi.launcher and "c" in mpi.compilers]
-    for mpi in sorted(
-        usable, key=lambda mpi: [int(part) for part in mpi.version.split(".") if part.isdigit()]
-    ):
-        found[mpi.implementation] = Bed(mpi, _environment(mpi))
-    return found
+    usable.sort(key=lambda mpi: [int(part) for part in mpi.version.split(".") if part.isdigit()])
+    return [Bed(mpi, _environment(mpi)) for mpi in usable]
 
 
 class Case(Protocol):

@@ -9,12 +9,15 @@ searches found and the original in fresh rounds.
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
+from math import inf
 from random import Random
 from typing import Any
 
 from benchmarks._programs import bed
 from benchmarks._report import Result, options, run, tell
+from benchmarks._search_trail import right_after
 from benchmarks._statistics import best_of, ratio
 from benchmarks._workbench import Workbench, workbench
 from mpiric.model.configuration import Configuration
@@ -28,6 +31,7 @@ from mpiric.workflows.launch.spelling import can_be_written
 from mpiric.workflows.tune.space import space_of
 
 _GOAL = 0.02
+_EFFECT = 0.01  # what a setting has to contribute, as in a proof
 _TENTH = 0.1
 _RUN_OFF = 5  # of the sweep's best
 _PATIENCE = 4.0  # a run may take this many times as long as the original
@@ -47,6 +51,8 @@ COLUMNS = {
     "gain": "original ÷ it",
     "loss": "slower than the sweep's best",
     "loss_ci95": "95 %",
+    "right_after": "right after",
+    "superfluous": "superfluous",
 }
 
 
@@ -69,18 +75,27 @@ def measure(given: Namespace) -> Result:
         space = within(space_of(bench.situation), given.most or (16 if given.quick else 256))
         tell(f"{space.size} configurations of {', '.join(d.knob for d in space.dimensions)}")
         sweep = Sweep(bench, space, given.seed)
-        found: dict[str, Found] = {}
+        found: dict[str, Configuration] = {}
+        trails: dict[str, list[Trial]] = {}
         for number in range(passes):
             sweep.one_pass()
             tell(f"pass {number + 1} of {passes}: {sweep.runs} runs, {len(sweep.rejected)} rejected")
             for name, runs in budgets(space.size, passes).items():
                 if name not in found and number == min(len(found), passes - 1):
-                    found[name] = _found(bench, space, runs, given.seed)
+                    found[name], trails[name] = _found(bench, space, runs, given.seed)
         sides = {"original": Configuration(), "sweep": sweep.best(rounds)}
-        sides |= {name: configuration for name, (configuration, _) in found.items()}
+        sides |= found
         times = _rounds(bench, sides, rounds, given.seed)
-    runs_of = {"sweep": sweep.runs, **{name: runs for name, (_, runs) in found.items()}}
-    rows = [row_of(name, sides[name], times, runs_of.get(name), space.size) for name in sides]
+    runs_of = {"sweep": sweep.runs, **{name: len(trials) for name, trials in trails.items()}}
+    medians = sweep.medians()
+    rows = [
+        row_of(name, sides[name], times, runs_of.get(name), space.size)
+        | {
+            "right_after": right_after(trails.get(name, ()), partial(is_near_best, medians)),
+            "superfluous": superfluous(sides[name], medians) if name != "original" else None,
+        }
+        for name in sides
+    ]
     facts = {
         "mpi": own_bed.mpi.label,
         "space": {dimension.knob: list(dimension.values) for dimension in space.dimensions},
@@ -92,7 +107,22 @@ def measure(given: Namespace) -> Result:
     return Result(COLUMNS, rows, summary_of(rows, space.size), facts)
 
 
-Found = tuple[Configuration, int]  # and after how many runs
+def is_near_best(medians: Mapping[Configuration, float], configuration: Configuration) -> bool:
+    """Whether the sweep's runs of a configuration are within the goal of its fastest."""
+    fastest = min(medians.values())
+    return medians.get(configuration, inf) <= (1 + _GOAL) * fastest
+
+
+def superfluous(configuration: Configuration, medians: Mapping[Configuration, float]) -> int | None:
+    """Settings without which the sweep's runs are not slower by the least effect; None where it has none."""
+    if configuration not in medians:
+        return None
+    without = (
+        Configuration(tuple(item for item in configuration.items if item != left_out))
+        for left_out in configuration.items
+    )
+    slower = (1 + _EFFECT) * medians[configuration]
+    return sum(medians.get(rest, inf) < slower for rest in without)
 
 
 def within(space: SearchSpace, most: int) -> SearchSpace:
@@ -138,14 +168,18 @@ class Sweep:
             else:
                 self.rejected[configuration] = trial.reason or trial.outcome.value
 
-    def best(self, rounds: int) -> Configuration:
-        """The winner of a run-off among the best few: the smallest of hundreds of medians is luck in part."""
-        whole = {
-            configuration: times
+    def medians(self) -> dict[Configuration, float]:
+        """Configuration → its median time, of those that never failed."""
+        return {
+            configuration: centre(times)
             for configuration, times in self.times.items()
             if configuration not in self.rejected
         }
-        first = sorted(whole, key=lambda configuration: centre(whole[configuration]))[:_RUN_OFF]
+
+    def best(self, rounds: int) -> Configuration:
+        """The winner of a run-off among the best few: the smallest of hundreds of medians is luck in part."""
+        medians = self.medians()
+        first = sorted(medians, key=lambda configuration: medians[configuration])[:_RUN_OFF]
         sides = {str(number): configuration for number, configuration in enumerate(first)}
         self.runs += rounds * len(sides)
         return sides[best_of(_rounds(self._bench, sides, rounds, self._seed + 1))]
@@ -156,13 +190,15 @@ def limit_s(bench: Workbench) -> float:
     return _PATIENCE * bench.situation.observation.wall_s + 1.0
 
 
-def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> Found:
-    """The search's candidate, as `tune` would send it to the proof; observing the original counts."""
+def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple[Configuration, list[Trial]]:
+    """The search's candidate, as `tune` would send it to the proof, and all runs, those of observing too."""
     seen = bench.originals
+    trials = list(seen)
     budget = Budget(runs=max(1, runs - len(seen)))
 
     def try_out(configuration: Configuration, limit: float) -> Trial:
-        return bench.run(configuration, Phase.SEARCH, min(limit, limit_s(bench)))
+        trials.append(bench.run(configuration, Phase.SEARCH, min(limit, limit_s(bench))))
+        return trials[-1]
 
     found = search(
         space,
@@ -174,7 +210,7 @@ def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> Found:
     )
     best = found.candidates[0].configuration if found.candidates else Configuration()
     tell(f"search with {runs} runs: {best}")
-    return best, len(seen) + budget.runs_done
+    return best, trials
 
 
 def _rounds(

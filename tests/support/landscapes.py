@@ -38,6 +38,10 @@ class Landscape:
         assert value is not None
         return exp(value - self.best) - 1
 
+    def works(self, configuration: Configuration) -> bool:
+        """Whether a configuration does not crash."""
+        return self.truth[_mattering(configuration)] is not None
+
     def measure(self, configuration: Configuration, limit_s: float) -> Trial:
         self.runs += 1
         value = self.truth[_mattering(configuration)]

@@ -1,7 +1,7 @@
 """Which space is swept, and what the searches may spend."""
 
 import pytest
-from benchmarks.search_vs_sweep import budgets, row_of, summary_of, within
+from benchmarks.search_vs_sweep import budgets, is_near_best, row_of, summary_of, superfluous, within
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -36,3 +36,19 @@ def test_the_loss_is_against_the_best_of_the_sweep() -> None:
     rows = [row_of(name, Configuration(), times, 20, 200) for name in times]
     assert rows[2]["loss"] == pytest.approx(0.01)
     assert "search: +1.0% with 20 runs, 10% of a pass (within 2%)" in summary_of(rows, 200)
+
+
+def test_a_setting_is_superfluous_when_the_sweep_is_as_fast_without_it() -> None:
+    malloc, both = Configuration.of({"malloc": "a"}), Configuration.of({"malloc": "a", "binding": "core"})
+    medians = {Configuration(): 2.0, Configuration.of({"binding": "core"}): 2.0, malloc: 1.005, both: 1.0}
+    assert superfluous(both, medians) == 1
+    assert superfluous(malloc, medians) == 0
+    assert superfluous(Configuration.of({"malloc": "b"}), medians) is None
+
+
+def test_near_the_best_of_the_sweep_is_within_the_goal() -> None:
+    fast, near = Configuration.of({"malloc": "a"}), Configuration.of({"malloc": "b"})
+    medians = {Configuration(): 2.0, fast: 1.0, near: 1.015}
+    assert is_near_best(medians, near)
+    assert not is_near_best(medians, Configuration())
+    assert not is_near_best(medians, Configuration.of({"malloc": "c"}))

@@ -1,0 +1,308 @@
+"""Whether the answers of `mpiric tune` hold what matters and nothing else: small programs of known causes.
+
+Each program is slow for one or two known reasons, or for none, or gains at its start alone. `mpiric tune
+--json` gets the command as a user has it; its answer is compared with the causes, and runs in turns with the
+original and with the command of an expert. A cause without whose cure the expert's command is as fast does
+not count on this machine. `--baseline TREE` has another checkout's mpiric answer beside it; `--verify` runs
+the commands without a tune.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+from benchmarks._answers_cases import QUICK, Case, cases
+from benchmarks._answers_causes import command
+from benchmarks._answers_score import Remedy, is_right, score
+from benchmarks._interleaved import in_turns, launch
+from benchmarks._programs import Bed, changes_of, offer_choice, releases, results_directory
+from benchmarks._report import RESULTS, ROOT, Result, options, run, tell
+from benchmarks._search_trail import knobs_run, right_after
+from benchmarks._statistics import ratio
+from mpiric.host.facts.local import LocalHost
+from mpiric.machine import read_machine
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.launch import Launch
+from mpiric.model.trial import Trial
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS
+
+_WORTH = 1.03  # a cause of which curing gains less does not count
+_SOURCE = Path(__file__).parent / "phases.c"
+_OURS = "this"  # tree
+_Times = Mapping[str, Sequence[float]]
+
+COLUMNS = {
+    "program": "program",
+    "mpi": "MPI",
+    "tree": "mpiric",
+    "found": "found",
+    "missed": "missed",
+    "superfluous": "superfluous",
+    "right_after": "right after",
+    "runs": "runs",
+    "verdict": "verdict",
+    "known_gain": "known gain",
+    "gain": "gain",
+    "loss": "loss",
+    "answer": "answer",
+}
+VERIFIED = {
+    "program": "program",
+    "mpi": "MPI",
+    "original_s": "original, s",
+    "known_gain": "known gain",
+    "known_gain_ci95": "95 %",
+    "worth": "each cause is worth",
+}
+
+
+def main() -> int:
+    """Run the cases that this machine has the libraries for."""
+    parser = options("answers", "Do tune's answers hold what matters, and nothing else?")
+    parser.add_argument("--max-runs", type=int, help="of one tune (default 60, quick 40)")
+    parser.add_argument("--budget", default="5m", help="of one tune")
+    parser.add_argument("--rounds", type=int, help="of the commands in turns (default 15, quick 5)")
+    parser.add_argument("--baseline", metavar="TREE", help="a built checkout that answers as well")
+    parser.add_argument(
+        "--verify", action="store_true", help="run the commands alone: what is each cause worth?"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on where the last one stopped")
+    offer_choice(parser)
+    return run("answers", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """Every case, each in the log before the next begins."""
+    beds = releases({case.mpi: None for case in cases()})
+    log = RESULTS / f"answers{'-verify' if given.verify else ''}{'-quick' if given.quick else ''}.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if not given.resume:
+        log.unlink(missing_ok=True)
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+    done = {(row["program"], row["mpi"]) for row in rows}
+    for case in chosen_cases(given, beds):
+        bed = beds[case.mpi]
+        if (case.name, bed.mpi.label) not in done:
+            tell(f"{case.name} under {bed.mpi.label} …")
+            made = _verified(case, bed, given) if given.verify else _rows(case, bed, given)
+            with log.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in made)
+            rows += made
+    if given.verify:
+        return Result(
+            VERIFIED, rows, f"{sum(row['real'] for row in rows)} of {len(rows)} are what they are called."
+        )
+    return Result(COLUMNS, rows, summary_of(rows))
+
+
+def chosen_cases(given: Namespace, available: Mapping[str, Bed]) -> list[Case]:
+    """The cases that were asked for and whose library is here. Raises NotFoundError when there is none."""
+    found = [
+        case
+        for case in cases()
+        if case.mpi in available
+        and (not given.mpi or any(case.mpi.startswith(name) for name in given.mpi))
+        and (not given.only or any(word in case.name for word in given.only))
+        and (given.only or not given.quick or (case.name in QUICK and case.mpi.startswith("mpich")))
+    ]
+    if not found:
+        raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
+    return found
+
+
+def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
+    """What the expert's command gains, and each cause in it."""
+    times = in_turns(_known_sides(case, bed), bed.environment, _rounds(given), given.seed)
+    known = ratio(times["original"], times["known"])
+    worth = worth_of(times)
+    row = {
+        "program": case.name,
+        "mpi": bed.mpi.label,
+        "original_s": round(median(times["original"]), 3),
+        "known_gain": round(known.middle, 3),
+        "known_gain_ci95": known.interval,
+        "worth": ", ".join(f"{cause} {gain:.2f}" for cause, gain in worth.items()),
+        "real": all(gain >= _WORTH for gain in worth.values()),
+        "times_s": times,
+    }
+    return [row]
+
+
+def _rows(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
+    """A row for each tree: its answer against the causes that count here."""
+    sides = _known_sides(case, bed)
+    trees = {_OURS: ROOT} | ({"baseline": Path(given.baseline).resolve()} if given.baseline else {})
+    answers: dict[str, tuple[dict[str, Any], tuple[Trial, ...]]] = {}
+    for name in Random(f"{given.seed} {case.name} {case.mpi}").sample(list(trees), len(trees)):
+        answers[name] = _tune(case, bed, sides["original"], (name, trees[name]), given)
+    given_environment = sides["original"].environment
+    for name, (tuned, _) in answers.items():
+        sides[name] = tuned_side(tuned["command"], given_environment) or sides["original"]
+    times = in_turns(sides, bed.environment, _rounds(given), given.seed)
+    return [row_of(case, bed.mpi.label, name, *answers[name], times) for name in trees]
+
+
+def tuned_side(said: Mapping[str, Any] | None, given: Mapping[str, str]) -> Launch | None:
+    """The command that tune prints, in the environment that it was given; None when it printed none."""
+    if said is None:
+        return None
+    kept = {name: value for name, value in given.items() if name not in said["unset"]}
+    return launch(said["argv"], {**kept, **said["env"]}, tuple(said["unset"]))
+
+
+def _known_sides(case: Case, bed: Bed) -> dict[str, Launch]:
+    """The user's command, the expert's, and the expert's without each of the cures."""
+
+    def side(cured: Sequence[bool]) -> Launch:
+        words = command(case.mpi, zip(case.causes, cured, strict=True))
+        line = [bed.mpi.launcher, *words.options, "-n", str(ranks), program, *case.program.phases.split()]
+        return launch(line, words.environment)
+
+    cpus = read_machine(LocalHost(), str(Path.cwd())).usable_cpu_count
+    ranks = max(2, cpus) * case.program.ranks_per_cpu
+    program = _built(case, bed)
+    count = len(case.causes)
+    sides = {"original": side([False] * count), "known": side([True] * count)}
+    if count > 1:
+        for index, cause in enumerate(case.causes):
+            sides[f"without {cause.remedy.cause}"] = side([other != index for other in range(count)])
+    return sides
+
+
+def _built(case: Case, bed: Bed) -> str:
+    if case.program.threaded:
+        return bed.build(_SOURCE, "phases_threaded", "-fopenmp")
+    return bed.build(_SOURCE, "phases")
+
+
+def _rounds(given: Namespace) -> int:
+    return given.rounds or (5 if given.quick else 15)
+
+
+def worth_of(times: _Times) -> dict[str, float]:
+    """Cause → how much slower the expert's command is without its cure; one cause alone is ``known``."""
+    alone = {side.removeprefix("without "): side for side in times if side.startswith("without ")}
+    sides = alone or {"known": "original"}
+    return {cause: ratio(times[side], times["known"]).middle for cause, side in sides.items()}
+
+
+def row_of(
+    case: Case,
+    label: str,
+    tree: str,
+    tuned: Mapping[str, Any],
+    trials: Sequence[Trial],
+    times: _Times,
+) -> dict[str, Any]:
+    """One line of the table."""
+    worth = worth_of(times)
+    counts, idle = counted([cause.remedy for cause in case.causes], worth)
+    settings = {change["knob"]: change["value"] for change in tuned["changes"]}
+    found = score(settings, counts, idle)
+    known = ratio(times["original"], times["known"])
+    gain, loss = ratio(times["original"], times[tree]), ratio(times[tree], times["known"])
+    return {
+        "program": case.name,
+        "mpi": label,
+        "tree": tree,
+        "causes": [remedy.cause for remedy in counts],
+        "not_real": [remedy.cause for remedy in idle],
+        "found": ", ".join(found.found) or None,
+        "missed": ", ".join(found.missed) or None,
+        "superfluous": len(found.superfluous),
+        "superfluous_settings": found.superfluous,
+        "right_after": right_after(trials, lambda each: is_right(each.as_dict(), counts)) if counts else None,
+        "runs": tuned["runs"],
+        "knobs_run": knobs_run(trials),
+        "cannot_matter": [entry["knob"] for entry in tuned.get("cannot_matter", [])],
+        "shares": {change["knob"]: change.get("share") for change in tuned["changes"]},
+        "verdict": tuned["verdict"],
+        "proved_ratio": tuned["ratio"],
+        "known_gain": round(known.middle, 3),
+        "known_gain_ci95": known.interval,
+        "worth": worth,
+        "gain": round(gain.middle, 3),
+        "gain_ci95": gain.interval,
+        "loss": round(loss.middle - 1, 4),
+        "loss_ci95": [round(end - 1, 4) for end in loss.interval] if loss.interval else None,
+        "answer": changes_of(tuned),
+        "elapsed_s": round(tuned["elapsed_s"], 1),
+        "command": tuned["command"],
+        "median_s": {side: round(median(each), 4) for side, each in times.items()},
+    }
+
+
+def counted(remedies: Sequence[Remedy], worth: Mapping[str, float]) -> tuple[list[Remedy], list[Remedy]]:
+    """Remedies that are worth something on this machine, and the others."""
+
+    def gain(remedy: Remedy) -> float:
+        return worth.get(remedy.cause, worth.get("known", 1.0))
+
+    return (
+        [remedy for remedy in remedies if gain(remedy) >= _WORTH],
+        [remedy for remedy in remedies if gain(remedy) < _WORTH],
+    )
+
+
+def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The goals, a sentence for each tree."""
+    return " ".join(_summary(tree, [row for row in rows if row["tree"] == tree]) for tree in _trees(rows))
+
+
+def _trees(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(row["tree"] for row in rows))
+
+
+def _summary(tree: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    causes = sum(len(row["causes"]) for row in rows)
+    missed = sum(len(row["missed"].split(", ")) for row in rows if row["missed"])
+    right = [row["right_after"] for row in rows if row["right_after"] is not None]
+    superfluous = sum(row["superfluous"] for row in rows)
+    return (
+        f"{tree}: {missed} of {causes} causes missed, "
+        f"{superfluous / len(rows):.2f} superfluous settings an answer, "
+        f"right after {median(right) if right else '–'} runs (median of {len(right)}), "
+        f"loss {median(row['loss'] for row in rows):+.1%} (median of {len(rows)}), "
+        f"{sum(row['runs'] for row in rows)} runs in all, "
+        f"{sum(len(row['knobs_run']) for row in rows) / len(rows):.1f} knobs run a program."
+    )
+
+
+def _tune(
+    case: Case, bed: Bed, original: Launch, tree: tuple[str, Path], given: Namespace
+) -> tuple[dict[str, Any], tuple[Trial, ...]]:
+    """What a tree's `mpiric tune --json` prints, and the trials in its store."""
+    name, root = tree
+    directory = results_directory("answers", f"{case.name}-{name}", bed)
+    shutil.rmtree(directory, ignore_errors=True)
+    work, store = directory / "work", directory / "store"
+    work.mkdir(parents=True)
+    most = given.max_runs or (40 if given.quick else 60)
+    words = ["tune", "--json", "--max-runs", str(most), "--budget", given.budget]
+    words += ["--seed", str(given.seed), "--store", str(store)]
+    own = {f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
+    path = os.pathsep.join([str(root / "src"), str(root)])
+    done = subprocess.run(
+        [sys.executable, "-m", "mpiric", *words, "--", *original.argv],
+        cwd=work,
+        env={**bed.environment, **original.environment, **own, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise MpiricError(f"{name}: tune failed on {original.shell_line()}: {done.stderr.strip()[-600:]}")
+    return json.loads(done.stdout), read_log(next(store.glob(f"*/{EVENTS}"))).trials
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""What the simulation of searches counts."""
+
+from random import Random
+
+from benchmarks.search_quality import Answer, answer_of, loss_without, missed, row_of
+from tests.support.landscapes import Landscape, landscape
+
+from mpiric.model.configuration import Configuration
+from mpiric.tuning.search.space import Dimension, SearchSpace
+
+FAST = Configuration.of({"a": "v1"})
+BOTH = Configuration.of({"a": "v1", "b": "v1"})
+
+
+def made() -> Landscape:
+    """The knob a gains, b does nothing, both together crash for one value of b."""
+    space = SearchSpace((Dimension("a", ("v1",)), Dimension("b", ("v1", "v2"))))
+    truth = {
+        Configuration(): 0.0,
+        FAST: -0.3,
+        Configuration.of({"b": "v1"}): 0.0,
+        Configuration.of({"b": "v2"}): 0.0,
+        BOTH: -0.3,
+        Configuration.of({"a": "v1", "b": "v2"}): None,
+    }
+    return Landscape(space, truth, 0.0, Random(0))
+
+
+def test_a_setting_that_does_nothing_costs_nothing_to_leave_out() -> None:
+    assert loss_without(made(), BOTH, "b") == 0.0
+    assert loss_without(made(), BOTH, "a") > 0.3
+
+
+def test_what_would_have_gained_is_missed_and_what_crashes_is_not() -> None:
+    assert missed(made(), Configuration()) == 1
+    assert missed(made(), FAST) == 0
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    first, second = (answer_of(landscape(7, noise=0.03), 20, 7) for _ in range(2))
+    assert first == second
+    assert first.runs <= 20
+
+
+def test_runs_until_right_are_of_those_that_were() -> None:
+    right = Answer(loss=0.0, settings=2, superfluous=1, missed=0, right_after=9, runs=25)
+    never = Answer(loss=0.2, settings=1, superfluous=0, missed=1, right_after=None, runs=25)
+    row = row_of("some", [right, never])
+    assert (row["within"], row["right_after"], row["never_right"], row["superfluous"]) == (0.5, 9, 1, 0.5)

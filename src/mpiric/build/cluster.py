@@ -44,7 +44,7 @@ def machines_of(toolchain: Toolchain, machine: str) -> tuple[str, ...]:
     else:
         done = toolchain.run(["scontrol", "-o", "show", "nodes"])
         partition = toolchain.environ.get("MPIRIC_PARTITION", "")
-        found = from_nodes(done.stdout.decode(errors="replace"), partition, machine)
+        found = from_nodes(done.printed, partition, machine)
         where = "the features of Slurm's nodes"
     if not found:
         raise NotFoundError(

@@ -269,7 +269,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _all_words(done: Finished) -> str:
-    return done.stdout.decode(errors="replace") + done.words
+    return done.printed + done.words
 
 
 def _explained(targets: Sequence[Target], results: Sequence[Finished]) -> str:

@@ -83,7 +83,7 @@ class Driver:
         return str(known["path"])
 
     def _ask_program(self, name: str) -> str:
-        printed = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).stdout.decode().strip()
+        printed = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).printed.strip()
         found = which(printed) if printed else None
         if found is None and self.identity.machine != os.uname().machine:
             found = which(f"{self.identity.machine}-linux-gnu-{name}")
@@ -108,7 +108,7 @@ class Driver:
             )
         for question in ("--version", "-V", "-v"):
             answer = self.toolchain.run([*self.command, question])
-            found = recognise(answer.stdout.decode(errors="replace") + answer.words, machine)
+            found = recognise(answer.printed + answer.words, machine)
             if found:
                 return found._asdict()
         raise MpiricError(
@@ -133,7 +133,7 @@ class Driver:
                     hint="leave the target out, or take newer binutils and compiler",
                 )
             defined = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", source])
-        macros = predefined_macros(defined.stdout.decode(errors="replace"))
+        macros = predefined_macros(defined.printed)
         needs = needs_from_macros(self.identity.machine, macros) or tuple(sorted(generic_features(name)))
         return {"flags": list(flags), "needs": list(needs)}
 

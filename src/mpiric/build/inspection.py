@@ -179,7 +179,7 @@ def _sections(
     def read_section(name: str) -> dict[str, int]:
         watch(f"disassembling {name}")
         done = toolchain.run(["sh", "-c", script, "sh", tool, name, str(path), CONDENSE])
-        return sets_in(done.stdout.decode(errors="replace"), machine)
+        return sets_in(done.printed, machine)
 
     return dict(zip(names, toolchain.each(read_section, names), strict=True))
 

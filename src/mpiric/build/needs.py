@@ -27,7 +27,7 @@ def really_needed(
     # Only the hits come back: the disassembly of a large program is hundreds of times larger than its code.
     script = '{ LC_ALL=C "$1" -d --no-show-raw-insn "$2" && echo "$4"; } | grep -owE -e "$3" | sort -u'
     done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern, _PROOF])
-    hits = set(done.stdout.decode(errors="replace").splitlines())
+    hits = set(done.printed.splitlines())
     if _PROOF not in hits or "(bad)" in hits:
         return tuple(allowed)
     return tuple(

@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.cli._terminal import size
 from mpiric.cli._topology_picture import topology_picture
+from mpiric.model.amount import size
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine, Nic
 from mpiric.model.mpi_library import MpiLibrary

@@ -22,11 +22,3 @@ def passing_words() -> Iterator[Callable[[str], None]]:
     """One line of what goes on, on a terminal's stderr and gone at the end; nothing elsewhere."""
     with Console(stderr=True, highlight=False).status("") as status:
         yield lambda text: status.update(Text(text))
-
-
-def size(count: int) -> str:
-    """Bytes in the largest binary unit that keeps the number above 1: ``512 KiB``, ``23.5 GiB``."""
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{value:.0f} {units[0]}" if value >= 100 or value == int(value) else f"{value:.1f} {units[0]}"

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.cli._terminal import size
+from mpiric.model.amount import size
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.model.pu_set import pu_list
 

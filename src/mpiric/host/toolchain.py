@@ -24,6 +24,11 @@ class Finished(NamedTuple):
     stderr: bytes
 
     @property
+    def printed(self) -> str:
+        """What it printed on stdout, decoded."""
+        return self.stdout.decode(errors="replace")
+
+    @property
     def words(self) -> str:
         """What it said on stderr, decoded."""
         return self.stderr.decode(errors="replace")

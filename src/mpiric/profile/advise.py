@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from mpiric.host.packaged import packaged_names, packaged_table
+from mpiric.model.amount import share, size
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 from mpiric.profile.causes import causes_first
@@ -61,17 +62,10 @@ class _Quoted:
         return _FORMS[how](self._value)
 
 
-def _bytes(value: float) -> str:
-    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{value:.3g} {units[0]}" if value < 1000 else f"{value:.0f} {units[0]}"
-
-
 _FORMS: Mapping[str, Callable[[float], str]] = {
-    "%": lambda value: f"{100 * value:.0f} %" if value >= 0.095 else f"{100 * value:.2g} %",
+    "%": share,
     "n": lambda value: f"{value:,.0f}",
-    "b": _bytes,
+    "b": size,
     "s": lambda value: f"{value:.3g} s",
     "x": lambda value: f"{value:.2f}",
 }

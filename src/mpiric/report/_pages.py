@@ -7,7 +7,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from mpiric.report._amounts import count, seconds, share, size
+from mpiric.model.amount import seconds, share, size
+from mpiric.report._amounts import count
 
 
 def template(name: str) -> Template:

@@ -1,7 +1,8 @@
 """Two records side by side as one self-contained page."""
 
+from mpiric.model.amount import seconds, size
 from mpiric.model.comparison import Comparison
-from mpiric.report._amounts import count, seconds, size
+from mpiric.report._amounts import count
 from mpiric.report._pages import page
 from mpiric.report.comparison_text import headline_value
 

@@ -6,8 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.model.amount import seconds, share, size
 from mpiric.model.comparison import Comparison, QuantityChange
-from mpiric.report._amounts import count, seconds, share, size
+from mpiric.report._amounts import count
 
 _FORMS = {"ranks": count, "wall time": seconds, "peak memory of a rank": size}
 _MOST = 8

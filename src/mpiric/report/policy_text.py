@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.model.amount import seconds, size
 from mpiric.model.policy import LearnedKey, LearnedPolicy
-from mpiric.report._amounts import count, seconds, size
+from mpiric.report._amounts import count
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LIBRARY_MARK = "·"

@@ -8,9 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.model.amount import seconds, share, size
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
-from mpiric.report._amounts import count, expectation, library, on_huge_pages, seconds, share, size
+from mpiric.report._amounts import count, expectation, library, on_huge_pages
 from mpiric.report._causes import effects_in_words
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3

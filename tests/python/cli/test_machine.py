@@ -8,10 +8,10 @@ from tests.support.replay_host import Recording, ReplayHost
 
 from mpiric.cli._json import as_json
 from mpiric.cli._machine_text import survey_text
-from mpiric.cli._terminal import size
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.cli.machine import command
 from mpiric.machine import read_topology
+from mpiric.model.amount import size
 from mpiric.workflows.machine import survey
 
 DATA = Path(__file__).parents[2] / "data" / "machines"

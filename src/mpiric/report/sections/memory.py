@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mpiric.model.amount import share, size
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import count, on_huge_pages, share, size
+from mpiric.report._amounts import count, on_huge_pages
 
 TITLE = "Memory and kernel"
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from mpiric.model.amount import size
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import size
 
 TITLE = "Message sizes"
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from mpiric.model.amount import seconds
 from mpiric.model.profile import Profile, TimelineRow
-from mpiric.report._amounts import seconds
 
 TITLE = "The course of the run"
 _PARTS = 8  # rows of the table, for readers of paper

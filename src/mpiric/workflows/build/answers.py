@@ -25,10 +25,10 @@ def check_answers(request: BuildRequest, built: Sequence[Attempt], toolchain: To
             late = limit_s and failed.status == TIMED_OUT
             attempt.sentence = f"no end within {limit_s:.0f} s" if late else error_line(failed.words)
         elif expected is None:
-            expected = learn([done.stdout.decode(errors="replace") for done, _ in runs])
+            expected = learn([done.printed for done, _ in runs])
             limit_s = _LEAST_LIMIT_S + _PATIENCE * max(seconds for _, seconds in runs)
         else:
-            wrong = expected.compare(runs[0][0].stdout.decode(errors="replace"), rounding=True)
+            wrong = expected.compare(runs[0][0].printed, rounding=True)
             attempt.agrees, attempt.sentence = wrong is None, str(wrong or "")
     if expected is None:
         raise ProgramFailedError(

@@ -67,7 +67,7 @@ def build_attempt(
             shutil.copytree(request.root, tree, symlinks=True)  # profiles go by the path of the objects
             shims(candidate, directory / "bin", candidate.flags)
             done = _in(tree, request.build, environment, toolchain)
-    output = done.stdout.decode(errors="replace") + done.words
+    output = done.printed + done.words
     label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
     is_built = done.status == 0 and (directory / "bin" / CALLED).exists()
     attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", is_built)

@@ -61,7 +61,7 @@ class MatrixRun:
 
 def output_of(done: Finished) -> str:
     """What a run printed on stdout."""
-    return done.stdout.decode(errors="replace")
+    return done.printed
 
 
 def is_illegal(done: Finished) -> bool:

@@ -1,16 +1,20 @@
 """clang-tidy over our C++ sources, skipping those that passed before and have not changed.
 
-A source has not changed when it, every header of ours it includes, its compile command and the rules are the
-same; what passed is kept in build/tidy. A source compiled for several ABI families is looked at once.
+What CMake compiles together (unity builds: the sources of a folder) is checked together, because reading
+headers is most of the work. A unit has not changed when its sources, every header of ours that they include,
+its compile command and the rules are the same; what passed is kept in build/tidy. A source compiled for
+several ABI families is looked at once.
 """
 
 import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,56 +28,68 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 def main() -> int:
     """Print what clang-tidy finds; the exit status says whether it found anything."""
     configure()
-    commands = compile_commands()
-    pending = {source: key_of(source, command) for source, command in commands.items()}
-    pending = {source: key for source, key in pending.items() if not (PASSED / key).exists()}
+    pending = {unit: key for unit in units() if not (PASSED / (key := key_of(unit))).exists()}
     PASSED.mkdir(parents=True, exist_ok=True)
+    largest_first = sorted(pending, key=lambda unit: -sum(path.stat().st_size for path in unit.sources))
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
-        complaints = list(pool.map(complaint, pending, pending.values()))
+        complaints = list(pool.map(complaint, largest_first, map(pending.__getitem__, largest_first)))
     print("\n".join(text for text in complaints if text))
     return 1 if any(complaints) else 0
 
 
+@dataclass(frozen=True)
+class Unit:
+    """What one compile command compiles: ``file``, and the hand-written ``sources`` of ours in it."""
+
+    file: Path
+    sources: tuple[Path, ...]
+    entry: str  # of CMake's compilation database, JSON
+
+
 def configure() -> None:
-    """Let CMake write a compile command for each source, as no unity build has."""
+    """Let CMake write the compile commands, without the compiler's own form of precompiled headers."""
     prefixes = re.findall(r"^(MPIRIC_\w+_PREFIX:PATH=.*)$", CACHE.read_text(), re.MULTILINE)
-    given = [
-        "-DCMAKE_UNITY_BUILD=OFF",
-        "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",
-        *(f"-D{prefix}" for prefix in prefixes),
-    ]
     tools = Path(sys.executable).parent
-    cmake = [
-        tools / "cmake",
-        "-S",
-        ROOT,
-        "-B",
-        BUILD,
-        "-G",
-        "Ninja",
-        f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}",
-    ]
-    subprocess.run([*cmake, *given], check=True, stdout=subprocess.DEVNULL)
+    ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
+    given = ["-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *(f"-D{prefix}" for prefix in prefixes)]
+    cmake = [tools / "cmake", "-S", ROOT, "-B", BUILD, *ninja, *given]
+    subprocess.run(cmake, check=True, stdout=subprocess.DEVNULL)
 
 
-def compile_commands() -> dict[Path, str]:
-    """Source → one command that compiles it, for hand-written sources of our rooms."""
-    found: dict[Path, str] = {}
+def units() -> list[Unit]:
+    """Units that together hold every hand-written source of our rooms."""
+    found: list[Unit] = []
+    seen: set[Path] = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        source = Path(entry["file"])
-        parts = source.relative_to(ROOT).parts if source.is_relative_to(ROOT) else ()
-        is_source = source.suffix != ".S" and "generated" not in parts
-        if parts[:1] == ("src",) and parts[1] in ROOMS and is_source:
-            found.setdefault(source, entry["command"])
+        file = Path(entry["file"])
+        sources = tuple(path for path in members(file) if is_ours(path))
+        if not seen.issuperset(sources):
+            found.append(Unit(file, sources, json.dumps(entry)))
+            seen.update(sources)
     return found
 
 
-def key_of(source: Path, command: str) -> str:
-    """Digest of everything that decides what clang-tidy says of a source."""
-    digest = hashlib.sha256(command.encode() + (ROOT / ".clang-tidy").read_bytes())
-    for path in sorted({source, *headers_of(source)}):
+def members(file: Path) -> list[Path]:
+    """The sources that a compiled file is made of: itself, unless CMake has written it for a unity build."""
+    if BUILD not in file.parents:
+        return [file]
+    return [Path(name) for name in _INCLUDE.findall(file.read_text())]
+
+
+def is_ours(source: Path) -> bool:
+    """Whether it is a hand-written source of our rooms."""
+    parts = source.relative_to(ROOT).parts if source.is_relative_to(ROOT) else ()
+    return parts[:1] == ("src",) and parts[1] in ROOMS and source.suffix != ".S" and "generated" not in parts
+
+
+def key_of(unit: Unit) -> str:
+    """Digest of everything that decides what clang-tidy says of a unit."""
+    digest = hashlib.sha256(unit.entry.encode() + (ROOT / ".clang-tidy").read_bytes())
+    for path in sorted(
+        {*unit.sources, *(header for source in unit.sources for header in headers_of(source))}
+    ):
         digest.update(path.read_bytes())
-    return f"{source.stem}-{digest.hexdigest()[:24]}"
+    return f"{unit.file.stem}-{digest.hexdigest()[:24]}"
 
 
 def headers_of(source: Path) -> set[Path]:
@@ -89,28 +105,21 @@ def headers_of(source: Path) -> set[Path]:
     return found
 
 
-def complaint(source: Path, key: str) -> str:
-    """What clang-tidy says of a source, "" when nothing."""
+def complaint(unit: Unit, key: str) -> str:
+    """What clang-tidy says of a unit, "" when nothing."""
     tidy = Path(sys.executable).parent / "clang-tidy"
     only = f"--header-filter=/src/({'|'.join(ROOMS)})/"
-    single = one_command_for(source)
-    done = subprocess.run(
-        [tidy, "-p", single, "--quiet", only, source], capture_output=True, text=True, check=False
-    )
+    # A compilation database with one command: clang-tidy goes through all that it finds for a file.
+    database = PASSED / "commands" / key
+    database.mkdir(parents=True, exist_ok=True)
+    (database / "compile_commands.json").write_text(f"[{unit.entry}]")
+    command = [tidy, "-p", database, "--quiet", only, unit.file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    shutil.rmtree(database)
     if done.returncode == 0:
         (PASSED / key).touch()
         return ""
     return done.stdout + done.stderr
-
-
-def one_command_for(source: Path) -> Path:
-    """A compilation database of this source with one command: clang-tidy goes through all it finds."""
-    entries = json.loads((BUILD / "compile_commands.json").read_text())
-    place = PASSED / "commands" / source.relative_to(ROOT / "src").as_posix().replace("/", "-")
-    place.mkdir(parents=True, exist_ok=True)
-    only = next(entry for entry in entries if Path(entry["file"]) == source)
-    (place / "compile_commands.json").write_text(json.dumps([only]))
-    return place
 
 
 if __name__ == "__main__":

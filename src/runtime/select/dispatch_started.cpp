@@ -37,7 +37,7 @@ bool agree(const world::ShadowComm* shadow, Entry& entry, Exploration& explorati
     const uint64_t begin = now_ns();
     BlockSums sums = sums_of(exploration);
     if (!shadow || !world::allreduce_max(*shadow, sums)) {
-        conclude(entry, exploration, Choice::library);
+        end_with(entry, exploration, Choice::library);
         return true;
     }
     const uint64_t agreeing = now_ns() - begin;

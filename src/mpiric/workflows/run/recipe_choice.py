@@ -72,10 +72,10 @@ def check_value(knob: str, value: str) -> str:
     return next(iter(knobs.check_configuration({knob: value})), "")
 
 
-def named_recipe(path: Path, here: Fingerprint) -> tuple[Recipe, str, list[str]]:
+def named_recipe(path: Path, current: Fingerprint) -> tuple[Recipe, str, list[str]]:
     """The recipe in a file. Raises MismatchError when it must not be applied here."""
     recipe = read_recipe(path, check_value)
-    found = differences(recipe.fingerprint, here)
+    found = differences(recipe.fingerprint, current)
     refused = [str(each) for each in found if each.severity is Severity.REFUSE]
     if refused:
         raise MismatchError(
@@ -86,11 +86,11 @@ def named_recipe(path: Path, here: Fingerprint) -> tuple[Recipe, str, list[str]]
 
 
 def fitting_recipe(
-    place: Path | None, here: Fingerprint, situation: Situation, host: Host
+    place: Path | None, current: Fingerprint, situation: Situation, host: Host
 ) -> tuple[Recipe | None, str, list[str]]:
     """The best fitting recipe of the store whose settings can be written here."""
     store = place or default_store()
-    found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, here))
+    found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
     why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
     for path, recipe in found:
         try:
@@ -99,27 +99,27 @@ def fitting_recipe(
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
             continue
-        warnings = _warnings(differences(recipe.fingerprint, here))
+        warnings = _warnings(differences(recipe.fingerprint, current))
         return recipe, str(path), [_applied(path, recipe), *warnings]
-    near = _nearest(store, here)
+    near = _nearest(store, current)
     return None, "", [why, *([near] if near else [])]
 
 
-def _nearest(store: Path, here: Fingerprint) -> str:
+def _nearest(store: Path, current: Fingerprint) -> str:
     """Why the recipe of the same program does not fit, if there is one."""
     found, errors = find_recipes(
         [store],
         check_value,
         lambda recipe: (
-            -float(len(differences(recipe.fingerprint, here)))
-            if recipe.fingerprint.program.get("name") == here.program.get("name")
+            -float(len(differences(recipe.fingerprint, current)))
+            if recipe.fingerprint.program.get("name") == current.program.get("name")
             else None
         ),
     )
     if not found:
         return errors[0].message if errors else ""
     path, recipe = found[0]
-    refused = [str(d) for d in differences(recipe.fingerprint, here) if d.severity is Severity.REFUSE]
+    refused = [str(d) for d in differences(recipe.fingerprint, current) if d.severity is Severity.REFUSE]
     return f"the nearest, {path}, does not: {'; '.join(refused)}" if refused else ""
 
 

@@ -76,10 +76,10 @@ void begin_learning(const Basis& basis, const Explorations& explorations, Entry&
     exploration.reproves = basis.rules.reprove && form_of(collective) == Form::blocking;
     exploration.learner = std::make_unique<tune::Learner>(parents, basis.rules.learn_at_most);
     if (exploration.learner->decided())
-        conclude(entry, exploration, Choice::library);
+        end_with(entry, exploration, Choice::library);
 }
 
-void conclude(Entry& entry, Exploration& exploration, int32_t choice) {
+void end_with(Entry& entry, Exploration& exploration, int32_t choice) {
     std::vector<SizeRange> ranges;
     for (SizeRange range : exploration.ranges) {
         const bool open = range.choice == Choice::explore;
@@ -127,16 +127,16 @@ void end_block(Entry& entry, Exploration& exploration, const BlockSums& largest)
     learner.end_block({largest[inside], largest[between], largest[agreeing], ~largest[missing_rendezvous]});
     const uint32_t choice = learner.race().choice();
     if (largest[composed])
-        conclude(entry, exploration, Choice::library);
+        end_with(entry, exploration, Choice::library);
     else if (learner.decided())
-        conclude(entry, exploration, choice == 0 ? Choice::library : int32_t(exploration.candidates[choice]));
+        end_with(entry, exploration, choice == 0 ? Choice::library : int32_t(exploration.candidates[choice]));
 }
 
 bool end_started_block(Entry& entry, Exploration& exploration, const BlockSums& largest) {
     if (largest[under_way] == 0)
         end_block(entry, exploration, largest);
     else if (++exploration.block.postponed == most_postponed)
-        conclude(entry, exploration, Choice::library);
+        end_with(entry, exploration, Choice::library);
     else
         return false;
     return true;

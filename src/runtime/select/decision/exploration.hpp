@@ -86,14 +86,14 @@ constexpr uint32_t exploration_key(Collective collective, uint32_t size_class) n
     return uint32_t(collective) * tune::class_count + size_class;
 }
 
-/// Begins to learn among the candidates that serve a call of `bytes`, the library first; concludes at once
+/// Begins to learn among the candidates that serve a call of `bytes`, the library first; decides at once
 /// when that is the only one.
 void begin_learning(const Basis& basis, const Explorations& explorations, Entry& entry,
                     Exploration& exploration, Collective collective, uint64_t bytes,
                     std::span<const uint32_t> serving);
 
 /// Gives the ranges that were being learned their final choice.
-void conclude(Entry& entry, Exploration& exploration, int32_t choice);
+void end_with(Entry& entry, Exploration& exploration, int32_t choice);
 
 /// What the ranks take the largest of at the end of a block.
 using BlockSums = std::array<uint64_t, 6>;
@@ -107,7 +107,7 @@ void add_call(Exploration& exploration, uint32_t candidate, uint64_t begin_ns, u
 
 BlockSums sums_of(const Exploration& exploration) noexcept;
 
-/// Ends a block with the largest sums of all ranks; concludes when the learner has decided.
+/// Ends a block with the largest sums of all ranks, and the exploration when the learner has decided.
 void end_block(Entry& entry, Exploration& exploration, const BlockSums& largest);
 
 /// Ends a block of calls that do not block; false where some rank still has calls under way, and the ranks

@@ -7,6 +7,7 @@ from mpiric.profile import marks_layout as layout
 
 SECOND = 1_000_000_000
 INIT_LEFT_NS = 5 * SECOND
+INIT_S = 0.25  # time in MPI_Init
 
 
 def marks_file(
@@ -42,7 +43,7 @@ def marks_file(
     kept = [since(at_s) for at_s in times_s]
     head = layout.HEAD.pack(
         layout.FILE_MAGIC, layout.VERSION, state, layout.HEAD.size + whole * len(tables), rank, world,
-        flags, 0, job, round(begun_s * SECOND), INIT_LEFT_NS - SECOND // 4, INIT_LEFT_NS,
+        flags, 0, job, round(begun_s * SECOND), INIT_LEFT_NS - round(INIT_S * SECOND), INIT_LEFT_NS,
         0 if finalized_s is None else since(finalized_s), 10, 20,
         *at_marks[0], *at_marks[1], *at_marks[1][1:],
         20, 1 + len(kept) * stride, stride, len(kept), *kept, *[0] * (layout.TIME_COUNT - len(kept)),

@@ -1,9 +1,12 @@
 """A runner that runs nothing: what each launch prints, takes and leaves is data, and its clock is virtual."""
 
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from tests.support.marks_files import INIT_S, marks_file
 
 from mpiric.host.processes.execution import Runner
 from mpiric.model.execution import Execution
@@ -23,6 +26,7 @@ class Behaviour:
     stderr: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # written into the trial's directory
     memory: float = 1.0  # peak of the largest process, relative to the original's
+    start_s: float = 0.0  # of the original's start-up, what is saved
 
 
 FAILS = Behaviour(0.1, Outcome.FAILED, "ended by signal 11")
@@ -47,6 +51,7 @@ class ScriptedRunner(Runner):
     jitter: Sequence[float] = (1.0, 1.001, 0.999, 1.002, 0.998)  # factors of the runs of a launch in turn
     start_s: float = 0.1  # what surrounds each run
     record: Path | None = None  # what a run that is to record leaves
+    init_s: float = 0.5  # start-up of the original, as far as runs leave marks
     now_s: float = 0.0
     launches: list[Launch] = field(default_factory=list)
 
@@ -83,6 +88,8 @@ class ScriptedRunner(Runner):
         for setting in launch.settings:
             if setting.name == "MPIRIC_RECORD_DIR" and self.record:
                 shutil.copy(self.record, Path(setting.value) / "record.mpiric")
+            if setting.name == "MPIRIC_MARK_OUT":
+                self._leave_marks(Path(setting.value), self.init_s - found.start_s, wall_s)
         for name, text in found.files.items():
             (directory / name).write_text(text, encoding="utf-8")
         return Execution(
@@ -93,6 +100,11 @@ class ScriptedRunner(Runner):
             rss_peak_bytes=int(found.memory * self.rss_peak_bytes),
             ranks=self.ranks,
         )
+
+    def _leave_marks(self, directory: Path, start_s: float, wall_s: float) -> None:
+        """Leave marks of a run that was started at 0 of CLOCK_MONOTONIC and ends with MPI_Finalize."""
+        begun_s = time.time() - time.monotonic() + start_s - INIT_S
+        marks_file(directory, world=1, state=2, begun_s=begun_s, finalized_s=wall_s - start_s, whole=False)
 
     def _behaviour(self, launch: Launch, number: int) -> Behaviour:
         if number in self.nth:
@@ -115,4 +127,5 @@ def _combined(first: Behaviour, other: Behaviour) -> Behaviour:
         stderr=other.stderr or first.stderr,
         files={**first.files, **other.files},
         memory=first.memory * other.memory,
+        start_s=first.start_s + other.start_s,
     )

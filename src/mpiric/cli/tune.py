@@ -88,7 +88,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     default="wall",
     show_default=True,
     metavar="WHAT",
-    help="wall, core-hours, output:REGEX (a number it prints) or command:CMD (its last number).",
+    help="wall, main (from MPI_Init to MPI_Finalize), core-hours, output:REGEX (a number it prints) or "
+    "command:CMD (its last number).",
 )
 @click.option("--maximise", is_flag=True, help="The objective's number is to be large.")
 @click.option(

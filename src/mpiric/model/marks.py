@@ -65,6 +65,21 @@ class RunMarks:
         return tuple(rank for rank in range(self.world_size) if rank not in present)
 
 
+@dataclass(frozen=True, slots=True)
+class MarkPair:
+    """Two calls of one kind, by their numbers from 1, between which runs of a program are compared."""
+
+    key: MarkKey
+    first: int
+    last: int
+    on_rank_0_alone: bool = False
+
+    @property
+    def option(self) -> str:
+        """Value of MPIRIC_MARK."""
+        return mark_option(self.key, self.first, self.last)
+
+
 ONLY_TIMES = "main"  # MPIRIC_MARK that names no call
 
 

@@ -32,8 +32,8 @@ class Outcome(str, Enum):
 class Split:
     """One run cut into start-up, main part and end, by the clock of the launch; seconds.
 
-    The main part lies between MPI_Init and MPI_Finalize. A run that ended at a mark has no end, and of its
-    main part only the time from one mark to the next.
+    The main part lies between MPI_Init and MPI_Finalize. Where marks count its steps there is the time per
+    mark instead, and start-up is all that comes before the first step.
     """
 
     start_s: float

@@ -8,6 +8,7 @@ from mpiric.model.finding import Finding
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.split_gain import SplitGain
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Tuned:
     changes: tuple[KnobChange, ...]
     launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
     launch_why: str = ""
-    objective: str = "wall"  # "wall", "core-hours", "output:REGEX" or "command:CMD"
+    objective: str = "wall"  # "wall", "main", "core-hours", "output:REGEX" or "command:CMD"
     maximise: bool = False  # evidence and trials then hold reciprocals, which are small when it is good
     best_so_far: BestSoFar | None = None  # of a tune that ended before a proof
     rejected: tuple[Rejected, ...] = ()
@@ -70,6 +71,7 @@ class Tuned:
     store: str = ""  # directory of the tune
     interrupted: bool = False
     notes: tuple[str, ...] = field(default=())
+    split: SplitGain | None = None  # None where the runtime could not look at the runs of the proof
 
     def shown(self, value: float) -> float:
         """A value of evidence or trials as the user means it."""

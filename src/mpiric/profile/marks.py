@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from struct import Struct
 from typing import Any, NamedTuple
@@ -74,6 +75,15 @@ def read_marks(directory: Path) -> RunMarks:
     }
     ranks = tuple(latest[rank] for rank in sorted(latest))
     return RunMarks(newest.world_size, newest.mark, ranks, len({head.job for head, _ in read}))
+
+
+def read_first_rank(directory: Path) -> RankMarks | None:
+    """Rank 0 of a run that may be under way, None as long as it has left nothing that can be read."""
+    found = []
+    for path in directory.glob("rank-0.*.marks"):
+        with suppress(MpiricError):
+            found.append(_read_file(path)[1])
+    return max(found, key=lambda marks: marks.begin_unix_s, default=None)
 
 
 def _read_file(path: Path) -> tuple[_Head, RankMarks]:

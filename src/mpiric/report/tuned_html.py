@@ -7,6 +7,7 @@ from mpiric.model.duration import show_duration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
+from mpiric.report.tuned_split import longer_sentence, split_rows
 from mpiric.report.tuned_text import amount
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
@@ -40,6 +41,8 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         evidence=tuned.evidence,
         pairs=_pairs_chart(tuned),
         search=_search_chart(trials, tuned),
+        split=list(split_rows(tuned.split)) if tuned.split else [],
+        longer=longer_sentence(tuned.split) if tuned.split else "",
         machine=tuned.machine,
         version=version,
         amount=lambda value: amount(value, tuned.objective),

@@ -4,6 +4,7 @@ from math import isfinite
 from typing import Any
 
 from mpiric.model.tuned import Tuned
+from mpiric.report.tuned_split import split_json
 
 
 def tuned_json(tuned: Tuned) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "interrupted": tuned.interrupted,
         "best_so_far": _best_so_far(tuned),
         "notes": list(tuned.notes),
+        "split": split_json(tuned.split),
     }
 
 

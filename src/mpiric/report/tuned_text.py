@@ -9,14 +9,16 @@ from rich.text import Text
 
 from mpiric.model.duration import show_duration
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.split_gain import SplitGain
 from mpiric.model.tuned import Tuned
+from mpiric.report.tuned_split import longer_sentence, split_rows
 
 _HEADLINE = {
     Verdict.FASTER: ("bold green", "faster, proved"),
     Verdict.SLOWER: ("bold red", "slower"),
     Verdict.NO_DIFFERENCE: ("bold yellow", "no difference shown"),
 }
-_UNITS = {"wall": " s", "core-hours": " core-hours"}
+_UNITS = {"wall": " s", "main": " s", "core-hours": " core-hours"}
 _MOST_REJECTED = 6
 
 
@@ -48,6 +50,8 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
 def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
     if tuned.changes:
         yield "What was changed, and why", list(_changes(tuned))
+    if tuned.split:
+        yield "Where the gain is", list(_split(tuned.split))
     if tuned.best_so_far:
         best = tuned.best_so_far
         estimate = f"{best.configuration}   about {best.expected_ratio:.2f}×"
@@ -95,6 +99,13 @@ def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
         yield 6, Text(change.why)
         if change.note:
             yield 6, Text(change.note, style="dim")
+
+
+def _split(split: SplitGain) -> Iterator[tuple[int, Text]]:
+    for row in split_rows(split):
+        yield 2, Text(f"{row.part:<10} {row.times:<22} {row.ratio}".rstrip())
+    if sentence := longer_sentence(split):
+        yield 2, Text(sentence, style="dim")
 
 
 def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:

@@ -1,4 +1,4 @@
-"""Objective: what the search makes small: wall time, core-hours, a printed number, a command's answer."""
+"""Objective: what the search makes small: a time, core-hours, a printed number, a command's answer."""
 
 import re
 import shlex
@@ -10,6 +10,7 @@ from pathlib import Path
 from mpiric.model.errors import MpiricError
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
+TIMES = ("wall", "main", "core-hours")  # objectives that are the time of a run, or of a part of it
 _COMMAND_LIMIT_S = 600
 _MOST_BYTES = 64 << 20  # a number is looked for in this much of the output's end
 
@@ -25,7 +26,7 @@ class Objective:
 
 
 def parse_objective(text: str, *, maximise: bool = False) -> Objective:
-    """Read ``wall``, ``core-hours``, ``output:REGEX`` or ``command:CMD``. Raises MpiricError."""
+    """Read ``wall``, ``main``, ``core-hours``, ``output:REGEX`` or ``command:CMD``. Raises MpiricError."""
     kind, colon, rest = text.partition(":")
     if kind == "output" and colon:
         try:
@@ -35,31 +36,34 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
         return Objective(text, pattern=rest, maximise=maximise)
     if kind == "command" and rest.strip():
         return Objective(text, command=rest, maximise=maximise)
-    if text in ("wall", "core-hours"):
+    if text in TIMES:
         if maximise:
             raise MpiricError(f"--maximise makes no sense with the objective {text}")
         return Objective(text)
     raise MpiricError(
         f"unknown objective {text!r}",
-        hint="one of wall, core-hours, 'output:Rate (.*) ns/day' (with --maximise), command:./score.sh",
+        hint="one of wall, main, core-hours, 'output:Rate (.*) ns/day' (with --maximise), command:./score.sh",
     )
 
 
 def value_of(
     objective: Objective,
-    wall_s: float,
+    time_s: float,
     cores: int,
     stdout: Path,
     directory: Path,
     environment: Mapping[str, str],
 ) -> float:
-    """The value of one trial, to be made small. Raises MpiricError when the trial shows none."""
+    """The value of one trial, to be made small. Raises MpiricError when the trial shows none.
+
+    ``time_s`` is the time that counts: of the whole run, of its main part, or from one mark to the next.
+    """
     if objective.pattern:
         value = _captured(objective.pattern, stdout)
     elif objective.command:
         value = _answered(objective.command, directory, stdout, environment)
     else:
-        return wall_s if objective.text == "wall" else wall_s * cores / 3600.0
+        return time_s * cores / 3600.0 if objective.text == "core-hours" else time_s
     if value <= 0:
         raise MpiricError(f"the objective came out as {value:g}; ratios need a number above 0")
     return 1.0 / value if objective.maximise else value

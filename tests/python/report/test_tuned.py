@@ -12,7 +12,8 @@ from tests.support.situations import MPIS, situation
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.launch import Launch, Setting
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.split_gain import PartRatio, SplitGain
+from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
@@ -41,6 +42,13 @@ FASTER = Tuned(
     elapsed_s=75.0,
     recipe="/s/recipe.toml",
     store="/s",
+)
+SPLIT = SplitGain(
+    Split(0.34, 0.5, 0.01),
+    Split(0.12, 0.515, 0.01),
+    PartRatio(2.84, 2.5, 3.1),
+    PartRatio(0.97, 0.93, 1.02),
+    ((10, 1.02), (100, 0.99)),
 )
 NOTHING = replace(FASTER, evidence=None, tuned=None, changes=(), recipe="")
 CONTRACT = {
@@ -118,3 +126,25 @@ def test_the_page_has_its_sections_and_asks_nothing_of_the_network() -> None:
 
 def test_the_page_of_a_tune_without_a_proof_still_stands() -> None:
     assert "nothing was proved" in tuned_html(NOTHING, (), "0.1")
+
+
+def test_the_parts_of_a_gain_are_told_apart() -> None:
+    page = text(replace(FASTER, split=SPLIT))
+    assert "start-up   0.34 → 0.12 s          2.84× [2.50, 3.10]\n" in page
+    assert "main part  0.5 → 0.515 s          0.97× [0.93, 1.02]  no difference shown\n" in page
+    assert "A run 10 times as long would gain 1.02× and one 100 times as long would gain 0.99×." in " ".join(
+        page.split()
+    )
+    assert "2.84× [2.50, 3.10]" in tuned_html(replace(FASTER, split=SPLIT), (), "1")
+
+
+def test_scripts_read_the_split_side_by_side_and_part_by_part() -> None:
+    split = tuned_json(replace(FASTER, split=SPLIT))["split"]
+    assert split["original"] == {"start_s": 0.34, "main_s": 0.5, "end_s": 0.01}
+    assert split["start_s"] == [0.34, 0.12]
+    assert (split["ratio_main"], split["ratio_main_interval"]) == (0.97, [0.93, 1.02])
+    steps = replace(SPLIT, original=Split(0.3, per_mark_s=0.02), tuned=Split(0.2, per_mark_s=0.01), longer=())
+    split = tuned_json(replace(FASTER, split=steps))["split"]
+    assert (split["per_mark_s"], split["end_s"]) == ([0.02, 0.01], None)
+    assert split["steps"] == {"ratio": 0.97, "ci95": [0.93, 1.02]}
+    assert tuned_json(FASTER)["split"] is None

@@ -18,6 +18,7 @@ from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectati
 from mpiric.tuning.equivalence.output_files import FilesExpectation, Stamps, learn_files, written
 from mpiric.tuning.objective import Objective, value_of
 
+_LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
 _CHECK_LIMIT_S = 600
 _KEPT_BYTES = 512 << 20  # of an original's output files
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
@@ -58,15 +59,18 @@ class Judge:
         directory: TrialDirectory,
     ) -> Trial:
         """The trial of a run that ended well with its objective, or with what is wrong with it."""
-        if trial.phase in (Phase.OBSERVE, Phase.RECORD) and not trial.configuration:
+        if trial.phase in _LEARNED_FROM and not trial.configuration:
             _keep_files(trial, directory)
         if complaint := self._complaint(trial, directory, situation, set_by(launch)):
             outcome, reason = complaint
             return replace(trial, outcome=outcome, reason=reason)
+        time_s = self._time_s(trial)
+        if time_s is None and trial.phase in _LEARNED_FROM:
+            return trial  # it teaches what is printed; what is compared carries marks
         try:
             objective = value_of(
                 self.objective,
-                trial.wall_s,
+                _known(time_s),
                 cores_used(launch, situation, ranks),
                 Path(trial.stdout),
                 directory.path,
@@ -75,6 +79,12 @@ class Judge:
         except MpiricError as error:
             return replace(trial, outcome=Outcome.FAILED, reason=error.message)
         return replace(trial, objective=objective)
+
+    def _time_s(self, trial: Trial) -> float | None:
+        """The time that counts; None when the run's marks do not tell it."""
+        if self.objective.text == "main":
+            return trial.split.main_s if trial.split else None
+        return trial.wall_s
 
     def prints_alike(self, stdout: Path, settings: tuple[str, ...]) -> bool:
         """Whether an output agrees with the originals'."""
@@ -141,6 +151,12 @@ class Judge:
         lines = (done.stderr or done.stdout).strip().splitlines()
         printed = f": {lines[-1]}" if lines else ""
         return Outcome.DIFFERENT, f"{check} said no (status {done.returncode}){printed}"
+
+
+def _known(time_s: float | None) -> float:
+    if time_s is None:
+        raise MpiricError("left no time between MPI_Init and MPI_Finalize")
+    return time_s
 
 
 def set_by(launch: Launch) -> tuple[str, ...]:

@@ -9,20 +9,17 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.workflows.launch.parse_job import program_path
 from mpiric.workflows.trials.recording import (
     Recorded,
     Recorder,
     read_recorded,
-    recorder_of,
-    unrecordable,
+    recorder_for,
 )
 from mpiric.workflows.trials.trials import Trials
 
@@ -50,7 +47,7 @@ def record_original(
     made: list[Trial] = []
     recorded: list[Recorded] = []
     try:
-        recorder = _recorder(situation, host)
+        recorder = recorder_for(situation, host)
         for _ in range(runs):
             directory = (records / f"original-{trials.count + 1}").absolute()
             directory.mkdir(parents=True)
@@ -64,14 +61,6 @@ def record_original(
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         return Recordings(tuple(made), tuple(recorded), (_not_recorded(why, recorded),))
     return Recordings(tuple(made), tuple(recorded))
-
-
-def _recorder(situation: Situation, host: Host) -> Recorder:
-    if reason := unrecordable(situation.observation):
-        raise MpiricError(reason)
-    path = program_path(situation.job, host)
-    of_program = mpis.abi_of_program(host, path) if path else None
-    return recorder_of(situation.job, of_program or situation.mpi.abi_families[0])
 
 
 def _run(trials: Trials, situation: Situation, recorder: Recorder, directory: Path) -> Trial:

@@ -5,17 +5,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mpiric import mpis
+from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.model.record import Record
-from mpiric.model.situation import Observation
+from mpiric.model.situation import Observation, Situation
 from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
+from mpiric.workflows.launch.parse_job import program_path
 
 RECORDS = "records"  # directory of a tune that holds those of its runs
 _RUNTIME = "libmpiric.so"
@@ -55,6 +58,18 @@ def recorder_of(job: Job, family: AbiFamily, options: Mapping[str, str] | None =
     """
     merge = "tree" if job.launcher_words else "never"
     return Recorder(native_part(_RUNTIME, family), merge, options or {})
+
+
+def recorder_for(situation: Situation, host: Host) -> Recorder:
+    """The recorder for a program whose ranks were seen. Raises MpiricError where nothing can be loaded."""
+    if reason := unrecordable(situation.observation):
+        raise MpiricError(reason)
+    path = program_path(situation.job, host)
+    families = (mpis.abi_of_program(host, path) if path else None, *situation.mpi.abi_families)
+    family = next((family for family in families if family), None)
+    if family is None:
+        raise MpiricError("no runtime fits an MPI library that is not known")
+    return recorder_of(situation.job, family)
 
 
 def unrecordable(observation: Observation) -> str:

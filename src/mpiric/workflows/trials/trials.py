@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Protocol
 
 from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
+from mpiric.model.marks import RunMarks
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.trials.arming import ArmedRun, Arming
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.judge import Judge, set_by
 
@@ -27,10 +30,12 @@ _MOST_RERUNS = 3  # of the original, when a run is about to be rejected for its 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """A judged trial, and what was seen of its ranks."""
+    """A judged trial, what was seen of its ranks, and the marks that they left."""
 
     trial: Trial
     ranks: tuple[RankSeen, ...] = ()
+    marks: RunMarks | None = None
+    came_early: bool = False
 
     def ended(self, outcome: Outcome, reason: str) -> "TrialResult":
         """The same with another outcome."""
@@ -50,8 +55,9 @@ class LaunchRunner(Protocol):
         limit_s: float | None,
         *,
         observe: bool = False,
+        early_end: EarlyEnd | None = None,
     ) -> Execution:
-        """Run a launch to its end."""
+        """Run a launch to its end, or to its early one."""
         ...
 
 
@@ -97,6 +103,7 @@ class Trials:
         block: str = "",
     ) -> None:
         self.judge = judge
+        self.arming: Arming | None = None  # what runs carry from now on
         self.count = len(log.read().trials)
         self._runner, self._directories, self._log = runner, directories, log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
@@ -115,10 +122,12 @@ class Trials:
         *,
         observe: bool = False,
         carried: Spelling | None = None,
+        early_end: EarlyEnd | None = None,
     ) -> TrialResult:
         """Run one configuration; again when host or scheduler failed under it.
 
-        ``carried`` goes into the launch beside the configuration: the recording runtime.
+        ``carried`` goes into the launch beside the configuration: the recording runtime. Without it, and
+        without an ``early_end`` of its own, the run carries marks as `arming` has it.
 
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
@@ -135,13 +144,18 @@ class Trials:
             pair=pair,
             block=self._block,
         )
+        armed = None if carried or early_end else self._armed(trial)
         try:
-            launch = render(configuration, situation, carried)
+            launch = render(configuration, situation, armed.spelling() if armed else carried)
         except MpiricError as error:
             return self._noted(TrialResult(replace(trial, reason=error.message)))
-        result = self._executed(trial, launch, situation, limit_s, observe=observe)
+        watched = armed.early_end if armed else early_end
+        result = self._executed(trial, launch, situation, limit_s, armed, watched, observe=observe)
         if self._excused(result):
-            return self.run(situation, configuration, phase, limit_s, pair, observe=observe, carried=carried)
+            return self.run(
+                situation, configuration, phase, limit_s, pair,
+                observe=observe, carried=carried, early_end=early_end,
+            )  # fmt: skip
         trial = self._noted(result).trial
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
@@ -156,14 +170,36 @@ class Trials:
         """From now on refuse runs whose memory grows far beyond the original's."""
         self.judge.limit_memory(situation)
 
+    def _armed(self, trial: Trial) -> ArmedRun | None:
+        """What a trial carries of marks."""
+        if self.arming is None or trial.phase not in self.arming.phases:
+            return None
+        return ArmedRun(self.arming, self._outputs / f"{trial.number}.marks")
+
     def _executed(
-        self, trial: Trial, launch: Launch, situation: Situation, limit_s: float | None, *, observe: bool
+        self,
+        trial: Trial,
+        launch: Launch,
+        situation: Situation,
+        limit_s: float | None,
+        armed: ArmedRun | None,
+        early_end: EarlyEnd | None,
+        *,
+        observe: bool,
     ) -> TrialResult:
         directory = self._directories.fresh()
         stdout, stderr = (str(self._outputs / f"{trial.number}.{name}") for name in ("stdout", "stderr"))
         execution = self._runner.execute(
-            launch, situation.job.environment, directory.path, stdout, stderr, limit_s, observe=observe
+            launch,
+            situation.job.environment,
+            directory.path,
+            stdout,
+            stderr,
+            limit_s,
+            observe=observe,
+            early_end=early_end,
         )
+        marks = armed.marks() if armed else None
         trial = replace(
             trial,
             stdout=stdout,
@@ -173,10 +209,13 @@ class Trials:
             exit_status=execution.exit_status,
             reason=execution.reason,
             rss_peak_bytes=execution.rss_peak_bytes,
+            split=armed.split(marks, execution) if armed else None,
         )
+        if armed:
+            armed.remove()
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory)
-        return TrialResult(trial, execution.ranks)
+        return TrialResult(trial, execution.ranks, marks, execution.came_early)
 
     def _excused(self, result: TrialResult) -> bool:
         """Whether the run is to be made again, because it was not the program that failed."""

@@ -4,6 +4,7 @@ from math import isfinite
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Phase, Trial
+from mpiric.tuning.objective import TIMES
 from mpiric.tuning.search.search import search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
@@ -42,7 +43,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
         seen=() if state.known else [*state.originals, *state.earlier],
         known=state.known,
         seed=request.seed,
-        objective_is_time=request.objective.text in ("wall", "core-hours"),
+        objective_is_time=request.objective.text in TIMES,
         feasible=lambda configuration: is_worth_a_run(configuration, situation),
     )
     state.rejected.update(found.rejected)

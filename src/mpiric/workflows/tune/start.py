@@ -19,6 +19,7 @@ from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
@@ -62,7 +63,10 @@ def observed_tune(
             compare=request.compare_output,
             records=log.path / RECORDS if record else None,
         )
-        budget.spend(len(observed.originals))
+        situation = with_host_names(observed.situation, host)
+        armed = () if observed.notes else arm(request, trials, situation, host, narrator)
+        originals = (*observed.originals, *armed)
+        budget.spend(len(originals))
         yield TuneState(
             request,
             log,
@@ -70,8 +74,8 @@ def observed_tune(
             copies,
             budget,
             narrator,
-            with_host_names(observed.situation, host),
-            observed.originals,
+            situation,
+            originals,
             run_s=observed.situation.observation.wall_s,
             earlier=earlier,
             recorded=observed.recorded,

@@ -16,6 +16,7 @@ from mpiric.model.trial import Phase, Trial
 from mpiric.model.tuned import BestSoFar, KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
+from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import completed, render, spellings
@@ -57,6 +58,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         store=str(directory),
         interrupted=state.interrupted,
         notes=tuple(state.notes),
+        split=split_gain(paired_splits(trials, evidence.configuration)) if evidence else None,
     )
     _write_page(directory, result, trials)
     if not state.interrupted:

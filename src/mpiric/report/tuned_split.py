@@ -1,0 +1,74 @@
+"""Where a gain is, for terminal, page and scripts: start-up, main part, end; what a longer run would gain."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite, isinf
+from typing import Any
+
+from mpiric.model.split_gain import PartRatio, SplitGain
+
+
+@dataclass(frozen=True)
+class SplitRow:
+    """One part of a run in words."""
+
+    part: str
+    times: str
+    ratio: str
+
+
+def split_rows(split: SplitGain) -> Iterator[SplitRow]:
+    """One row a part."""
+    original, tuned = split.original, split.tuned
+    yield SplitRow("start-up", _times(original.start_s, tuned.start_s), _ratio(split.start))
+    if original.per_mark_s is not None and tuned.per_mark_s is not None:
+        yield SplitRow("a step", _times(original.per_mark_s, tuned.per_mark_s), _ratio(split.main))
+    elif original.main_s is not None and tuned.main_s is not None:
+        yield SplitRow("main part", _times(original.main_s, tuned.main_s), _ratio(split.main))
+    if original.end_s is not None and tuned.end_s is not None:
+        yield SplitRow("end", _times(original.end_s, tuned.end_s), "")
+
+
+def longer_sentence(split: SplitGain) -> str:
+    """What runs with a longer main part would gain, "" where that is not known."""
+    gains = [f"{times} times as long would gain {ratio:.2f}×" for times, ratio in split.longer]
+    return f"A run {' and one '.join(gains)}." if gains else ""
+
+
+def split_json(split: SplitGain | None) -> dict[str, Any] | None:
+    """Keys are a contract (docs/reference/tune-json.md)."""
+    if split is None:
+        return None
+    original, tuned = split.original, split.tuned
+    interval = [split.main.low, _finite(split.main.high)]
+    counted = original.per_mark_s is not None
+    return {
+        **{
+            side: {"start_s": parts.start_s, "main_s": parts.main_s, "end_s": parts.end_s}
+            for side, parts in (("original", original), ("tuned", tuned))
+        },
+        "ratio_main": split.main.ratio,
+        "ratio_main_interval": interval,
+        "ratio_start": split.start.ratio,
+        "ratio_start_interval": [split.start.low, _finite(split.start.high)],
+        "start_s": [original.start_s, tuned.start_s],
+        "per_mark_s": [original.per_mark_s, tuned.per_mark_s] if counted else None,
+        "end_s": None if original.end_s is None else [original.end_s, tuned.end_s],
+        "steps": {"ratio": split.main.ratio, "ci95": interval} if counted else None,
+        "longer": [{"times": times, "ratio": ratio} for times, ratio in split.longer],
+    }
+
+
+def _times(original_s: float, tuned_s: float) -> str:
+    return f"{original_s:.3g} → {tuned_s:.3g} s"
+
+
+def _ratio(part: PartRatio) -> str:
+    if part.low <= 0 or isinf(part.high):
+        return f"{part.ratio:.2f}×"
+    no_difference = "  no difference shown" if part.low <= 1 <= part.high else ""
+    return f"{part.ratio:.2f}× [{part.low:.2f}, {part.high:.2f}]{no_difference}"
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None

@@ -1,0 +1,89 @@
+"""Trials that carry the runtime's marks, original and candidate alike: else they could not be compared."""
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.host.facts.elf import read_embedded_texts
+from mpiric.host.host import Host
+from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.model.errors import MpiricError
+from mpiric.model.execution import Execution
+from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RunMarks
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.model.trial import Phase, Split
+from mpiric.profile.marks import read_first_rank, read_marks
+from mpiric.tuning.marks.split import split_of
+from mpiric.workflows.trials.recording import recorder_for
+
+_SWITCH = b"MPIRIC_MARK_OUT"
+_PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun it
+
+
+@dataclass(frozen=True)
+class Arming:
+    """What runs of some phases carry: a pair of marks, at which they may end, or only a clock."""
+
+    library: str  # absolute path of the runtime
+    phases: frozenset[Phase]
+    pair: MarkPair | None = None  # None: runs are whole, times of MPI_Init and MPI_Finalize are taken
+    ends: bool = False  # at the second mark
+
+    def spelling(self, directory: Path) -> Spelling:
+        """What a launch sets so that its ranks leave their marks in ``directory``."""
+        environment = {"MPIRIC_MARK": self.pair.option if self.pair else ONLY_TIMES}
+        if self.ends:
+            environment["MPIRIC_MARK_END"] = "1"
+        if self.pair and self.pair.on_rank_0_alone:
+            environment["MPIRIC_MARK_RANKS"] = "first"
+        return Spelling(environment, preload=(self.library,), directories={"MPIRIC_MARK_OUT": str(directory)})
+
+
+@dataclass(frozen=True)
+class ArmedRun:
+    """One run that carries marks, and the directory of its own that its ranks write them to."""
+
+    arming: Arming
+    directory: Path
+
+    @property
+    def early_end(self) -> EarlyEnd | None:
+        """When the run may end before the program does; None when it is whole."""
+        return EarlyEnd(self._has_ended, _PATIENCE_S) if self.arming.ends else None
+
+    def spelling(self) -> Spelling:
+        """What the launch sets, with a directory that exists from the start."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return self.arming.spelling(self.directory)
+
+    def marks(self) -> RunMarks | None:
+        """What the ranks left, None when that is nothing that can be read."""
+        try:
+            return read_marks(self.directory)
+        except MpiricError:
+            return None
+
+    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
+        """The run's times, None without marks."""
+        if marks is None:
+            return None
+        started_s = time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
+        return split_of(marks, self.arming.pair, started_s, execution.wall_s)
+
+    def remove(self) -> None:
+        """Remove what the ranks left."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _has_ended(self) -> bool:
+        first = read_first_rank(self.directory)
+        return first is not None and first.state is MarksState.ENDED
+
+
+def runtime_with_marks(situation: Situation, host: Host) -> str:
+    """Path of the runtime for this program. Raises MpiricError where it cannot carry marks."""
+    library = recorder_for(situation, host).library
+    if not read_embedded_texts(library, _SWITCH):
+        raise MpiricError("the runtime of this installation is older than marks")
+    return library

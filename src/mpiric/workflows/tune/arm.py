@@ -1,0 +1,51 @@
+"""Trials get the runtime's marks, which tell start-up, main part and end of a run apart."""
+
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.workflows.trials.arming import Arming, runtime_with_marks
+from mpiric.workflows.trials.observe import program_failed
+from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.tune.request import TuneRequest
+
+_ORIGINALS = 2  # of the search for an objective that only armed runs have
+
+
+def arm(
+    request: TuneRequest, trials: Trials, situation: Situation, host: Host, narrator: Narrator
+) -> tuple[Trial, ...]:
+    """Have the runs of the proof carry marks, where they can; with the objective ``main`` all that follow.
+
+    The runs of the original that this objective needs. Raises MpiricError where it cannot be had.
+    """
+    needed = request.objective.text == "main"
+    try:
+        library = runtime_with_marks(situation, host)
+    except MpiricError as error:
+        if not needed:
+            return ()
+        raise MpiricError(
+            f"the time between MPI_Init and MPI_Finalize cannot be taken: {error.message}",
+            hint="leave out --objective main",
+        ) from error
+    if not needed:
+        trials.arming = Arming(library, frozenset({Phase.PROOF}))
+        return ()
+    trials.arming = Arming(library, frozenset({Phase.OBSERVE, Phase.SEARCH, Phase.PROOF}))
+    return tuple(_original(request, trials, situation, narrator) for _ in range(_ORIGINALS))
+
+
+def _original(request: TuneRequest, trials: Trials, situation: Situation, narrator: Narrator) -> Trial:
+    trial = trials.run(situation, Configuration(), Phase.OBSERVE).trial
+    narrator.trial(trial, None, float("inf"))
+    if trial.outcome is not Outcome.OK:
+        raise program_failed(request.argv, trial)
+    if trial.objective is None:
+        raise ProgramFailedError(
+            "a run left no time between MPI_Init and MPI_Finalize",
+            hint="does the program call MPI_Finalize? leave out --objective main",
+        )
+    return trial

@@ -1,0 +1,79 @@
+import pytest
+from tests.support.marks_files import INIT_S, marks_file
+from tests.support.paces import key
+
+from mpiric.model.marks import MarkPair
+from mpiric.model.trial import Split
+from mpiric.profile.marks import read_first_rank, read_marks
+from mpiric.tuning.marks.split import split_of
+from mpiric.tuning.marks.split_gain import split_gain
+
+PAIR = MarkPair(key(), 10, 20)
+BEGUN_S = 1000.0  # when the files' ranks enter MPI_Init
+
+
+def near(seconds):
+    return pytest.approx(seconds, abs=1e-6)
+
+
+def test_a_whole_run_is_cut_at_init_and_finalize(tmp_path):
+    for rank in (0, 1):
+        marks_file(tmp_path, rank, state=2, finalized_s=3.0)
+    split = split_of(read_marks(tmp_path), None, BEGUN_S - 0.5, 4.0)
+    assert split == Split(near(0.5 + INIT_S), near(3.0), near(0.25))
+
+
+def test_a_run_that_ended_at_a_mark_has_the_time_per_mark_and_no_end(tmp_path):
+    for rank in (0, 1):
+        marks_file(tmp_path, rank, crossings=((2.0, 50, 500), (3.0, 100, 1000)))
+    split = split_of(read_marks(tmp_path), PAIR, BEGUN_S - 0.5, 4.0)
+    # The tenth mark comes at 2 s: ten of 0.1 s each, and a second before them.
+    assert split == Split(near(0.5 + INIT_S + 1.0), None, None, near(0.1))
+
+
+def test_the_interval_is_that_of_the_middle_rank_by_its_own_clock(tmp_path):
+    for rank, last_s in ((0, 3.0), (1, 3.4), (2, 9.0)):
+        marks_file(tmp_path, rank, world=3, crossings=((2.0, 50, 500), (last_s, 100, 1000)))
+    assert split_of(read_marks(tmp_path), PAIR, BEGUN_S, 9.0).per_mark_s == near(0.14)
+    alone = MarkPair(key(), 10, 20, on_rank_0_alone=True)
+    assert split_of(read_marks(tmp_path), alone, BEGUN_S, 9.0).per_mark_s == near(0.1)
+
+
+def test_clocks_of_other_hosts_cannot_make_a_part_negative(tmp_path):
+    marks_file(tmp_path, state=2, world=1, finalized_s=3.0)
+    for started_s in (BEGUN_S + 100, BEGUN_S - 100):
+        split = split_of(read_marks(tmp_path), None, started_s, 4.0)
+        assert INIT_S <= split.start_s <= 1.0
+        assert split.start_s + split.main_s + split.end_s == near(4.0)
+
+
+def test_without_rank_0_there_is_no_split(tmp_path):
+    marks_file(tmp_path, 1)
+    assert split_of(read_marks(tmp_path), None, BEGUN_S, 4.0) is None
+
+
+def test_a_run_that_never_came_to_the_marks_has_no_time_per_mark(tmp_path):
+    marks_file(tmp_path, state=2, finalized_s=3.0)
+    assert split_of(read_marks(tmp_path), PAIR, BEGUN_S, 4.0).per_mark_s is None
+
+
+def test_the_first_rank_is_read_alone_while_others_are_torn(tmp_path):
+    assert read_first_rank(tmp_path) is None
+    (tmp_path / "rank-0.n1.7.marks").write_bytes(b"MPIRICM\n")
+    assert read_first_rank(tmp_path) is None
+    marks_file(tmp_path, 0)
+    (tmp_path / "rank-1.n1.8.marks").write_bytes(b"torn")
+    assert read_first_rank(tmp_path).rank == 0
+
+
+def test_a_gain_of_start_up_is_told_apart_from_one_of_the_steps():
+    pairs = [(Split(0.34 * f, 0.5, 0.01), Split(0.12, 0.5 * f, 0.01)) for f in (1, 1.02, 0.98, 1.01) * 4]
+    gain = split_gain(pairs)
+    assert gain.start.low > 2.5
+    assert gain.main.low <= 1 <= gain.main.high
+    assert dict(gain.longer)[100] == pytest.approx(1.0, abs=0.02)
+
+
+def test_runs_without_a_main_part_show_no_split():
+    assert split_gain([]) is None
+    assert split_gain([(Split(0.3), Split(0.2))]) is None

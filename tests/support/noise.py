@@ -1,11 +1,14 @@
 """Programs whose running time is made up, for simulations of proofs."""
 
-from collections.abc import Callable
-from math import exp, sqrt
+from collections.abc import Callable, Mapping
+from math import exp, prod, sqrt
 from random import Random
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.blocks import Planned
+
+Noise = Callable[[Random, float, int], float]
 
 
 def _gaussian(random: Random, spread: float, run: int) -> float:
@@ -30,29 +33,78 @@ def _drifting(random: Random, spread: float, run: int) -> float:
     return (1 + 0.01 * run) * disturbed * exp(random.gauss(0, spread))
 
 
+def _bursting(random: Random, spread: float, run: int) -> float:
+    """Something else runs for a dozen runs at a time, and takes more than half of the machine."""
+    return (2.2 if (run // 12) % 3 == 1 else 1.0) * exp(random.gauss(0, spread))
+
+
 def _first_of_a_pair_slower(random: Random, spread: float, run: int) -> float:
     return (1.2 if run % 2 else 1.0) * exp(random.gauss(0, spread))
 
 
-NOISES: dict[str, Callable[[Random, float, int], float]] = {
+NOISES: dict[str, Noise] = {
     "gaussian": _gaussian,
     "lognormal": _lognormal,
     "heavy-tailed": _heavy_tailed,
     "coarse clock": _coarse_clock,
     "drifting": _drifting,
+    "bursting": _bursting,
     "first of a pair slower": _first_of_a_pair_slower,
 }
 
 
-def program(
-    noise: str, spread: float, seed: int, speedup: dict[Configuration, float] | None = None
-) -> Callable[[Configuration, int], Trial]:
-    """A `measure` for proofs; every configuration not in ``speedup`` behaves like the original."""
-    random, run = Random(seed), [0]
+class SimulatedProgram:
+    """A `measure` for proofs: each knob that is set makes the program as many times as fast as its speed-up.
 
-    def measure(configuration: Configuration, pair: int) -> Trial:
-        run[0] += 1
-        wall_s = NOISES[noise](random, spread, run[0]) / (speedup or {}).get(configuration, 1.0)
-        return Trial(configuration, Phase.PROOF, Outcome.OK, wall_s, wall_s, pair=pair)
+    ``together`` is what sets of knobs make of it beyond that. A run is stopped at its limit times ``stop``.
+    """
 
-    return measure
+    def __init__(
+        self,
+        noise: str,
+        spread: float,
+        seed: int,
+        speedups: Mapping[str, float] | None = None,
+        together: Mapping[frozenset[str], float] | None = None,
+        stop: float = 1.0,
+    ) -> None:
+        self.noise, self.spread, self.random = NOISES[noise], spread, Random(seed)
+        self.speedups, self.together, self.stop = speedups or {}, together or {}, stop
+        self.made: list[Trial] = []
+
+    def speedup(self, configuration: Configuration) -> float:
+        """How many times as fast as the original a configuration is."""
+        knobs = set(configuration.as_dict())
+        alone = prod(self.speedups.get(knob, 1.0) for knob in knobs)
+        return alone * prod(factor for several, factor in self.together.items() if several <= knobs)
+
+    def __call__(self, run: Planned) -> Trial:
+        """One run."""
+        seconds = self.noise(self.random, self.spread, len(self.made) + 1) / self.speedup(run.configuration)
+        trial = Trial(
+            run.configuration,
+            Phase.PROOF,
+            Outcome.OK,
+            seconds,
+            seconds,
+            pair=run.pair,
+            replicate=run.replicate,
+        )
+        limit_s = None if run.limit_s is None else run.limit_s * self.stop
+        if limit_s is not None and seconds > limit_s:
+            trial = stopped(trial, limit_s)
+        self.made.append(trial)
+        return trial
+
+
+def stopped(trial: Trial, limit_s: float) -> Trial:
+    """A trial that its limit stopped."""
+    return Trial(
+        trial.configuration,
+        trial.phase,
+        Outcome.TIMED_OUT,
+        limit_s,
+        pair=trial.pair,
+        replicate=trial.replicate,
+        at_least=limit_s,
+    )

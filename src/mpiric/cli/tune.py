@@ -29,7 +29,7 @@ from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import GOES_ON, element_of
 from mpiric.tuning.objective import parse_objective
-from mpiric.tuning.proof.proof import StoppingRule
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work

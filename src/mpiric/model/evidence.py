@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from math import inf, prod
 
 from mpiric.model.configuration import Configuration
 
@@ -15,16 +16,45 @@ class Verdict(str, Enum):
 
 
 @dataclass(frozen=True)
+class Share:
+    """What a setting of the answer is worth, or several that move together: answer without it ÷ answer."""
+
+    knobs: tuple[str, ...]
+    ratio: float  # 1.71: without it the program takes 71 % longer
+    low: float  # interval of the ratio at the evidence's confidence, whenever the proof stopped
+    high: float
+    runs: int  # without it, each among runs of the whole answer
+    shown: bool  # that it contributes more than the minimum effect
+    why: str = ""  # how it was shown, or why it was not; "" when nothing had decided it in the end
+    is_needed: bool = False  # the answer does not run without it
+
+
+@dataclass(frozen=True)
 class Evidence:
     """``ratio`` is original ÷ candidate (above 1 the candidate is faster), the median over the pairs."""
 
     configuration: Configuration
     verdict: Verdict
     ratio: float
-    low: float  # 95 % interval of the ratio, valid at whatever moment the proof stopped
+    low: float  # interval that the verdict rests on, valid at whatever moment the proof stopped
     high: float
     pairs: tuple[tuple[float, float], ...]  # objective of (original, candidate)
-    confidence: float  # at which the verdict was called
+    confidence: float  # that no claim made here is wrong: of verdict and shares together
     minimum_effect: float  # 0.01: a difference below 1 % is not called
     stopped_because: str
     failures: tuple[str, ...] = ()  # runs of the proof that had to be thrown away, and why
+    ci95: tuple[float, float] = (0.0, inf)  # the same at 95 %
+    shares: tuple[Share, ...] = ()  # of an answer with several settings
+    stopped: int = 0  # pairs whose second run was stopped: the pair then holds the limit
+
+    def share_of(self, knob: str) -> Share | None:
+        """Share of the unit that a knob belongs to."""
+        return next((share for share in self.shares if knob in share.knobs), None)
+
+    @property
+    def interacts(self) -> bool:
+        """Whether the settings' shares multiply to something else than the whole: they belong together."""
+        shown = [share for share in self.shares if share.shown]
+        if len(shown) < 2:
+            return False
+        return prod(s.low for s in shown) > self.high or prod(s.high for s in shown) < self.low

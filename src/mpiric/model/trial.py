@@ -58,6 +58,8 @@ class Trial:
     started_at: str = ""  # ISO 8601, UTC
     rss_peak_bytes: int = 0
     number: int = 0
-    pair: int = -1  # of the proof it belongs to
+    pair: int = -1  # round of the proof it belongs to; in its simplest form a pair
+    replicate: int = 0  # of its configuration's runs in the round; -1 where it runs there without one unit
+    at_least: float | None = None  # what is known of the objective of a run that its pair's limit stopped
     block: str = ""  # of runs made one after the other on the same nodes, where several were made at a time
     split: Split | None = None  # None where the runtime did not look at the run

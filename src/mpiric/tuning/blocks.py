@@ -17,12 +17,13 @@ from mpiric.model.trial import Outcome, Phase, Trial
 
 @dataclass(frozen=True)
 class Planned:
-    """A run to be made; those of one ``pair`` of a proof stay in one block."""
+    """A run to be made; those of one round of a proof (``pair``) stay in one block."""
 
     configuration: Configuration
     phase: Phase
     pair: int = -1
     limit_s: float | None = None
+    replicate: int = 0
 
 
 def deal(runs: Sequence[Planned], most: int, fewest_runs: int = 1) -> tuple[tuple[Planned, ...], ...]:
@@ -40,12 +41,12 @@ def _unit(at: int, run: Planned) -> tuple[str, int]:
 
 
 def left_of(block: Iterable[Planned], made: Iterable[Trial]) -> tuple[Planned, ...]:
-    """Runs of a block that are still to be made after an interruption: of a pair both, or none."""
+    """Runs of a block that are still to be made after an interruption: of a proof's round all, or none."""
     done = [trial for trial in made if trial.outcome is not Outcome.INTERRUPTED]
     singles = Counter((trial.configuration, trial.phase) for trial in done if trial.pair < 0)
-    paired = {(trial.configuration, trial.pair) for trial in done if trial.pair >= 0}
+    paired = {(trial.configuration, trial.pair, trial.replicate) for trial in done if trial.pair >= 0}
     block = tuple(block)
-    begun = {run.pair for run in block if run.pair >= 0 and (run.configuration, run.pair) not in paired}
+    begun = {run.pair for run in block if (run.configuration, run.pair, run.replicate) not in paired}
     left = []
     for run in block:
         key = (run.configuration, run.phase)

@@ -27,7 +27,10 @@ from math import exp, inf, log
 from statistics import median
 
 # (p, weight): the gambler's guesses of P(R > m), and the share of the wealth put on each.
-_BETS = ((1.0, 0.25), (0.95, 0.20), (0.9, 0.20), (0.8, 0.15), (0.7, 0.10), (0.6, 0.07), (0.55, 0.03))
+BETS = ((1.0, 0.25), (0.95, 0.20), (0.9, 0.20), (0.8, 0.15), (0.7, 0.10), (0.6, 0.07), (0.55, 0.03))
+
+
+Known = tuple[float, float]  # bounds of a ratio; equal unless a run was stopped
 
 
 def log_wealth(wins: int, pairs: int) -> float:
@@ -35,7 +38,7 @@ def log_wealth(wins: int, pairs: int) -> float:
     losses = pairs - wins
     terms = [
         log(weight) + wins * log(2 * p) + (losses * log(2 * (1 - p)) if losses else 0.0)
-        for p, weight in _BETS
+        for p, weight in BETS
         if p < 1 or not losses
     ]
     largest = max(terms)
@@ -76,6 +79,17 @@ def median_interval(ratios: Sequence[float], error: float) -> tuple[float, float
         return 0.0, inf
     ordered = sorted(ratios)
     return ordered[-needed], ordered[needed - 1]
+
+
+def interval_of_known(ratios: Sequence[Known], error: float) -> tuple[float, float]:
+    """The same for ratios of which some are only known to lie between two bounds.
+
+    Lower ends give the lower end, upper ends the upper. A sign that is not known counts as lost; the wealth
+    grows with the wins at a given number of pairs, so whatever decided to stop a run, it never rises by it.
+    """
+    low, _ = median_interval([low for low, _ in ratios], error)
+    _, high = median_interval([high for _, high in ratios], error)
+    return low, high
 
 
 def centre(ratios: Sequence[float]) -> float:

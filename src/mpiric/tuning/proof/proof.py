@@ -1,255 +1,273 @@
-"""The proof: fresh paired runs of the original and the candidates, until a confidence sequence decides.
+"""The proof of one answer: fresh runs in rounds, until confidence sequences decide.
 
-A round runs the original and every candidate still in question once, in random order; each candidate is
-paired with the original of its round. A pair never looks at runs of the search. The error is shared by all
-candidates that enter the proof together (Bonferroni), at every moment one may look (`confidence_sequence`).
+A round is a block of an experiment in random blocks: m runs of the original, m of the answer, and one of
+the answer without each unit (a setting, or settings that must move together) about which nothing is known
+yet, in uniformly random order. Runs of the search never count.
+
+The main claim. The labels of the runs are shuffled as well, and the j-th original makes a pair with the
+j-th answer. Given where the two of a pair stand and everything else, either may be the original with the
+same chance. For two identical configurations the signs of log(original ÷ answer) are therefore fair and
+independent coins, within a round as between rounds, whatever drifts: what `confidence_sequence` needs.
+
+What a unit contributes: the rank of the run without it among the answer's of its round (`rank_betting`).
+
+One budget of error. Main claim and units have fixed parts of it (`StoppingRule.errors`), and what is looked
+at after each round is valid at every look.
+
+m = max(3, units), so that runs without a unit are a third at most. When the main claim is decided,
+originals are no longer needed and m = 2 × units, a third again. With nothing but the main claim open, m =
+1: pairs.
+
+Where the objective is a time, the second run of a pair is stopped at twice the first: then the ratio is
+known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite, sqrt
+from itertools import count
+from math import inf, isfinite
 from random import Random
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import confidence_sequence
+from mpiric.tuning.proof.contribution import Contribution
+from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim, as_ratios
+from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
-_PRINTED_ERROR = 0.05  # of the interval shown to people
+WITHOUT = -1  # replicate of a run of the answer without a unit
+_STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
+_ERROR_OF_95 = 0.05
+_FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
-Measure = Callable[[Configuration, int], Trial]
-
-
-@dataclass(frozen=True)
-class StoppingRule:
-    """When a proof decides and when it gives up."""
-
-    confidence: float = 0.99  # that no candidate of this proof is called faster or slower wrongly
-    minimum_effect: float = 0.01  # 0.01: a difference below 1 % is never called
-    min_pairs: int = 5
-    max_pairs: int = 100
-    original_failures: int = 3  # failed runs of the original in the whole proof before it gives up
-
-    def __post_init__(self) -> None:
-        if not 0.5 <= self.confidence < 1 or not 0 <= self.minimum_effect < 1:
-            raise MpiricError(
-                "confidence must be between 0.5 and 1, the minimum effect between 0 and 1",
-                hint="the usual values are 0.99 and 0.01",
-            )
-        if not 1 <= self.min_pairs <= self.max_pairs:
-            raise MpiricError("a proof needs 1 ≤ least pairs ≤ most pairs")
-
-    def error(self, candidates: int) -> float:
-        """Two-sided error of one of ``candidates`` proved at once."""
-        return (1 - self.confidence) / max(1, candidates)
-
-    def fewest_pairs(self, candidates: int = 1) -> int:
-        """How many pairs a proof takes at the least; with fewer nothing can be called."""
-        return max(self.min_pairs, confidence_sequence.fewest_pairs(self.error(candidates)))
+Measure = Callable[[Planned], Trial]
+Unit = tuple[str, ...]  # knobs that are in the answer together or not at all
+_Run = tuple[Configuration, int]  # and its replicate
 
 
 @dataclass(frozen=True)
 class Proof:
-    """One Evidence a candidate, in the order given; ``rejected`` names those that failed in it, and why."""
+    """What the pairs prove of an answer; ``rejected`` says why it cannot be used, "" when it can."""
 
-    evidence: tuple[Evidence, ...]
-    rejected: tuple[tuple[Configuration, str], ...] = ()
-
-
-@dataclass
-class _Standing:
-    """What one candidate has collected so far."""
-
-    configuration: Configuration
-    pairs: list[tuple[float, float]] = field(default_factory=list)
-    verdict: Verdict | None = None
-    stopped_because: str = ""
+    evidence: Evidence
     rejected: str = ""
-
-    @property
-    def ratios(self) -> list[float]:
-        return [original / candidate for original, candidate in self.pairs]
+    run_s: float = 0.0  # of the slowest run of its last round; 0 when it made none
 
 
 def prove(
     measure: Measure,
-    candidates: Sequence[Configuration],
+    answer: Configuration,
+    units: Sequence[Unit] = (),
     rule: StoppingRule | None = None,
+    errors: Errors | None = None,
     *,
     seed: int = 0,
     budget: Budget | None = None,
     recorded: Iterable[Trial] = (),
+    rounds: Iterator[int] | None = None,
+    stops: bool = False,
 ) -> Proof:
-    """Compare each candidate with the original by fresh pairs.
+    """Compare an answer with the original, and with itself without each of several units.
 
-    ``measure(configuration, pair)`` runs one trial (phase PROOF) and records it; ``recorded`` are trials of
-    the very same proof (same candidates) from before an interruption: its complete pairs count, begun ones
-    are left out. A budget ends the proof between two rounds, never within one.
+    ``measure`` runs one trial and records it; ``recorded`` are trials of this answer's rounds from before an
+    interruption: what is complete of them counts. ``rounds`` numbers the fresh ones. ``stops``: the objective
+    is the wall time, so the second run of a pair may be stopped. A budget ends the proof between two rounds.
     Raises ProgramFailedError when the original keeps failing.
     """
     rule, budget = rule or StoppingRule(), budget or Budget()
-    standings = [_Standing(candidate) for candidate in dict.fromkeys(candidates)]
-    error = rule.error(len(standings))
-    failures: list[str] = []
-    pair = _take_over(standings, recorded) + 1
+    standing = _Standing(answer, units, rule, errors or rule.errors(len(units)))
+    last = standing.take_over(recorded)
+    rounds = rounds or count(last + 1)
     cost_s = 0.0
-    for standing in standings:
-        _judge(standing, rule, error)
-    while active := [standing for standing in standings if not standing.stopped_because]:
-        if not budget.fits(cost_s, 1 + len(active)):
-            for standing in active:
-                standing.stopped_because = _ran_out(standing, rule, len(standings))
+    while not standing.is_over:
+        planned = next((runs for runs in standing.rounds() if budget.fits(cost_s, len(runs))), None)
+        if planned is None:
+            standing.run_out()
             break
-        trials = _round(measure, [standing.configuration for standing in active], pair, seed)
-        pair += 1
+        trials = _make(measure, planned, answer, next(rounds), seed, stops=stops)
         budget.spend(len(trials))
         cost_s = max(trial.wall_s for trial in trials.values())
-        if _enter(active, trials, failures, rule):
-            for standing in active:
-                _judge(standing, rule, error)
-    return Proof(
-        tuple(_evidence(standing, rule, tuple(failures)) for standing in standings),
-        tuple((standing.configuration, standing.rejected) for standing in standings if standing.rejected),
-    )
+        standing.enter(trials)
+    for unit in standing.open:
+        unit.close()
+    return Proof(standing.evidence(), standing.rejected, cost_s)
 
 
-def _round(
-    measure: Measure, candidates: Sequence[Configuration], pair: int, seed: int
-) -> dict[Configuration | None, Trial]:
-    """The original (key None) and each candidate once, in an order that only seed and pair decide.
+@dataclass
+class _Standing:
+    """All that the rounds have shown so far."""
 
-    A round whose original fails is thrown away, so it ends there.
+    answer: Configuration
+    units: Sequence[Unit]
+    rule: StoppingRule
+    errors: Errors
+    failures: list[str] = field(default_factory=list)
+    rejected: str = ""
+
+    def __post_init__(self) -> None:
+        self.claim = PairedClaim(self.rule, self.errors.main)
+        self.contributions = [
+            Contribution(unit, _without(self.answer, unit), self.rule, self.errors.unit)
+            for unit in (self.units if len(self.units) > 1 else ())
+        ]
+
+    @property
+    def open(self) -> list[Contribution]:
+        """Units of which nothing is decided yet."""
+        return [unit for unit in self.contributions if not unit.stopped_because]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further round is of use.
+
+        What units are worth matters only to a faster answer, and only while none of them is to be dropped:
+        the others are then looked at in the smaller answer.
+        """
+        if self.rejected or not self.claim.stopped_because:
+            return bool(self.rejected)
+        is_smallest = all(unit.shown or unit.is_needed for unit in self.contributions if unit.stopped_because)
+        return self.claim.verdict is not Verdict.FASTER or not self.open or not is_smallest
+
+    def rounds(self) -> Iterator[list[_Run]]:
+        """Runs of the next round; then, while the main claim is open, of one that takes the fewest runs."""
+        units = [(unit.without, WITHOUT) for unit in self.open]
+        replicates = range(self._replicates)
+        originals = [] if self.claim.stopped_because else [(ORIGINAL, number) for number in replicates]
+        yield [*originals, *((self.answer, number) for number in replicates), *units]
+        if originals:
+            yield [(ORIGINAL, 0), (self.answer, 0)]
+
+    @property
+    def _replicates(self) -> int:
+        units = len(self.open)
+        if self.claim.stopped_because:
+            return 2 * units
+        return max(_FEWEST_REPLICATES, units) if units else 1
+
+    def take_over(self, recorded: Iterable[Trial]) -> int:
+        """Enter rounds of an interrupted proof; the number of the last one, -1 for none."""
+        by_round: dict[int, dict[_Run, Trial]] = {}
+        for trial in recorded:
+            if trial.pair >= 0 and trial.outcome is not Outcome.INTERRUPTED:
+                by_round.setdefault(trial.pair, {})[trial.configuration, trial.replicate] = trial
+        for number in sorted(by_round):
+            self._enter(by_round[number])
+        self._judge()
+        return max(by_round, default=-1)
+
+    def enter(self, trials: Mapping[_Run, Trial]) -> None:
+        """Add a round, and see what it decides."""
+        self._enter(trials)
+        if len(self.failures) >= self.rule.original_failures:
+            raise ProgramFailedError(
+                f"the unchanged command failed {len(self.failures)} times during the proof: "
+                f"{self.failures[-1]}",
+                hint="it must run reliably as it stands before anything can be compared with it",
+            )
+        self._judge()
+
+    def _enter(self, trials: Mapping[_Run, Trial]) -> None:
+        values = {run: _bounds(trial) for run, trial in trials.items()}
+        for (configuration, replicate), trial in trials.items():
+            if values[configuration, replicate] is None:
+                reason = trial.reason or trial.outcome.value
+                if configuration == self.answer and replicate != WITHOUT:
+                    self.rejected = reason
+                    return
+                if configuration == ORIGINAL:
+                    self.failures.append(reason)
+        answers = {n: v for (c, n), v in values.items() if c == self.answer and n != WITHOUT and v}
+        for number, answer in answers.items():
+            if original := values.get((ORIGINAL, number)):
+                self.claim.enter(original, answer)
+        for unit in self.open:
+            if (run := (unit.without, WITHOUT)) in trials:
+                if value := values[run]:
+                    unit.enter(value, [*answers.values()])
+                else:
+                    unit.fail(trials[run].reason or trials[run].outcome.value)
+
+    def _judge(self) -> None:
+        if not self.rejected:
+            self.claim.judge()
+            for unit in self.open:
+                unit.judge(self._replicates)
+
+    def run_out(self) -> None:
+        """Note of what is open that the budget has ended."""
+        if not self.claim.stopped_because:
+            self.claim.run_out()
+        for unit in self.open:
+            unit.stopped_because = f"the budget ended after {len(unit.blocks)} runs without it"
+
+    def evidence(self) -> Evidence:
+        """All of it for whoever asks."""
+        claim = PairedClaim(self.rule, self.errors.main) if self.rejected else self.claim
+        low, high = claim.interval(self.errors.main)
+        rejected = (self.rejected,) if self.rejected else ()
+        return Evidence(
+            configuration=self.answer,
+            verdict=claim.verdict or Verdict.NO_DIFFERENCE,
+            ratio=confidence_sequence.centre(as_ratios(claim.ratios)),
+            low=low,
+            high=high,
+            pairs=tuple((original[0], answer[0]) for original, answer in self.claim.pairs),
+            confidence=self.rule.confidence,
+            minimum_effect=self.rule.minimum_effect,
+            stopped_because=f"rejected: {self.rejected}" if self.rejected else claim.stopped_because,
+            failures=(*(f"the original: {reason}" for reason in self.failures), *rejected),
+            ci95=claim.interval(max(_ERROR_OF_95, self.errors.main)),
+            shares=tuple(unit.share() for unit in self.contributions if claim.verdict is Verdict.FASTER),
+            stopped=sum(inf in (*original, *answer) for original, answer in claim.pairs),
+        )
+
+
+def _make(
+    measure: Measure, runs: Sequence[_Run], answer: Configuration, number: int, seed: int, *, stops: bool
+) -> dict[_Run, Trial]:
+    """Make a round, in an order that only seed and number decide.
+
+    It ends where the answer fails, which is then rejected.
     """
-    order: list[Configuration | None] = [None, *candidates]
-    Random(f"mpiric proof {seed} {pair}").shuffle(order)  # noqa: S311
-    trials: dict[Configuration | None, Trial] = {}
-    for key in order:
-        trials[key] = trial = measure(ORIGINAL if key is None else key, pair)
+    order = list(runs)
+    Random(f"mpiric proof {seed} {number}").shuffle(order)  # noqa: S311
+    trials: dict[_Run, Trial] = {}
+    for configuration, replicate in order:
+        limit_s = _limit_s(configuration, replicate, trials) if stops else None
+        run = Planned(configuration, Phase.PROOF, number, limit_s, replicate)
+        trials[configuration, replicate] = trial = measure(run)
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        if key is None and trial.outcome is not Outcome.OK:
+        if configuration == answer and replicate != WITHOUT and _bounds(trial) is None:
             break
     return trials
 
 
-def _enter(
-    active: Sequence[_Standing],
-    trials: dict[Configuration | None, Trial],
-    failures: list[str],
-    rule: StoppingRule,
-) -> bool:
-    """Add one round to the standings; False when its pairs had to be thrown away."""
-    for standing in active:
-        trial = trials.get(standing.configuration)
-        if trial is not None and trial.outcome is not Outcome.OK:
-            _reject(standing, trial)
-    original = trials.get(None)
-    if original is None or original.outcome is not Outcome.OK:
-        reason = (original.reason or original.outcome.value) if original else "did not run"
-        failures.append(f"the original: {reason}")
-        if len(failures) >= rule.original_failures:
-            raise ProgramFailedError(
-                f"the unchanged command failed {len(failures)} times during the proof: {reason}",
-                hint="it must run reliably as it stands before anything can be compared with it",
-            )
-        return False
-    for standing in active:
-        if not standing.rejected:
-            standing.pairs.append((_positive(original), _positive(trials[standing.configuration])))
-    return True
+def _limit_s(configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial]) -> float | None:
+    """Wall time from which a run may be stopped, as it is known to be slower then; None where none is."""
+    if replicate == WITHOUT:
+        return inf  # the limit of any run will do: being that slow is an answer
+    first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
+    return _STOP_AT * first[0].wall_s if first and first[0].outcome is Outcome.OK else None
 
 
-def _reject(standing: _Standing, trial: Trial) -> None:
-    standing.rejected = trial.reason or trial.outcome.value
-    standing.stopped_because = f"rejected: {standing.rejected}"
+def _without(answer: Configuration, unit: Unit) -> Configuration:
+    return Configuration(tuple(item for item in answer.items if item[0] not in unit))
 
 
-def _positive(trial: Trial) -> float:
+def _bounds(trial: Trial) -> Bounds | None:
+    """What is known of a run's objective; None of one that failed."""
+    if trial.outcome is not Outcome.OK:
+        return None if trial.at_least is None else (trial.at_least, inf)
     objective = trial.objective
     if objective is None or not isfinite(objective) or objective <= 0:
         raise MpiricError(
             f"the objective of a run is {objective}, and only positive numbers can be compared as a ratio",
             hint="choose another --objective",
         )
-    return objective
-
-
-def _take_over(standings: Sequence[_Standing], recorded: Iterable[Trial]) -> int:
-    """Enter the complete pairs of an interrupted proof; returns the last pair number used, -1 for none."""
-    by_pair: dict[int, dict[Configuration, Trial]] = {}
-    for trial in recorded:
-        by_pair.setdefault(trial.pair, {})[trial.configuration] = trial
-    for pair in sorted(number for number in by_pair if number >= 0):
-        trials = by_pair[pair]
-        original = trials.get(ORIGINAL)
-        for standing in standings:
-            candidate = trials.get(standing.configuration) if standing.configuration else None
-            if candidate is None or standing.rejected or candidate.outcome is Outcome.INTERRUPTED:
-                continue
-            if candidate.outcome is not Outcome.OK:
-                _reject(standing, candidate)
-            elif original is not None and original.outcome is Outcome.OK:
-                standing.pairs.append((_positive(original), _positive(candidate)))
-    return max(by_pair, default=-1)
-
-
-def _judge(standing: _Standing, rule: StoppingRule, error: float) -> None:
-    """Call a verdict, or stop without one when none can be expected any more."""
-    count = len(standing.pairs)
-    if standing.stopped_because or count < rule.min_pairs:
-        return
-    low, high = confidence_sequence.median_interval(standing.ratios, error)
-    slowest, fastest = 1 - rule.minimum_effect, 1 + rule.minimum_effect
-    if low > fastest or high < slowest:
-        standing.verdict = Verdict.FASTER if low > fastest else Verdict.SLOWER
-        standing.stopped_because = f"decided after {count} pairs"
-    elif slowest <= low and high <= fastest:
-        standing.stopped_because = f"any difference is below {rule.minimum_effect:.3g} after {count} pairs"
-    elif count >= rule.max_pairs:
-        standing.stopped_because = f"not decided by the {count} pairs allowed"
-    elif _futile(standing.ratios, rule, error):
-        standing.stopped_because = f"more pairs would hardly decide it, after {count}"
-
-
-def _futile(ratios: Sequence[float], rule: StoppingRule, error: float) -> bool:
-    """Whether even a lucky rest would not decide by ``max_pairs``. Stops early, never calls a difference."""
-    count, rest = len(ratios), rule.max_pairs - len(ratios)
-    needed = confidence_sequence.wins_needed(rule.max_pairs, error / 2)
-    if needed is None:
-        return True
-    faster = sum(ratio > 1 + rule.minimum_effect for ratio in ratios)
-    slower = sum(ratio < 1 - rule.minimum_effect for ratio in ratios)
-    return all(wins + _hopeful(wins, count) * rest < needed for wins in (faster, slower))
-
-
-def _hopeful(wins: int, count: int, z: float = 2.58) -> float:
-    """Upper end of Wilson's interval for the share of wins."""
-    share = wins / count
-    spread = z * sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    return (share + z * z / (2 * count) + spread) / (1 + z * z / count)
-
-
-def _ran_out(standing: _Standing, rule: StoppingRule, candidates: int) -> str:
-    fewest = rule.fewest_pairs(candidates)
-    note = f"; at least {fewest} are needed" if len(standing.pairs) < fewest else ""
-    return f"the budget ended after {len(standing.pairs)} pairs{note}"
-
-
-def _evidence(standing: _Standing, rule: StoppingRule, failures: tuple[str, ...]) -> Evidence:
-    ratios = [] if standing.rejected else standing.ratios
-    low, high = confidence_sequence.median_interval(ratios, _PRINTED_ERROR) if ratios else (0.0, inf)
-    return Evidence(
-        configuration=standing.configuration,
-        verdict=standing.verdict or Verdict.NO_DIFFERENCE,
-        ratio=confidence_sequence.centre(ratios),
-        low=low,
-        high=high,
-        pairs=tuple(standing.pairs),
-        confidence=rule.confidence,
-        minimum_effect=rule.minimum_effect,
-        stopped_because=standing.stopped_because,
-        failures=(*failures, *((standing.rejected,) if standing.rejected else ())),
-    )
+    return objective, objective

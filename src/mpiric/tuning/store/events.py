@@ -10,6 +10,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
+# Values that are not written.
+_OPTIONAL: Mapping[str, object] = {"block": "", "replicate": 0, "at_least": None, "split": None}
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,10 @@ def trial_to_json(trial: Trial) -> dict[str, object]:
     """JSON object of a trial, enums by their words."""
     words = {"phase": trial.phase.value, "outcome": trial.outcome.value}
     document = {**vars(trial), **words, "configuration": trial.configuration.as_dict()}
-    if not trial.block:
-        del document["block"]
-    if trial.split is None:
-        del document["split"]
-    else:
+    for name, absent in _OPTIONAL.items():
+        if document[name] == absent:
+            del document[name]
+    if trial.split is not None:
         document["split"] = {name: value for name, value in vars(trial.split).items() if value is not None}
     return document
 
@@ -86,6 +87,8 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         rss_peak_bytes=int(_number(document.get("rss_peak_bytes", 0))),
         number=int(_number(document.get("number", 0))),
         pair=int(_number(document.get("pair", -1))),
+        replicate=int(_number(document.get("replicate", 0))),
+        at_least=None if document.get("at_least") is None else _number(document["at_least"]),
         block=str(document.get("block", "")),
         split=_split(document.get("split")),
     )

@@ -82,6 +82,7 @@ class ArrayRound:
                     "phase": run.phase.value,
                     "pair": run.pair,
                     "limit_s": run.limit_s,
+                    "replicate": run.replicate,
                 }
                 for run in block
             ]
@@ -103,6 +104,7 @@ class ArrayRound:
                 Phase(run["phase"]),
                 int(run["pair"]),
                 run["limit_s"],
+                int(run.get("replicate", 0)),
             )
             for run in self._plan()[element]
         )

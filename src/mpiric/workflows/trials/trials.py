@@ -81,8 +81,11 @@ class TrialSource(Protocol):
         phase: Phase,
         limit_s: float | None = None,
         pair: int = -1,
+        replicate: int = 0,
+        *,
+        stoppable: bool = False,
     ) -> TrialResult:
-        """One run of a configuration."""
+        """One run of a configuration; a ``stoppable`` one is of use even when its limit stops it."""
         ...
 
     def watch_memory(self, situation: Situation) -> None:
@@ -119,15 +122,18 @@ class Trials:
         phase: Phase,
         limit_s: float | None = None,
         pair: int = -1,
+        replicate: int = 0,
         *,
         observe: bool = False,
         carried: Spelling | None = None,
         early_end: EarlyEnd | None = None,
+        stoppable: bool = False,
     ) -> TrialResult:
         """Run one configuration; again when host or scheduler failed under it.
 
         ``carried`` goes into the launch beside the configuration: the recording runtime. Without it, and
-        without an ``early_end`` of its own, the run carries marks as `arming` has it.
+        without an ``early_end`` of its own, the run carries marks as `arming` has it. The wall time of a
+        ``stoppable`` run that its limit stops is kept as the least that it takes.
 
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
@@ -142,6 +148,7 @@ class Trials:
             started_at=begun,
             number=self.count,
             pair=pair,
+            replicate=replicate,
             block=self._block,
         )
         armed = None if carried or early_end else self._armed(trial)
@@ -153,13 +160,16 @@ class Trials:
         result = self._executed(trial, launch, situation, limit_s, armed, watched, observe=observe)
         if self._excused(result):
             return self.run(
-                situation, configuration, phase, limit_s, pair,
-                observe=observe, carried=carried, early_end=early_end,
+                situation, configuration, phase, limit_s, pair, replicate,
+                observe=observe, carried=carried, early_end=early_end, stoppable=stoppable,
             )  # fmt: skip
+        if stoppable and result.trial.outcome is Outcome.TIMED_OUT:
+            result = replace(result, trial=replace(result.trial, at_least=result.trial.wall_s))
         trial = self._noted(result).trial
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        if trial.outcome is Outcome.OK and (phase not in _LEARNED_FROM or configuration):
+        is_of_use = trial.outcome is Outcome.OK or trial.at_least is not None
+        if is_of_use and (phase not in _LEARNED_FROM or configuration):
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
         if trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:
@@ -242,7 +252,9 @@ class Trials:
             return result
         if not self.judge.prints_alike(Path(trial.stdout), settings):
             return result
-        return self.run(situation, trial.configuration, trial.phase, pair=trial.pair)
+        return self.run(
+            situation, trial.configuration, trial.phase, pair=trial.pair, replicate=trial.replicate
+        )
 
     def _noted(self, result: TrialResult) -> TrialResult:
         self._log.append_trial(result.trial)

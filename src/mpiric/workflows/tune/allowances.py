@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import inf
 
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import StoppingRule
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are

@@ -77,7 +77,9 @@ def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Ho
     situation = with_learned(state.situation, array_round.submission, host)
     state.trials.watch_memory(situation)
     for run in left_of(array_round.block(element), state.log.read().trials):
-        result = state.trials.run(situation, run.configuration, run.phase, run.limit_s, run.pair)
+        result = state.trials.run(
+            situation, run.configuration, run.phase, run.limit_s, run.pair, run.replicate
+        )
         state.narrator.trial(result.trial, None, float("inf"))
     array_round.finish(element)
 

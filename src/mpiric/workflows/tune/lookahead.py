@@ -53,9 +53,13 @@ class LookaheadTrials:
         phase: Phase,
         limit_s: float | None = None,
         pair: int = -1,
+        replicate: int = 0,
+        *,
+        stoppable: bool = False,
     ) -> TrialResult:
         """Put it down; the answer is what is believed of it. Raises RoundFull."""
-        trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair)
+        assert not stoppable, "what a run is compared with is not known before it is made"
+        trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair, replicate=replicate)
         try:
             render(configuration, situation)
         except MpiricError as error:
@@ -63,7 +67,7 @@ class LookaheadTrials:
         if len(self.planned) >= self._capacity and (pair < 0 or pair != self.planned[-1].pair):
             raise RoundFull
         self.count += 1
-        self.planned.append(Planned(configuration, phase, pair, limit_s))
+        self.planned.append(Planned(configuration, phase, pair, limit_s, replicate))
         like = self._like(configuration)
         wall_s = median(self._walls[like])
         self.passed_s += wall_s

@@ -1,8 +1,15 @@
-"""The proof of a tune: the best candidate against the original."""
+"""The proof of a tune: the best candidate against the original, and what each of its settings is worth."""
 
+from itertools import count
+
+from mpiric import knobs
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.proof.proof import prove
+from mpiric.model.evidence import Evidence
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Trial
+from mpiric.tuning.blocks import Planned
+from mpiric.tuning.proof.proof import Unit
+from mpiric.tuning.proof.smallest import ProofPlan, prove_smallest
 from mpiric.workflows.tune.state import TuneState
 
 _PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
@@ -10,26 +17,62 @@ _PATIENCE = 4.0  # a run of the proof may take this many times as long as the sl
 
 def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
     """Prove the best candidate; the next one only when that fails in a run of the proof."""
-    limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + 5.0
+    longest_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + 5.0
 
-    def measure(configuration: Configuration, pair: int) -> Trial:
+    def measure(run: Planned) -> Trial:
         before = state.trials.count
-        trial = state.trials.run(state.situation, configuration, Phase.PROOF, limit_s, pair).trial
+        limit_s = longest_s if run.limit_s is None else min(longest_s, run.limit_s)
+        trial = state.trials.run(
+            state.situation,
+            run.configuration,
+            run.phase,
+            limit_s,
+            run.pair,
+            run.replicate,
+            stoppable=run.limit_s is not None,
+        ).trial
         state.budget.spend(state.trials.count - before - 1)
         state.report(trial)
         return trial
 
+    plan = ProofPlan(
+        measure,
+        lambda answer: units_of(answer, state.situation),
+        state.request.rule,
+        state.budget,
+        rounds=count(1 + max((trial.pair for trial in state.earlier_proofs), default=-1)),
+        recorded=state.recorded_rounds,
+        say=state.narrator.phase,
+        proved=lambda evidence: _keep(state, evidence),
+        seed=state.request.seed,
+        stops=state.request.objective.text == "wall" and state.request.spread is None,
+    )
     for candidate in candidates:
-        state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs")
-        proof = prove(
-            measure,
-            [candidate],
-            state.request.rule,
-            seed=state.request.seed,
-            budget=state.budget,
-            recorded=state.recorded_pairs(candidate),
-        )
-        state.evidence = proof.evidence
-        state.rejected.update(proof.rejected)
-        if not proof.rejected:
+        settings = len(units_of(candidate, state.situation))
+        worth = f", and what each of {settings} settings is worth" if settings > 1 else ""
+        state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{worth}")
+        found = prove_smallest(plan, candidate)
+        state.evidence = (found.proof.evidence,)
+        state.rejected.update(found.rejected)
+        if not found.proof.rejected:
+            if found.dropped:
+                state.note(f"not shown to contribute, and left out: {', '.join(found.dropped)}")
             return
+
+
+def _keep(state: TuneState, evidence: Evidence) -> None:
+    """Should the tune be interrupted, this is proved already."""
+    state.evidence = (evidence,)
+
+
+def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:
+    """The settings of an answer, those in one unit that must move together."""
+    values = answer.as_dict()
+    units = [{name} for name in values]
+    for name, value in values.items():
+        knob = knobs.all_knobs()[name]
+        brought = knob.brings(value, situation) if knob.brings else {}
+        together = {name, *(set(knob.moves_with) | set(brought)) & set(values)}
+        joined = [unit for unit in units if unit & together]
+        units = [unit for unit in units if not unit & together] + [set().union(*joined)]
+    return tuple(sorted(tuple(sorted(unit)) for unit in units))

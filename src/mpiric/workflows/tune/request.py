@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric.model.batch import Spread
 from mpiric.model.situation import Allowed
 from mpiric.tuning.objective import Objective
-from mpiric.tuning.proof.proof import StoppingRule
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 
 @dataclass(frozen=True)

@@ -60,16 +60,17 @@ class TuneState:
         """Wall time of the quickest run of the search that counts; infinite before there is one."""
         return min((trial.wall_s for trial in self.searched if trial.outcome is Outcome.OK), default=inf)
 
-    def recorded_pairs(self, candidate: Configuration) -> tuple[Trial, ...]:
-        """Runs of this candidate's proof from before an interruption, and the original's of its pairs."""
-        proof = [
+    @property
+    def earlier_proofs(self) -> tuple[Trial, ...]:
+        """Runs of proofs from before an interruption."""
+        return tuple(
             trial
             for trial in self.earlier
             if trial.phase is Phase.PROOF and trial.outcome is not Outcome.INTERRUPTED
-        ]
-        pairs = {trial.pair for trial in proof if trial.configuration == candidate}
-        return tuple(
-            trial
-            for trial in proof
-            if trial.pair in pairs and trial.configuration in (candidate, Configuration())
         )
+
+    def recorded_rounds(self, answer: Configuration) -> tuple[Trial, ...]:
+        """Runs of the rounds that were made to prove this answer."""
+        proof = self.earlier_proofs
+        rounds = {trial.pair for trial in proof if trial.configuration == answer and trial.replicate >= 0}
+        return tuple(trial for trial in proof if trial.pair in rounds)

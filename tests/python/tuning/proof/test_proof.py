@@ -1,67 +1,79 @@
+"""The proof of one answer on scripted programs: rounds, pairs, failures, interruptions."""
+
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf, isfinite
 
 import pytest
-from tests.support.noise import program
+from tests.support.noise import SimulatedProgram, stopped
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import ORIGINAL, StoppingRule, prove
+from mpiric.tuning.proof.proof import ORIGINAL, prove
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 FAST = Configuration.of({"allocator": "jemalloc"})
-OTHER = Configuration.of({"binding": "core"})
+THREE = Configuration.of({"allocator": "jemalloc", "binding": "core", "idle": "1"})
+TWO = Configuration.of({"allocator": "jemalloc", "binding": "core"})
+UNITS = (("allocator",), ("binding",), ("idle",))
 
 
 class Script:
-    """A `measure` that answers fixed times, and failures at chosen calls; remembers what it was asked."""
+    """A `measure` that answers fixed times, and failures at chosen runs; remembers what it was asked."""
 
     def __init__(
         self, times: dict[Configuration, float], fail: Callable[[Trial, int], bool] | None = None
     ) -> None:
         self.times, self.fail = times, fail
         self.asked: list[Trial] = []
+        self.limits: list[float | None] = []
 
-    def __call__(self, configuration: Configuration, pair: int) -> Trial:
-        wall_s = self.times[configuration] * (1 + 0.001 * (len(self.asked) % 3))
-        trial = Trial(configuration, Phase.PROOF, Outcome.OK, wall_s, wall_s, pair=pair)
+    def __call__(self, run: Planned) -> Trial:
+        wall_s = self.times[run.configuration] * (1 + 0.001 * (len(self.asked) % 3))
+        trial = Trial(
+            run.configuration, Phase.PROOF, Outcome.OK, wall_s, wall_s, pair=run.pair, replicate=run.replicate
+        )
         if self.fail and self.fail(trial, len(self.asked)):
             trial = replace(trial, outcome=Outcome.DIFFERENT, objective=None, reason="line 3 differs")
+        elif run.limit_s is not None and wall_s > run.limit_s:
+            trial = stopped(trial, run.limit_s)
         self.asked.append(trial)
+        self.limits.append(run.limit_s)
         return trial
 
 
+def program(**options: object) -> SimulatedProgram:
+    """Two settings that help, and one that does nothing."""
+    speedups = {"allocator": 1.5, "binding": 1.3}
+    return SimulatedProgram("lognormal", 0.02, 1, speedups, **options)  # type: ignore[arg-type]
+
+
 def test_a_clear_gain_is_called_faster_with_its_ratio() -> None:
-    evidence = prove(Script({ORIGINAL: 2.0, FAST: 1.0}), [FAST]).evidence[0]
+    evidence = prove(Script({ORIGINAL: 2.0, FAST: 1.0}), FAST).evidence
     assert evidence.verdict is Verdict.FASTER
     assert evidence.ratio == pytest.approx(2.0, rel=0.01)
     assert len(evidence.pairs) == 9
 
 
 def test_a_clear_loss_is_called_slower() -> None:
-    assert prove(Script({ORIGINAL: 1.0, FAST: 2.0}), [FAST]).evidence[0].verdict is Verdict.SLOWER
+    assert prove(Script({ORIGINAL: 1.0, FAST: 2.0}), FAST).evidence.verdict is Verdict.SLOWER
 
 
 def test_a_difference_that_cannot_matter_ends_the_proof_early() -> None:
-    evidence = prove(Script({ORIGINAL: 1.0, FAST: 1.0}), [FAST]).evidence[0]
+    evidence = prove(Script({ORIGINAL: 1.0, FAST: 1.0}), FAST).evidence
     assert evidence.verdict is Verdict.NO_DIFFERENCE
     assert len(evidence.pairs) < 15
-
-
-def test_every_round_runs_the_original_and_each_candidate_once() -> None:
-    script = Script({ORIGINAL: 2.0, FAST: 1.0, OTHER: 1.5})
-    prove(script, [FAST, OTHER])
-    rounds = {trial.pair for trial in script.asked}
-    for number in rounds:
-        assert sorted(t.configuration for t in script.asked if t.pair == number) == [ORIGINAL, FAST, OTHER]
 
 
 def test_the_order_within_a_pair_is_random_and_follows_from_the_seed() -> None:
     def orders(seed: int) -> list[Configuration]:
         script = Script({ORIGINAL: 2.0, FAST: 1.0})
-        prove(script, [FAST], seed=seed)
+        prove(script, FAST, seed=seed)
         return [trial.configuration for trial in script.asked[::2]]
 
     assert orders(1) == orders(1)
@@ -69,26 +81,10 @@ def test_the_order_within_a_pair_is_random_and_follows_from_the_seed() -> None:
     assert {ORIGINAL, FAST} == set(orders(1))
 
 
-def test_a_candidate_is_rejected_by_one_wrong_answer() -> None:
-    script = Script(
-        {ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: trial.configuration == FAST and trial.pair == 7
-    )
-    proof = prove(script, [FAST])
-    assert proof.rejected == ((FAST, "line 3 differs"),)
-    assert proof.evidence[0].verdict is Verdict.NO_DIFFERENCE
-    assert len({trial.pair for trial in script.asked}) == 8
-
-
-def test_other_candidates_go_on_when_one_is_rejected() -> None:
-    script = Script({ORIGINAL: 2.0, FAST: 1.0, OTHER: 1.5}, lambda trial, _: trial.configuration == FAST)
-    proof = prove(script, [FAST, OTHER])
-    assert [evidence.verdict for evidence in proof.evidence] == [Verdict.NO_DIFFERENCE, Verdict.FASTER]
-
-
 def test_a_failed_original_costs_its_pair_and_is_told() -> None:
-    proof = prove(Script({ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: _is_original(trial, 4)), [FAST])
-    assert proof.evidence[0].verdict is Verdict.FASTER
-    assert proof.evidence[0].failures == ("the original: line 3 differs",)
+    proof = prove(Script({ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: _is_original(trial, 4)), FAST)
+    assert proof.evidence.verdict is Verdict.FASTER
+    assert proof.evidence.failures == ("the original: line 3 differs",)
 
 
 def _is_original(trial: Trial, pair: int) -> bool:
@@ -97,57 +93,205 @@ def _is_original(trial: Trial, pair: int) -> bool:
 
 def test_an_original_that_keeps_failing_is_an_error() -> None:
     with pytest.raises(ProgramFailedError, match="failed 3 times"):
-        prove(Script({ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: trial.configuration == ORIGINAL), [FAST])
+        prove(Script({ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: trial.configuration == ORIGINAL), FAST)
 
 
 def test_a_proof_without_budget_says_how_many_pairs_are_needed() -> None:
-    evidence = prove(Script({ORIGINAL: 2.0, FAST: 1.0}), [FAST], budget=Budget(runs=6)).evidence[0]
+    evidence = prove(Script({ORIGINAL: 2.0, FAST: 1.0}), FAST, budget=Budget(runs=6)).evidence
     assert evidence.verdict is Verdict.NO_DIFFERENCE
     assert evidence.stopped_because == "the budget ended after 3 pairs; at least 9 are needed"
 
 
 def test_a_proof_goes_on_with_the_pairs_recorded_before() -> None:
     whole = Script({ORIGINAL: 2.0, FAST: 1.0})
-    prove(whole, [FAST])
+    prove(whole, FAST)
     rest = Script({ORIGINAL: 2.0, FAST: 1.0})
-    evidence = prove(rest, [FAST], recorded=whole.asked[:9]).evidence[0]
+    evidence = prove(rest, FAST, recorded=whole.asked[:9]).evidence
     assert evidence.verdict is Verdict.FASTER
     assert len(rest.asked) == 10  # four complete pairs are there, the half of the fifth is left out
     assert min(trial.pair for trial in rest.asked) == 5
 
 
-def test_a_candidate_rejected_before_the_interruption_stays_rejected() -> None:
-    failed = Trial(FAST, Phase.PROOF, Outcome.FAILED, 1.0, exit_status=1, reason="exit status 1", pair=0)
-    script = Script({ORIGINAL: 2.0, FAST: 1.0})
-    assert prove(script, [FAST], recorded=[failed]).rejected == ((FAST, "exit status 1"),)
-    assert not script.asked
-
-
-def test_an_interruption_passes_through() -> None:
-    def measure(configuration: Configuration, pair: int) -> Trial:
-        return Trial(configuration, Phase.PROOF, Outcome.INTERRUPTED, 0.1, pair=pair)
-
-    with pytest.raises(KeyboardInterrupt):
-        prove(measure, [FAST])
-
-
-def test_the_original_can_be_compared_with_itself() -> None:
-    evidence = prove(program("lognormal", 0.05, 1), [ORIGINAL]).evidence[0]
-    assert evidence.verdict is Verdict.NO_DIFFERENCE
-
-
 def test_an_objective_that_is_not_positive_is_refused() -> None:
     with pytest.raises(MpiricError, match="objective"):
-        prove(Script({ORIGINAL: -2.0, FAST: -1.0}), [FAST])
-
-
-def test_the_fewest_pairs_follow_from_confidence_and_candidates() -> None:
-    assert StoppingRule().fewest_pairs() == 9
-    assert StoppingRule().fewest_pairs(2) == 10
-    assert StoppingRule(confidence=0.95).fewest_pairs() == 7
+        prove(Script({ORIGINAL: -2.0, FAST: -1.0}), FAST)
 
 
 @pytest.mark.parametrize("confidence", [0.2, 1.0, 1.5])
 def test_senseless_rules_are_refused(confidence: float) -> None:
     with pytest.raises(MpiricError):
         StoppingRule(confidence=confidence)
+
+
+def test_a_candidate_is_rejected_by_one_wrong_answer() -> None:
+    script = Script(
+        {ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: trial.configuration == FAST and trial.pair == 7
+    )
+    proof = prove(script, FAST)
+    assert proof.rejected == "line 3 differs"
+    assert proof.evidence.verdict is Verdict.NO_DIFFERENCE
+    assert len({trial.pair for trial in script.asked}) == 8
+
+
+def test_a_candidate_rejected_before_the_interruption_stays_rejected() -> None:
+    failed = Trial(FAST, Phase.PROOF, Outcome.FAILED, 1.0, exit_status=1, reason="exit status 1", pair=0)
+    script = Script({ORIGINAL: 2.0, FAST: 1.0})
+    assert prove(script, FAST, recorded=[failed]).rejected == "exit status 1"
+    assert not script.asked
+
+
+def test_an_interruption_passes_through() -> None:
+    def measure(run: Planned) -> Trial:
+        return Trial(run.configuration, Phase.PROOF, Outcome.INTERRUPTED, 0.1, pair=run.pair)
+
+    with pytest.raises(KeyboardInterrupt):
+        prove(measure, FAST)
+
+
+def test_the_fewest_pairs_follow_from_the_confidence_and_the_number_of_claims() -> None:
+    rule = StoppingRule()
+    assert rule.fewest_pairs() == 9
+    assert rule.fewest_pairs(rule.errors(3).main) == 10
+    assert StoppingRule(confidence=0.95).fewest_pairs() == 7
+
+
+@pytest.mark.parametrize("units", [1, 2, 5, 14])
+def test_all_claims_together_have_the_error_that_was_asked_for(units: int) -> None:
+    rule = StoppingRule(confidence=0.95)
+    spent = rule.errors(units).main + units * rule.errors(units).unit
+    if units > 1:
+        spent += rule.errors(units, comeback=True).main + units * rule.errors(units, comeback=True).unit
+    assert spent == pytest.approx(0.05)
+
+
+def test_a_round_holds_original_answer_and_one_run_without_each_unit() -> None:
+    measured = program()
+    prove(measured, THREE, UNITS)
+    first = [trial for trial in measured.made if trial.pair == 0]
+    assert Counter(trial.configuration for trial in first) == {
+        ORIGINAL: 3,
+        THREE: 3,
+        **{THREE.with_value(knob, None): 1 for (knob,) in UNITS},
+    }
+    assert len({(trial.configuration, trial.replicate) for trial in first}) == 9
+
+
+def test_runs_without_a_unit_are_a_third_at_most() -> None:
+    for seed in range(20):
+        measured = program()
+        prove(measured, THREE, UNITS, seed=seed)
+        without = sum(trial.replicate < 0 for trial in measured.made)
+        assert without * 3 <= len(measured.made)
+
+
+def test_what_contributes_is_shown_with_its_share() -> None:
+    evidence = prove(program(), TWO, UNITS[:2]).evidence
+    shares = {share.knobs: share for share in evidence.shares}
+    assert evidence.verdict is Verdict.FASTER
+    for unit, worth in ((UNITS[0], 1.5), (UNITS[1], 1.3)):
+        assert shares[unit].shown
+        assert shares[unit].ratio == pytest.approx(worth, rel=0.03)
+        assert 1.01 < shares[unit].low <= worth <= shares[unit].high
+
+
+def test_a_proof_ends_with_the_main_claim_when_something_is_to_be_dropped_then() -> None:
+    measured = program()
+    evidence = prove(measured, THREE, UNITS).evidence
+    share = evidence.share_of("idle")
+    assert share is not None
+    assert (share.shown, share.why) == (False, f"not shown to contribute by {share.runs} runs without it")
+    assert {trial.configuration for trial in measured.made if trial.pair == measured.made[-1].pair} >= {
+        ORIGINAL
+    }
+    assert {each.why for each in evidence.shares if each is not share} == {""}
+
+
+def test_the_originals_end_with_the_main_claim() -> None:
+    measured = program()
+    evidence = prove(measured, TWO, UNITS[:2]).evidence
+    last = max(trial.pair for trial in measured.made if trial.configuration == ORIGINAL)
+    assert len(evidence.pairs) == 3 * (last + 1)
+    later = [trial for trial in measured.made if trial.pair > last]
+    assert later
+    assert all(trial.configuration != ORIGINAL for trial in later)
+
+
+def test_a_unit_without_which_nothing_runs_is_needed() -> None:
+    without = THREE.with_value("idle", None)
+    script = program()
+
+    def measure(run: Planned) -> Trial:
+        trial = script(run)
+        if run.configuration == without:
+            trial = replace(trial, outcome=Outcome.FAILED, objective=None, reason="exit status 1")
+        return trial
+
+    proof = prove(measure, THREE, UNITS)
+    share = proof.evidence.share_of("idle")
+    assert share is not None
+    assert (share.is_needed, share.shown, share.why) == (True, False, "without it: exit status 1")
+    assert not proof.rejected
+
+
+def test_shares_are_not_looked_for_in_an_answer_that_is_no_faster() -> None:
+    measured = SimulatedProgram("lognormal", 0.02, 1)
+    evidence = prove(measured, THREE, UNITS).evidence
+    assert evidence.verdict is Verdict.NO_DIFFERENCE
+    assert evidence.shares == ()
+
+
+def test_a_proof_in_rounds_goes_on_where_it_was_cut_short() -> None:
+    whole = program()
+    prove(whole, THREE, UNITS)
+    recorded = whole.made[:14]  # a round and a half
+    rest = program()
+    evidence = prove(rest, THREE, UNITS, recorded=recorded).evidence
+    begun = [trial for trial in recorded if trial.pair == 1 and trial.replicate >= 0]
+    halves = Counter(trial.replicate for trial in begun)
+    complete = 3 + sum(count == 2 for count in halves.values())
+    first = [trial for trial in rest.made if trial.configuration == ORIGINAL]
+    assert len(evidence.pairs) == complete + len(first)
+    assert min(trial.pair for trial in rest.made) == 2
+    assert evidence.verdict is Verdict.FASTER
+
+
+def test_where_a_round_with_everything_does_not_fit_pairs_go_on() -> None:
+    evidence = prove(program(), TWO, UNITS[:2], budget=Budget(runs=24 + 5)).evidence
+    assert len(evidence.pairs) == 10
+    assert evidence.verdict is Verdict.FASTER
+    assert {share.why for share in evidence.shares} == {"the budget ended after 3 runs without it"}
+
+
+def test_the_second_run_of_a_pair_is_stopped_at_twice_the_first() -> None:
+    script = Script({ORIGINAL: 10.0, FAST: 1.0})
+    evidence = prove(script, FAST, stops=True).evidence
+    second = {trial.pair: limit for trial, limit in zip(script.asked, script.limits, strict=True) if limit}
+    first = {trial.pair: trial for trial in reversed(script.asked)}
+    assert set(second) == set(first)
+    assert all(limit == pytest.approx(2 * first[pair].wall_s) for pair, limit in second.items())
+    originals_second = [trial for trial in script.asked if trial.at_least is not None]
+    assert {trial.configuration for trial in originals_second} == {ORIGINAL}
+    assert evidence.stopped == len(originals_second) > 0
+    assert evidence.verdict is Verdict.FASTER
+    assert evidence.high == inf
+    assert 1.01 < evidence.low < 10
+
+
+def test_a_pair_whose_answer_was_stopped_is_lost_not_rejected() -> None:
+    proof = prove(Script({ORIGINAL: 1.0, FAST: 5.0}), FAST, stops=True)
+    assert not proof.rejected
+    assert proof.evidence.verdict is Verdict.SLOWER
+    assert (proof.evidence.low, isfinite(proof.evidence.high)) == (0.0, True)
+
+
+def test_a_run_that_nothing_stops_has_no_limit_of_its_own() -> None:
+    script = Script({ORIGINAL: 10.0, FAST: 1.0})
+    prove(script, FAST)
+    assert set(script.limits) == {None}
+
+
+def test_the_interval_is_the_one_that_the_verdict_rests_on() -> None:
+    for seed in range(30):
+        evidence = prove(SimulatedProgram("lognormal", 0.1, seed, {"allocator": 1.08}), FAST).evidence
+        assert (evidence.verdict is Verdict.FASTER) == (evidence.low > 1.01)
+        assert evidence.low <= evidence.ci95[0] <= evidence.ci95[1] <= evidence.high

@@ -1,22 +1,28 @@
 """Error rates and power of the proof on programs whose noise is made up; seeds are fixed."""
 
+from itertools import count
 from statistics import median
 
 import pytest
-from tests.support.noise import NOISES, program
+from tests.support.noise import NOISES, SimulatedProgram
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
-from mpiric.tuning.proof.proof import StoppingRule, prove
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.proof import prove
+from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 TUNED = Configuration.of({"binding": "core"})
+THREE = Configuration.of({"binding": "core", "malloc": "keep-memory", "zero-copy": "on"})
 
 
 def _prove(
     noise: str, spread: float, seed: int, speedup: float, rule: StoppingRule | None = None
 ) -> Evidence:
-    measure = program(noise, spread, seed, {TUNED: speedup})
-    return prove(measure, [TUNED], rule, seed=seed).evidence[0]
+    return prove(
+        SimulatedProgram(noise, spread, seed, {"binding": speedup}), TUNED, rule=rule, seed=seed
+    ).evidence
 
 
 def _false_verdicts(noise: str, proofs: int, rule: StoppingRule | None = None) -> int:
@@ -25,9 +31,56 @@ def _false_verdicts(noise: str, proofs: int, rule: StoppingRule | None = None) -
     return sum(verdict is not Verdict.NO_DIFFERENCE for verdict in verdicts)
 
 
+def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Smallest:
+    """The whole sequence of proofs of an answer, each of whose settings is a unit of its own."""
+    return prove_smallest(
+        ProofPlan(
+            measure,
+            lambda configuration: tuple((knob,) for knob, _ in configuration.items),
+            StoppingRule(),
+            Budget(),
+            count(),
+            lambda _: (),
+            lambda _: None,
+            lambda _: None,
+            seed,
+            stops,
+        ),
+        answer,
+    )
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_identical_configurations_show_no_difference(noise: str) -> None:
-    assert _false_verdicts(noise, 2000) <= 20
+    assert _false_verdicts(noise, 1000) <= 10
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_settings_that_do_nothing_are_not_said_to_contribute(noise: str) -> None:
+    wrong = 0
+    for seed in range(100):
+        program = SimulatedProgram(noise, (0.01, 0.1)[seed % 2], seed, {"binding": 2.0})
+        evidence = smallest(program, THREE, seed).proof.evidence
+        claimed = [share for share in evidence.shares if share.shown and "binding" not in share.knobs]
+        wrong += bool(claimed)
+    assert wrong <= 1
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_of_an_answer_that_is_no_faster_nothing_is_claimed(noise: str) -> None:
+    found = [smallest(SimulatedProgram(noise, 0.05, seed), THREE, seed) for seed in range(100)]
+    assert sum(each.proof.evidence.verdict is not Verdict.NO_DIFFERENCE for each in found) <= 1
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_stopping_the_second_run_of_a_pair_makes_no_false_verdicts(noise: str) -> None:
+    """Stopped far earlier than at twice the first, so that most pairs have a stopped run."""
+    wrong = 0
+    for seed in range(300):
+        program = SimulatedProgram(noise, 0.1, seed, stop=0.55)
+        evidence = prove(program, TUNED, seed=seed, stops=True).evidence
+        wrong += evidence.verdict is not Verdict.NO_DIFFERENCE
+    assert wrong <= 3
 
 
 @pytest.mark.sweep
@@ -35,15 +88,6 @@ def test_identical_configurations_show_no_difference(noise: str) -> None:
 def test_identical_configurations_show_no_difference_without_a_minimum_effect(noise: str) -> None:
     rule = StoppingRule(minimum_effect=0.0, max_pairs=300)
     assert _false_verdicts(noise, 3000, rule) <= 30
-
-
-def test_two_candidates_share_the_error() -> None:
-    other = Configuration.of({"binding": "socket"})
-    false = 0
-    for seed in range(1000):
-        proof = prove(program("lognormal", 0.1, seed), [TUNED, other], seed=seed)
-        false += any(evidence.verdict is not Verdict.NO_DIFFERENCE for evidence in proof.evidence)
-    assert false <= 10
 
 
 @pytest.mark.parametrize(
@@ -63,9 +107,24 @@ def test_a_gain_below_the_minimum_effect_is_not_called() -> None:
 
 
 @pytest.mark.parametrize("noise", ["lognormal", "heavy-tailed"])
-def test_the_interval_printed_holds_the_true_ratio(noise: str) -> None:
-    held = 0
+def test_the_intervals_hold_the_true_ratio(noise: str) -> None:
+    own, ci95 = 0, 0
     for seed in range(400):
         evidence = _prove(noise, 0.05, seed, 1.1)
-        held += evidence.low <= 1.1 <= evidence.high
-    assert held >= 380
+        own += evidence.low <= 1.1 <= evidence.high
+        ci95 += evidence.ci95[0] <= 1.1 <= evidence.ci95[1]
+    assert own >= 396
+    assert ci95 >= 380
+
+
+@pytest.mark.parametrize(
+    ("share", "spread", "kept"), [(1.5, 0.03, 0.99), (1.1, 0.02, 0.97), (1.05, 0.02, 0.8)]
+)
+def test_a_setting_that_contributes_is_kept(share: float, spread: float, kept: float) -> None:
+    speedups = {"binding": 1.5, "malloc": share}
+    found = [
+        smallest(SimulatedProgram("lognormal", spread, seed, speedups), THREE, seed) for seed in range(100)
+    ]
+    answers = [each.proof.evidence.configuration.as_dict() for each in found]
+    assert sum("malloc" in answer for answer in answers) >= kept * 100
+    assert sum("zero-copy" in answer for answer in answers) <= 5

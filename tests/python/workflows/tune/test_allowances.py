@@ -3,7 +3,7 @@
 import pytest
 
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import StoppingRule
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall, search_budget
 
 

@@ -13,7 +13,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import StoppingRule, prove
+from mpiric.tuning.proof.proof import prove
 from mpiric.tuning.search.search import search
 from mpiric.workflows.tune import lookahead as module
 from mpiric.workflows.tune.lookahead import LookaheadTrials, RoundFull
@@ -37,7 +37,7 @@ class Cluster:
         self.make(ORIGINAL, Phase.OBSERVE, "0")
         self.make(ORIGINAL, Phase.OBSERVE, "0")
 
-    def make(self, configuration, phase, block, limit_s=None, pair=-1):
+    def make(self, configuration, phase, block, limit_s=None, pair=-1, replicate=0):
         made = self.program.measure(configuration, limit_s or float("inf"))
         factor = exp(self.level)
         self.trials.append(
@@ -48,6 +48,7 @@ class Cluster:
                 objective=made.objective and made.objective * factor,
                 block=block,
                 pair=pair,
+                replicate=replicate,
                 number=len(self.trials),
             )
         )
@@ -60,7 +61,7 @@ class Cluster:
             for _ in range(3):
                 self.make(ORIGINAL, Phase.OBSERVE, name)
             for run in block:
-                self.make(run.configuration, run.phase, name, run.limit_s, run.pair)
+                self.make(run.configuration, run.phase, name, run.limit_s, run.pair, run.replicate)
 
 
 def searched(cluster):
@@ -111,14 +112,14 @@ def test_a_round_is_put_down_without_running_anything():
     assert plan.passed_s > 0
 
 
-def proof(cluster, candidate, capacity):
+def proof(cluster, candidate, capacity, units=()):
     plan = LookaheadTrials(cluster.trials, capacity)
     proved = None
     with contextlib.suppress(RoundFull):
         proved = prove(
-            lambda configuration, pair: plan.run(None, configuration, Phase.PROOF, 9.0, pair).trial,
-            [candidate],
-            StoppingRule(),
+            lambda run: plan.run(None, run.configuration, run.phase, 9.0, run.pair, run.replicate).trial,
+            candidate,
+            units,
             recorded=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
         )
     return plan.planned, proved
@@ -138,7 +139,7 @@ def test_a_proof_in_rounds_rests_on_runs_that_were_made():
         cluster.make_round(planned)
         rounds += 1
         assert rounds < 20
-    (evidence,) = proved.evidence
+    evidence = proved.evidence
     made = [trial for trial in cluster.trials if trial.phase is Phase.PROOF and trial.outcome is Outcome.OK]
     assert 2 * len(evidence.pairs) <= len(made)
     assert evidence.ratio == pytest.approx(exp(-program.truth[candidate]), rel=0.05)
@@ -152,3 +153,24 @@ def test_a_configuration_that_cannot_be_written_down_is_refused_and_not_planned(
     plan = LookaheadTrials([], 3)
     assert plan.run(None, Configuration.of({"a": "1"}), Phase.SEARCH).trial.outcome is Outcome.REFUSED
     assert plan.planned == []
+
+
+@pytest.mark.parametrize("capacity", [6, 12, 30])
+def test_rounds_of_a_proof_with_runs_without_each_unit_stay_whole(capacity):
+    program = landscape(2, noise=0.005)
+    configurations = [c for c, v in program.truth.items() if v is not None and len(c.items) == 2]
+    candidate = min(configurations, key=program.truth.get)
+    units = tuple((knob,) for knob, _ in candidate.items)
+    cluster = Cluster(program, 0.1)
+    cluster.make(candidate, Phase.SEARCH, "0")
+    for _ in range(20):
+        planned, proved = proof(cluster, candidate, capacity, units)
+        if not planned:
+            break
+        for block in deal(planned, JOBS):
+            for number in {run.pair for run in block}:
+                assert [r for r in planned if r.pair == number] == [r for r in block if r.pair == number]
+        cluster.make_round(planned)
+    assert proved is not None
+    assert [share.knobs for share in proved.evidence.shares] == list(units)
+    assert all(share.runs for share in proved.evidence.shares)

@@ -1,0 +1,84 @@
+"""The main claim of a proof: whether the answer is faster or slower than the original, by fresh pairs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite, sqrt
+
+from mpiric.model.evidence import Verdict
+from mpiric.tuning.proof import confidence_sequence
+from mpiric.tuning.proof.confidence_sequence import Known
+from mpiric.tuning.proof.stopping_rule import StoppingRule
+
+Bounds = tuple[float, float]  # of an objective; the upper one infinite for a run that was stopped
+
+
+@dataclass
+class PairedClaim:
+    """Pairs of (original, answer), and what they decide; ``stopped_because`` is empty until they do."""
+
+    rule: StoppingRule
+    error: float  # two-sided
+    pairs: list[tuple[Bounds, Bounds]] = field(default_factory=list)
+    ratios: list[Known] = field(default_factory=list)  # original ÷ answer of each
+    verdict: Verdict | None = None
+    stopped_because: str = ""
+
+    def enter(self, original: Bounds, answer: Bounds) -> None:
+        """Add a pair."""
+        self.pairs.append((original, answer))
+        self.ratios.append(quotient(original, answer))
+
+    def interval(self, error: float) -> tuple[float, float]:
+        """Interval of the ratio with two-sided ``error``."""
+        return confidence_sequence.interval_of_known(self.ratios, error)
+
+    def judge(self) -> None:
+        """Call a verdict, or stop without one when none can be expected any more."""
+        count, effect = len(self.pairs), self.rule.minimum_effect
+        if self.stopped_because or count < self.rule.min_pairs:
+            return
+        low, high = self.interval(self.error)
+        slowest, fastest = 1 - effect, 1 + effect
+        if low > fastest or high < slowest:
+            self.verdict = Verdict.FASTER if low > fastest else Verdict.SLOWER
+            self.stopped_because = f"decided after {count} pairs"
+        elif slowest <= low and high <= fastest:
+            self.stopped_because = f"any difference is below {effect:.3g} after {count} pairs"
+        elif count >= self.rule.max_pairs:
+            self.stopped_because = f"not decided by the {count} pairs allowed"
+        elif self._futile():
+            self.stopped_because = f"more pairs would hardly decide it, after {count}"
+
+    def run_out(self) -> None:
+        """Stop for want of budget."""
+        fewest = self.rule.fewest_pairs(self.error)
+        note = f"; at least {fewest} are needed" if len(self.pairs) < fewest else ""
+        self.stopped_because = f"the budget ended after {len(self.pairs)} pairs{note}"
+
+    def _futile(self) -> bool:
+        """Whether even a lucky rest would not decide by ``max_pairs``; calls no difference."""
+        count, rest = len(self.pairs), self.rule.max_pairs - len(self.pairs)
+        needed = confidence_sequence.wins_needed(self.rule.max_pairs, self.error / 2)
+        if needed is None:
+            return True
+        faster = sum(low > 1 + self.rule.minimum_effect for low, _ in self.ratios)
+        slower = sum(high < 1 - self.rule.minimum_effect for _, high in self.ratios)
+        return all(wins + hopeful(wins, count, 2.58) * rest < needed for wins in (faster, slower))
+
+
+def quotient(numerator: Bounds, denominator: Bounds) -> Known:
+    """Bounds of a quotient of two objectives."""
+    low = numerator[0] / denominator[1] if isfinite(denominator[1]) else 0.0
+    return low, numerator[1] / denominator[0]
+
+
+def hopeful(wins: float, count: int, z: float) -> float:
+    """Upper end of Wilson's interval for the share of wins, ``z`` standard deviations wide."""
+    share = wins / count
+    spread = z * sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return (share + z * z / (2 * count) + spread) / (1 + z * z / count)
+
+
+def as_ratios(known: Sequence[Known]) -> list[float]:
+    """One number a pair, for their median: of a pair whose second run was stopped the bound that is known."""
+    return [low if low > 0 else high for low, high in known]

@@ -1,0 +1,159 @@
+"""The smallest answer: what is not shown to contribute leaves it, what is missed comes back."""
+
+from collections.abc import Mapping
+from itertools import count
+
+import pytest
+from tests.support.noise import SimulatedProgram
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.trial import Outcome, Trial
+from mpiric.tuning.blocks import Planned
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.proof import Measure, Unit
+from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
+from mpiric.tuning.proof.stopping_rule import StoppingRule
+
+
+def answer(*knobs: str) -> Configuration:
+    return Configuration.of(dict.fromkeys(knobs, "on"))
+
+
+def each_alone(configuration: Configuration) -> tuple[Unit, ...]:
+    return tuple((knob,) for knob, _ in configuration.items)
+
+
+def program(
+    speedups: Mapping[str, float],
+    together: Mapping[frozenset[str], float] | None = None,
+    seed: int = 1,
+) -> SimulatedProgram:
+    return SimulatedProgram("lognormal", 0.02, seed, speedups, together)
+
+
+class Proved:
+    """A proof of an answer's parts, with all that it said on the way."""
+
+    def __init__(
+        self,
+        measure: Measure,
+        first: Configuration,
+        budget: Budget | None = None,
+        recorded: tuple[Trial, ...] = (),
+    ) -> None:
+        self.said: list[str] = []
+        self.heard: list[Evidence] = []
+        self.recorded = recorded
+        plan = ProofPlan(
+            measure,
+            each_alone,
+            StoppingRule(),
+            budget or Budget(),
+            count(1 + max((trial.pair for trial in recorded), default=-1)),
+            self.rounds_of,
+            self.said.append,
+            self.heard.append,
+        )
+        self.found: Smallest = prove_smallest(plan, first)
+
+    def rounds_of(self, configuration: Configuration) -> list[Trial]:
+        rounds = {t.pair for t in self.recorded if t.configuration == configuration and t.replicate >= 0}
+        return [trial for trial in self.recorded if trial.pair in rounds]
+
+    @property
+    def kept(self) -> set[str]:
+        return set(self.found.proof.evidence.configuration.as_dict())
+
+
+def test_settings_that_do_nothing_leave_the_answer_at_once() -> None:
+    proved = Proved(program({"malloc": 1.5}), answer("eager", "malloc", "pages", "zero"))
+    assert proved.kept == {"malloc"}
+    assert proved.found.dropped == ("eager", "pages", "zero")
+    assert proved.said == ["eager, pages, zero not shown to contribute: proving it without"]
+    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+
+
+def test_what_is_left_is_proved_by_rounds_of_its_own() -> None:
+    measured = program({"malloc": 1.5, "binding": 1.2})
+    proved = Proved(measured, answer("binding", "malloc", "zero"))
+    smaller = {
+        t.pair for t in measured.made if t.configuration == answer("binding", "malloc") and t.replicate >= 0
+    }
+    larger = {t.pair for t in measured.made if t.configuration == answer("binding", "malloc", "zero")}
+    assert proved.kept == {"binding", "malloc"}
+    assert not smaller & larger
+    assert all(share.shown for share in proved.found.proof.evidence.shares)
+    assert len(proved.found.proof.evidence.pairs) >= 10
+
+
+def test_an_answer_of_which_everything_contributes_is_proved_once() -> None:
+    proved = Proved(program({"malloc": 1.5, "binding": 1.2}), answer("binding", "malloc"))
+    assert proved.said == []
+    assert proved.found.dropped == ()
+
+
+def test_a_single_setting_needs_no_runs_without_it() -> None:
+    measured = program({"malloc": 1.5})
+    proved = Proved(measured, answer("malloc"))
+    assert len(measured.made) == 18
+    assert proved.found.proof.evidence.shares == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_two_settings_that_stand_in_for_one_another_one_stays(seed: int) -> None:
+    cures = program({"malloc": 1.5, "jemalloc": 1.5}, {frozenset({"malloc", "jemalloc"}): 1 / 1.5}, seed)
+    assert len(Proved(cures, answer("jemalloc", "malloc")).kept) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_was_dropped_together_and_is_missed_comes_back(seed: int) -> None:
+    speedups = {"malloc": 1.5, "jemalloc": 1.5, "binding": 1.3}
+    cures = program(speedups, {frozenset({"malloc", "jemalloc"}): 1 / 1.5}, seed)
+    proved = Proved(cures, answer("binding", "jemalloc", "malloc"))
+    assert len(proved.kept & {"jemalloc", "malloc"}) == 1
+    assert "binding" in proved.kept
+    assert any("something of that is needed" in words for words in proved.said)
+
+
+def test_what_is_proved_on_the_way_is_heard_of_at_once() -> None:
+    proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"))
+    assert [set(e.configuration.as_dict()) for e in proved.heard] == [{"malloc", "zero"}, {"malloc"}]
+
+
+def test_without_budget_for_another_proof_the_larger_answer_stands_and_says_what_is_not_shown() -> None:
+    proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"), Budget(runs=45))
+    assert proved.kept == {"malloc", "zero"}
+    share = proved.found.proof.evidence.share_of("zero")
+    assert share is not None
+    assert not share.shown
+    assert "not shown" in share.why or "budget" in share.why
+
+
+def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stands() -> None:
+    script = program({"malloc": 1.5})
+    failing = answer("malloc")
+
+    def measure(run: Planned) -> Trial:
+        trial = script(run)
+        if run.configuration == failing and run.replicate >= 0:
+            return Trial(failing, run.phase, Outcome.FAILED, 1.0, reason="signal 11", pair=run.pair)
+        return trial
+
+    proved = Proved(measure, answer("malloc", "zero"))
+    assert proved.kept == {"malloc", "zero"}
+    assert proved.found.rejected == ((failing, "signal 11"),)
+    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+
+
+@pytest.mark.parametrize("most", [5, 20, 40, 60])
+def test_an_interrupted_sequence_of_proofs_repeats_no_round(most: int) -> None:
+    measured = program({"malloc": 1.5})
+    first = answer("malloc", "zero")
+    whole = Proved(measured, first)
+    recorded = tuple(measured.made[:most])
+    rest = program({"malloc": 1.5}, seed=2)
+    proved = Proved(rest, first, recorded=recorded)
+    assert proved.kept == whole.kept == {"malloc"}
+    assert len(rest.made) <= len(measured.made) - most + 18
+    assert min((t.pair for t in rest.made), default=99) > max(t.pair for t in recorded)

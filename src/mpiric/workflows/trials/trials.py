@@ -138,19 +138,7 @@ class Trials:
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
         """
-        self.count += 1
-        begun = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        trial = Trial(
-            configuration,
-            phase,
-            Outcome.REFUSED,
-            0.0,
-            started_at=begun,
-            number=self.count,
-            pair=pair,
-            replicate=replicate,
-            block=self._block,
-        )
+        trial = self._begun(configuration, phase, pair, replicate)
         armed = None if carried or early_end else self._armed(trial)
         try:
             launch = render(configuration, situation, armed.spelling() if armed else carried)
@@ -185,6 +173,20 @@ class Trials:
         if self.arming is None or trial.phase not in self.arming.phases:
             return None
         return ArmedRun(self.arming, self._outputs / f"{trial.number}.marks")
+
+    def _begun(self, configuration: Configuration, phase: Phase, pair: int, replicate: int) -> Trial:
+        self.count += 1
+        return Trial(
+            configuration,
+            phase,
+            Outcome.REFUSED,
+            0.0,
+            started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            number=self.count,
+            pair=pair,
+            replicate=replicate,
+            block=self._block,
+        )
 
     def _executed(
         self,

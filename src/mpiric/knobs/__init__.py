@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+from mpiric.knobs._carriers import carriers
 from mpiric.knobs._declare import no
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.model.knob import Applicability, Knob, ResultsEffect
@@ -14,6 +15,7 @@ from mpiric.model.situation import Situation
 __all__ = [
     "all_knobs",
     "applicable",
+    "carriers",
     "check_configuration",
     "inherited_problems",
     "judge",

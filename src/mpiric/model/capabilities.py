@@ -24,6 +24,9 @@ class CollectiveComponents:
     on_node: tuple[str, ...] = ()  # where a node has several ranks
     everywhere: tuple[str, ...] = ()
     plugins: Mapping[str, str] = field(default_factory=dict)  # value without it → its library
+    without_messages: Mapping[str, str] = field(
+        default_factory=dict
+    )  # collective that ranks of a node carry out in shared memory → variable that changes it
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Capabilities:
     has_single_copy_threshold: bool = True
     cells_per_rank: int = 0  # of a pool of message buffers that each rank keeps, 0 without such a pool
     kernel_copy_from_bytes: int = 0  # messages of this size on are copied by the kernel, 0 when never
+    sizes_in_force: Mapping[str, int] = field(default_factory=dict)  # knob of a size → bytes by default
     node_buffers: str = ""  # messages that may be under way by default
     node_buffers_variable: str = ""
     memory_copies: tuple[str, ...] = ()  # routines to choose from

@@ -11,7 +11,7 @@ LIBRARY = "library"  # the candidate that is always there: what the library does
 ANY = "*"
 ORDERS = ("block", "cyclic", "mixed")
 
-_BLOCKING = (
+BLOCKING = (
     "allgather allgatherv allreduce alltoall alltoallv alltoallw barrier bcast exscan gather gatherv "
     "reduce reduce_scatter reduce_scatter_block scan scatter scatterv"
 ).split()
@@ -21,7 +21,7 @@ def _forms(*names: str) -> frozenset[str]:
     return frozenset(form for name in names for form in (name, f"i{name}", f"{name}_init"))
 
 
-COLLECTIVES = _forms(*_BLOCKING)  # a policy may name these
+COLLECTIVES = _forms(*BLOCKING)  # a policy may name these
 REDUCING = _forms("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
 UNSIZED = _forms("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw")  # size 0, always
 _WORD = r"[a-z][a-z0-9_]{0,63}"

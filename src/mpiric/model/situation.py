@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mpiric.model.behaviour import Behaviour
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
@@ -40,6 +41,7 @@ class Observation:
     networks: tuple[
         str, ...
     ] = ()  # by plain TCP between two of the nodes, the best first; empty: not measured
+    behaviour: Behaviour | None = None  # what recorded runs have shown; None where nothing was recorded
 
     @property
     def oversubscribed(self) -> bool:

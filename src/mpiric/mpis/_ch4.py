@@ -26,6 +26,12 @@ def _on_node(algorithm: str) -> dict[str, str]:
     return {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": algorithm for name in collectives}
 
 
+# In shared memory by themselves, where all ranks are on one node.
+WITHOUT_MESSAGES = {
+    name.lower(): f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"
+    for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
+}
+
 _MESSAGES, _SHARED = _on_node("mpir"), _on_node("release_gather")
 # The shared-memory collectives spin without ever yielding: those made of messages come along.
 _WAITING = {

@@ -4,37 +4,21 @@ A rule holds when all its conditions do; a condition compares one derived number
 (``late_receive_share >= 0.2``).
 """
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from mpiric.host.packaged import packaged_names, packaged_table
-from mpiric.model.amount import share, size
+from mpiric.model.conditions import Condition, parse_condition, quote
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 from mpiric.profile.causes import causes_first
 
-_COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """``number`` compared with a constant."""
-
-    number: str
-    sign: str
-    constant: float
-
-    def holds(self, numbers: Mapping[str, float]) -> bool:
-        """A number that the profile does not have is 0."""
-        return bool(_COMPARE[self.sign](numbers.get(self.number, 0.0), self.constant))
-
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule; the templates quote numbers as ``{mpi_share:%}`` or ``{ranks:n}``, see `quoted`."""
+    """One rule; the templates quote numbers as ``{mpi_share:%}`` or ``{ranks:n}``, see `model.conditions`."""
 
     id: str
     when: tuple[Condition, ...]
@@ -52,25 +36,6 @@ class Rule:
     effect_of: tuple[str, ...]  # rules whose findings bring this one about
 
 
-class _Quoted:
-    """A number as people read it: ``%`` a share, ``n`` a count, ``b`` bytes, ``s`` seconds, ``x`` a ratio."""
-
-    def __init__(self, value: float) -> None:
-        self._value = value
-
-    def __format__(self, how: str) -> str:
-        return _FORMS[how](self._value)
-
-
-_FORMS: Mapping[str, Callable[[float], str]] = {
-    "%": share,
-    "n": lambda value: f"{value:,.0f}",
-    "b": size,
-    "s": lambda value: f"{value:.3g} s",
-    "x": lambda value: f"{value:.2f}",
-}
-
-
 @lru_cache
 def rules() -> tuple[Rule, ...]:
     """Every rule, from the files of `advice/`, in the order in which they stand there."""
@@ -79,13 +44,9 @@ def rules() -> tuple[Rule, ...]:
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
-    conditions = []
-    for text in row["when"]:
-        number, sign, constant = text.split()
-        conditions.append(Condition(number, sign, float(constant)))
     return Rule(
         id=row["id"],
-        when=tuple(conditions),
+        when=tuple(map(parse_condition, row["when"])),
         says=row["says"],
         evidence=row["evidence"],
         fix=row["fix"],
@@ -104,13 +65,12 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 def advise(profile: Profile) -> tuple[Advice, ...]:
     """What the rules say about a profile: causes before their effects, the most promising first."""
     numbers = profile.numbers
-    quotable = {name: _Quoted(value) for name, value in numbers.items()}
     given = [
         Advice(
-            Finding(rule.id, *(text.format_map(quotable) for text in (rule.says, rule.evidence, rule.fix))),
+            Finding(rule.id, *(quote(text, numbers) for text in (rule.says, rule.evidence, rule.fix))),
             min(1.0, numbers.get(rule.gain, 0.0)) if rule.gain else 0.0,
             _expected(rule, numbers),
-            rule.basis.format_map(quotable),
+            quote(rule.basis, numbers),
             rule.knobs,
             _commands(rule, profile.command or "CMD"),
             rule.source,

@@ -41,6 +41,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         has_single_copy_threshold=number >= 5,
         cells_per_rank=_ch4.CELLS,
         kernel_copy_from_bytes=8 << 10 if number >= 5 else 0,
+        sizes_in_force={"eager-node": 8 << 10, "single-copy-threshold": 8 << 10} if number >= 5 else {},
         node_buffers=str(_ch4.CELLS),
         node_buffers_variable=_ch4.NODE_BUFFERS,
         looks_for_gpu_buffers=True,
@@ -55,7 +56,9 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
             "UCX_NET_DEVICES": "{interface}",
             "UCX_TLS": "tcp,self",
         },
-        collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
+        collectives=CollectiveComponents(
+            on_node=("messages", "shared-memory"), without_messages=_ch4.WITHOUT_MESSAGES
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.policies.tuner import tuner_for
+from mpiric.workflows.trials.behaviour import observed_behaviour
 from mpiric.workflows.trials.record_original import Recordings, record_original
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
@@ -86,6 +87,8 @@ def observe(
     while len(runs) + len(recorded.trials) < wanted:
         run_untouched(situation)
     situation = replace(situation, observation=_seen(runs, parsed, host))
+    behaviour = observed_behaviour(recorded.recorded, situation)
+    situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
     originals = (*(result.trial for result in runs), *recorded.trials)
     trials.judge.learn(originals, compare=compare)
     return Observed(situation, originals, recorded.recorded, recorded.notes)

@@ -56,7 +56,7 @@ def record_original(
             if trial.outcome is not Outcome.OK:
                 raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
             made.append(trial)
-            recorded.append(read_recorded(directory, shlex.join(situation.job.argv)))
+            recorded.append(read_recorded(directory, shlex.join(situation.job.argv), trial.wall_s))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         return Recordings(tuple(made), tuple(recorded), (_not_recorded(why, recorded),))

@@ -49,6 +49,7 @@ class Recorded:
     directory: Path
     record: Record
     profile: Profile
+    run_s: float = 0.0  # of the whole run, launcher and all; 0: unknown
 
 
 def recorder_of(job: Job, family: AbiFamily, options: Mapping[str, str] | None = None) -> Recorder:
@@ -81,13 +82,13 @@ def unrecordable(observation: Observation) -> str:
     return "the program shows no C library (statically linked or setuid), so that nothing can be loaded"
 
 
-def read_recorded(directory: Path, command: str) -> Recorded:
+def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded:
     """What a run has left in its directory. Raises MpiricError where that is no usable record."""
     merge_parts(directory)
     record = read_record(directory)
     if record.missing:
         raise MpiricError(f"{len(record.missing)} of {record.world_size} ranks left no data")
-    return Recorded(directory, record, analyse(record, command))
+    return Recorded(directory, record, analyse(record, command), run_s)
 
 
 def keep_small(directory: Path, most_bytes: int = _KEPT_BYTES) -> None:

@@ -1,0 +1,62 @@
+"""Conditions on derived numbers, written as data (``nodes >= 2``), and sentences that quote numbers."""
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mpiric.model.amount import share, size
+
+_COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``number`` compared with a constant."""
+
+    number: str
+    sign: str
+    constant: float
+
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """Whether it does; a number that there is not is 0."""
+        return bool(_COMPARE[self.sign](numbers.get(self.number, 0.0), self.constant))
+
+
+@lru_cache
+def parse_condition(text: str) -> Condition:
+    """``nodes >= 2``. Raises ValueError for anything else than number, sign and constant."""
+    number, sign, constant = text.split()
+    if sign not in _COMPARE:
+        raise ValueError(f"no comparison: {sign!r}")
+    return Condition(number, sign, float(constant))
+
+
+@lru_cache
+def parse_alternatives(text: str) -> tuple[Condition, ...]:
+    """``peak_bytes >= 8e6 or minor_faults_per_s >= 1000``: conditions of which one is enough."""
+    return tuple(parse_condition(alternative) for alternative in text.split(" or "))
+
+
+class Quoted:
+    """A number as people read it: ``%`` a share, ``n`` a count, ``b`` bytes, ``s`` seconds, ``x`` a ratio."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def __format__(self, how: str) -> str:
+        return _FORMS[how](self._value)
+
+
+def quote(template: str, numbers: Mapping[str, float]) -> str:
+    """A sentence with numbers in it: ``{mpi_share:%}`` or ``{ranks:n}``, in the forms of `Quoted`."""
+    return template.format_map({name: Quoted(value) for name, value in numbers.items()})
+
+
+_FORMS: Mapping[str, Callable[[float], str]] = {
+    "%": share,
+    "n": lambda value: f"{value:,.0f}",
+    "b": size,
+    "s": lambda value: f"{value:.3g} s",
+    "x": lambda value: f"{value:.2f}",
+}

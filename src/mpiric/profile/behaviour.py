@@ -1,0 +1,189 @@
+"""Record → Behaviour: the largest share of any rank's time in each thing, and the sizes of what is sent."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+
+from mpiric.model.behaviour import Behaviour, Carriers, CollectiveCalls
+from mpiric.model.policy import BLOCKING
+from mpiric.model.profile import Profile
+from mpiric.model.record import CallCell, RankRecord, Record
+from mpiric.profile.cells import bin_bounds, counted, mpi_s
+from mpiric.profile.message_sizes import sizes_by_reach
+from mpiric.profile.ranks import POINT_TO_POINT, fact
+from mpiric.profile.traffic import nodes_of
+
+_FAULT_S = 2e-6  # of a small page, at most: twice what a virtual machine takes
+_HUGE_FAULT_S = 500e-6  # of a huge one, which is zeroed as a whole
+_MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
+_WAITS = frozenset({"start", "wait", "poll"})  # where nonblocking and persistent collectives take their time
+
+
+def behaviour_of(
+    record: Record, profile: Profile, carriers: Carriers, run_s: float = 0.0, *, huge_pages: bool = True
+) -> Behaviour:
+    """What a run of ``run_s`` seconds in all has shown, ``profile`` being that of the record.
+
+    ``huge_pages`` tells whether a fault may have brought one; when unknown, it may.
+    """
+    names, places = nodes_of(record)
+    on_node = Counter(places.values())
+    sizes = sizes_by_reach(record, places, carriers)
+    calls = _collectives(record)
+    several = {"node": max(on_node.values(), default=1) > 1, "network": len(names) > 1}
+    without = carriers.without_messages if len(names) == 1 else frozenset[str]()
+    reaches = {
+        reach: _most(record, _is_message(record, without)) if several[reach] and sizes[reach] else 0.0
+        for reach in several
+    }
+    ucx = [reaches[reach] for reach in carriers.ucx if reach in reaches]
+    numbers = {
+        **profile.numbers,
+        "nodes": float(len(names)),
+        "node_ranks": float(max(on_node.values(), default=1)),
+        "mpi_bound": max((_share(mpi_s(rank), rank.wall_s) for rank in record.ranks), default=1.0),
+        "node_message_bound": reaches["node"],
+        "network_bound": reaches["network"],
+        "ucx_bound": max(ucx, default=0.0),
+        "largest_node_message_bytes": max((size.high_bytes for size in sizes["node"]), default=0.0),
+        "most_node_messages": float(sum(size.messages for size in sizes["node"])),
+        "io_bound": max((_share(rank.io_s, rank.wall_s) for rank in profile.ranks), default=1.0),
+        "mpi_io_bound": _most(record, lambda cell: record.function_classes.get(cell.function) == "file"),
+        "outside_bound": max(0.0, 1 - profile.wall_s / run_s) if run_s > 0 else 1.0,
+        **_own_numbers(record, huge_pages=huge_pages),
+        **_collective_numbers(record, calls),
+    }
+    return Behaviour(numbers, calls, sizes, carriers)
+
+
+def merged(behaviours: Iterable[Behaviour]) -> Behaviour:
+    """Several runs as one: the last one's facts with the largest bounds of all."""
+    several = list(behaviours)
+    bounds = {
+        name: max(each.numbers[name] for each in several)
+        for name in several[-1].numbers
+        if name.endswith("_bound")
+    }
+    return replace(several[-1], numbers={**several[-1].numbers, **bounds})
+
+
+def _share(part_s: float, whole_s: float) -> float:
+    return min(1.0, part_s / whole_s) if whole_s > 0 else 1.0
+
+
+def _most(record: Record, counts: Callable[[CallCell], bool]) -> float:
+    """The largest share of a rank's time in the calls that count; 1 where nothing is known."""
+    return max((_share(_spent_s(rank, counts), rank.wall_s) for rank in record.ranks), default=1.0)
+
+
+def _spent_s(rank: RankRecord, counts: Callable[[CallCell], bool]) -> float:
+    return sum(cell.time_s + cell.waited_s for cell in counted(rank) if counts(cell))
+
+
+def _is_message(record: Record, without: frozenset[str]) -> Callable[[CallCell], bool]:
+    """Whether a call sends messages, waits for them, or is a collective that is made of them."""
+    kinds = record.function_classes
+
+    def counts(cell: CallCell) -> bool:
+        kind = kinds.get(cell.function, "manage")
+        name = cell.function.removeprefix("MPI_").lower()
+        return kind in _MESSAGES or (kind == "collective" and name not in without)
+
+    return counts
+
+
+def _family(function: str) -> str:
+    """``MPI_Iallreduce_init`` → ``allreduce``."""
+    name = function.removeprefix("MPI_").lower().removesuffix("_init")
+    return name[1:] if name.startswith("i") and name[1:] in BLOCKING else name
+
+
+def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
+    """What the ranks' own code and the kernel take; 1 where a rank did not say."""
+
+    def most(value: Callable[[RankRecord], float], key: str = "time.system_us") -> float:
+        known = [_share(value(rank), rank.wall_s) if key in rank.facts else 1.0 for rank in record.ranks]
+        return max(known, default=1.0)
+
+    def kernel_s(rank: RankRecord) -> float:
+        return fact(rank, "time.system_us") / 1e6
+
+    huge = huge_pages or any(fact(rank, "memory.huge_kib") for rank in record.ranks)
+    each_s = _HUGE_FAULT_S if huge else _FAULT_S
+    return {
+        "own_bound": max(
+            (_share(rank.wall_s - mpi_s(rank), rank.wall_s) for rank in record.ranks), default=1.0
+        ),
+        "kernel_bound": most(kernel_s),
+        "fault_bound": most(
+            lambda rank: min(kernel_s(rank), each_s * fact(rank, "faults.minor")), "faults.minor"
+        ),
+    }
+
+
+def _collectives(record: Record) -> tuple[CollectiveCalls, ...]:
+    """By name, size of communicator and size of call; those that are alone on theirs are left out."""
+    calls: dict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
+    times: dict[tuple[str, int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for rank, cell, ranks in _calls_together(record):
+        key = (_family(cell.function), ranks, cell.size_bin)
+        calls[key][rank.rank] += cell.calls
+        times[key][rank.rank] += _share(cell.time_s + cell.waited_s, rank.wall_s)
+    return tuple(
+        CollectiveCalls(
+            name,
+            ranks,
+            *bin_bounds(size_bin),
+            max(calls[name, ranks, size_bin].values()),
+            min(1.0, max(times[name, ranks, size_bin].values())),
+        )
+        for name, ranks, size_bin in sorted(calls)
+    )
+
+
+def _calls_together(record: Record) -> Iterator[tuple[RankRecord, CallCell, int]]:
+    """Collective calls on communicators of several ranks, with their number."""
+    for rank in record.ranks:
+        for cell in counted(rank):
+            if record.function_classes.get(cell.function) == "collective" and cell.communicator is not None:
+                row = rank.communicators[cell.communicator]
+                if row.size + row.remote_size > 1:
+                    yield rank, cell, row.size + row.remote_size
+
+
+def _collective_numbers(record: Record, calls: tuple[CollectiveCalls, ...]) -> dict[str, float]:
+    """Calls and bound of each collective, 0 for those that are never called, and of all together.
+
+    Nonblocking ones take their time where the program waits, so that all waiting is in their bound.
+    """
+    often = Counter[str]()
+    for each in calls:
+        often[each.name] += each.calls
+    spent: dict[int, dict[str, float]] = {rank.rank: defaultdict(float) for rank in record.ranks}
+    later: set[str] = set()
+    for rank, cell, _ in _calls_together(record):
+        spent[rank.rank][_family(cell.function)] += cell.time_s + cell.waited_s
+        later |= {_family(cell.function)} if _is_later(cell.function) else set()
+    waits = {
+        rank.rank: _spent_s(rank, lambda cell: record.function_classes.get(cell.function) in _WAITS)
+        for rank in record.ranks
+    }
+
+    def bound(names: Collection[str]) -> float:
+        is_waited_for = not later.isdisjoint(names)
+        return max(
+            _share(
+                sum(spent[rank.rank][name] for name in names) + is_waited_for * waits[rank.rank], rank.wall_s
+            )
+            for rank in record.ranks
+        )
+
+    numbers = {f"{name}_calls": float(often[name]) for name in BLOCKING}
+    numbers |= {f"{name}_bound": bound([name]) if often[name] else 0.0 for name in BLOCKING}
+    numbers["collective_calls"] = float(often.total())
+    numbers["collective_bound"] = bound(often) if often else 0.0
+    return numbers
+
+
+def _is_later(function: str) -> bool:
+    return function.startswith("MPI_I") or function.endswith("_init")

@@ -1,0 +1,83 @@
+"""Sizes of the messages of a record by how far they go, those that collectives are made of among them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from mpiric.model.behaviour import Carriers, MessageSizes
+from mpiric.model.record import CallCell, RankRecord, Record
+from mpiric.profile.cells import counted
+
+# Collectives in which a rank passes on what several others gave.
+_GATHERING = ("gather", "scatter", "alltoall")
+_SENDING = ("send", "persistent", "one_sided")
+_SAME = 256  # sizes that differ by less than one part in so many count as one
+
+
+def sizes_by_reach(
+    record: Record, places: Mapping[int, int], carriers: Carriers
+) -> dict[str, tuple[MessageSizes, ...]]:
+    """Reach → sizes. A record does not tell which size went how far: each goes as far as any of its rank."""
+    found: dict[str, Counter[tuple[float, float]]] = {"node": Counter(), "network": Counter()}
+    several_nodes, several_ranks = len(set(places.values())) > 1, len(places) > len(set(places.values()))
+    for rank in record.ranks:
+        for reach in _reaches(rank, places, several_nodes=several_nodes):
+            for cell in counted(rank):
+                if record.function_classes.get(cell.function) in _SENDING and _sends(cell):
+                    found[reach][_about(cell.bytes / cell.calls)] += cell.calls
+        for low, high, calls, without in _within_collectives(record, rank, carriers):
+            if several_nodes:
+                found["network"][low, high] += calls
+            if several_ranks and (several_nodes or not without):
+                found["node"][low, high] += calls
+    sizes = {
+        reach: tuple(MessageSizes(*bounds, count) for bounds, count in sorted(counts.items()))
+        for reach, counts in found.items()
+    }
+    through_ucx = [size for reach in ("node", "network") if reach in carriers.ucx for size in sizes[reach]]
+    return {**sizes, "ucx": tuple(through_ucx)}
+
+
+def _about(size: float) -> tuple[float, float]:
+    """A few of its leading bits: sizes that differ by less than a header are listed once."""
+    unit = max(1, int(size) // _SAME)
+    low = int(size) // unit * unit
+    return float(low), float(low + unit - 1)
+
+
+def _sends(cell: CallCell) -> bool:
+    """Whether its bytes are sent: those of a persistent receive are room for them."""
+    return cell.calls > 0 and cell.bytes > 0 and "ecv_init" not in cell.function
+
+
+def _reaches(rank: RankRecord, places: Mapping[int, int], *, several_nodes: bool) -> list[str]:
+    """Where a rank's messages go; those to another world may go anywhere."""
+    peers = [peer for peer in rank.peers if peer.messages and peer.world_rank != rank.rank]
+    near = any(_is_near(peer.world_rank, rank, places) for peer in peers)
+    far = any(not _is_near(peer.world_rank, rank, places) for peer in peers if peer.world_rank is not None)
+    unknown = any(peer.world_rank is None for peer in peers)
+    return [
+        *(["node"] if near or unknown else []),
+        *(["network"] if far or (unknown and several_nodes) else []),
+    ]
+
+
+def _is_near(other: int | None, rank: RankRecord, places: Mapping[int, int]) -> bool:
+    return other is not None and places.get(other) == places.get(rank.rank)
+
+
+def _within_collectives(
+    record: Record, rank: RankRecord, carriers: Carriers
+) -> Iterator[tuple[float, float, int, bool]]:
+    """Smallest and largest message that a call may be made of, calls, and whether it may do without any."""
+    for cell in counted(rank):
+        if record.function_classes.get(cell.function) != "collective" or cell.communicator is None:
+            continue
+        row = rank.communicators[cell.communicator]
+        ranks = row.size + row.remote_size
+        if ranks < 2 or not cell.calls or not cell.bytes:
+            continue
+        name = cell.function.removeprefix("MPI_").lower()
+        size = cell.bytes / cell.calls
+        passed_on = ranks if any(word in name for word in _GATHERING) else 1
+        # Only blocking forms have implementations that take no messages.
+        yield size / ranks, size * passed_on, cell.calls, name in carriers.without_messages

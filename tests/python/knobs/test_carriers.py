@@ -1,0 +1,37 @@
+"""Who carries messages: in the library's own words where it has some, else by what is loaded and set."""
+
+import pytest
+from tests.support.situations import MPIS, situation
+
+from mpiric.knobs import carriers
+
+BY_LABEL = {library.label: library for library in MPIS}
+UCX = ("/usr/lib/libucp.so.0",)
+BOTH, NETWORK, NONE = frozenset({"node", "network"}), frozenset({"network"}), frozenset[str]()
+
+
+@pytest.mark.parametrize(
+    ("label", "libraries", "inherited", "reported", "reaches"),
+    [
+        ("mpich-4.0.2", UCX, {}, "", NETWORK),  # on the node, ch4 has its own shared memory
+        ("mpich-4.0.2", UCX, {"MPIR_CVAR_NOLOCAL": "1"}, "", BOTH),
+        ("mpich-4.0.2", (), {}, "", NONE),
+        ("openmpi-5.0.11", UCX, {}, "ucx", BOTH),
+        ("openmpi-5.0.11", UCX, {}, "ob1 over self sm tcp", NONE),
+        ("openmpi-5.0.11", UCX, {}, "cm over ofi", NETWORK),
+        ("openmpi-4.1.4", UCX, {}, "", BOTH),
+        ("openmpi-4.1.4", (*UCX, "/x/mca_pml_ob1.so"), {}, "", NETWORK),
+        ("openmpi-4.1.4", (*UCX, "/x/mca_pml_ucx.so"), {}, "", BOTH),
+    ],
+)
+def test_ucx_carries_what_is_not_known_to_go_another_way(label, libraries, inherited, reported, reaches):
+    job = situation(BY_LABEL[label], libraries=libraries, inherited=inherited)
+    assert carriers(job, reported).ucx == reaches
+
+
+def test_collectives_in_shared_memory_take_no_messages_unless_they_are_told_to():
+    names = {"allreduce", "barrier", "bcast", "reduce"}
+    assert carriers(situation(BY_LABEL["mpich-5.0.2"]), "").without_messages == names
+    told = situation(BY_LABEL["mpich-5.0.2"], inherited={"MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM": "mpir"})
+    assert carriers(told, "").without_messages == names - {"bcast"}
+    assert not carriers(situation(BY_LABEL["openmpi-5.0.11"]), "").without_messages

@@ -1,0 +1,30 @@
+"""Conditions on numbers, and numbers in sentences."""
+
+import pytest
+
+from mpiric.model.conditions import parse_alternatives, parse_condition, quote
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("nodes >= 2", True), ("nodes > 2", False), ("nodes < 3", True), ("ranks >= 1", False)],
+)
+def test_a_condition_compares_one_number_and_takes_what_is_not_there_for_nothing(text, holds):
+    assert parse_condition(text).holds({"nodes": 2}) is holds
+
+
+def test_one_of_several_alternatives_is_enough():
+    either = parse_alternatives("peak_bytes >= 8e6 or minor_faults_per_s >= 1000")
+    assert [each.number for each in either] == ["peak_bytes", "minor_faults_per_s"]
+    assert any(each.holds({"minor_faults_per_s": 2000.0}) for each in either)
+
+
+@pytest.mark.parametrize("text", ["nodes", "nodes is 2", "nodes >= many"])
+def test_anything_else_is_no_condition(text):
+    with pytest.raises(ValueError):
+        parse_condition(text)
+
+
+def test_sentences_quote_numbers_as_people_read_them():
+    numbers = {"share": 0.031, "size": 65536.0, "count": 12345.0}
+    assert quote("{share:%}, {size:b}, {count:n}", numbers) == "3.1 %, 64 KiB, 12,345"

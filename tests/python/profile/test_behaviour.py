@@ -1,0 +1,143 @@
+"""What a record says that a program does: bounds are those of the rank that spends most, never a mean."""
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from tests.support.records import CLASSES, cell, rank, record, sent
+
+from mpiric.model.behaviour import Behaviour, Carriers, MessageSizes
+from mpiric.model.record import CommunicatorRow
+from mpiric.profile.analyse import analyse
+from mpiric.profile.behaviour import behaviour_of, merged
+
+KIB = 1 << 10
+ANYBODY = Carriers()
+KINDS = {**CLASSES, "MPI_Isend": "send", "MPI_Wait": "wait", "MPI_Iallreduce": "collective"}
+ALONE = CommunicatorRow(7, 1, 1, 0, 0, False, False, False, "MPI_COMM_SELF")
+
+
+def behaviour(*ranks, carriers=ANYBODY, run_s=0.0, huge_pages=False):
+    made = replace(record(*ranks), function_classes=KINDS)
+    return behaviour_of(made, analyse(made), carriers, run_s, huge_pages=huge_pages)
+
+
+def sender(number, *cells, to, host="n1", messages=10, **changed):
+    facts = {"host": host, "affinity": str(number), **changed.pop("facts", {})}
+    return rank(number, 10.0, *cells, peers=(sent(to, messages, messages * 1000),), facts=facts, **changed)
+
+
+def test_a_bound_is_the_share_of_the_rank_that_spends_most():
+    busy, idle = cell("MPI_Send", 10, 10 * KIB, 3.0), cell("MPI_Send", 10, 10 * KIB, 0.1)
+    found = behaviour(sender(0, busy, to=1), sender(1, idle, to=0))
+    assert found.numbers["mpi_bound"] == pytest.approx(0.3)
+    assert found.numbers["node_message_bound"] == pytest.approx(0.3)
+    assert found.numbers["own_bound"] == pytest.approx(0.99)
+
+
+def test_messages_go_as_far_as_their_receivers_are():
+    near = cell("MPI_Send", 10, 10 * KIB, 1.0)
+    apart = behaviour(sender(0, near, to=1), sender(1, near, to=0, host="n2"))
+    assert apart.numbers["network_bound"] == pytest.approx(0.1)
+    assert apart.numbers["node_message_bound"] == 0.0
+    assert apart.numbers["nodes"] == 2
+    together = behaviour(sender(0, near, to=1), sender(1, near, to=0))
+    assert together.numbers["network_bound"] == 0.0
+    assert [size.messages for size in together.sizes["node"]] == [20]
+
+
+def test_who_sends_to_another_world_may_send_anywhere():
+    out = cell("MPI_Send", 10, 10 * KIB, 1.0)
+    found = behaviour(sender(0, out, to=None), rank(1, 10.0))
+    assert found.sizes["node"]
+    assert not found.sizes["network"]  # on one node there is none
+
+
+def test_a_collective_of_one_node_may_do_without_messages():
+    call = cell("MPI_Allreduce", 5, 5 * 512 * KIB, 8.0)
+    by_messages = behaviour(rank(0, 10.0, call), rank(1, 10.0, call))
+    assert by_messages.numbers["node_message_bound"] == pytest.approx(0.8)
+    assert by_messages.numbers["largest_node_message_bytes"] == 512 * KIB
+    shared = Carriers(without_messages=frozenset({"allreduce"}))
+    in_memory = behaviour(rank(0, 10.0, call), rank(1, 10.0, call), carriers=shared)
+    assert in_memory.numbers["node_message_bound"] == 0.0
+    assert in_memory.sizes["node"] == ()
+    assert in_memory.numbers["allreduce_bound"] == pytest.approx(0.8)
+
+
+def test_collectives_are_counted_by_name_size_and_communicator():
+    call = cell("MPI_Allreduce", 5, 5 * KIB, 2.0, size_bin=11)
+    found = behaviour(rank(0, 10.0, call), rank(1, 10.0, call))
+    (only,) = found.collectives
+    assert (only.name, only.ranks, only.low_bytes, only.high_bytes, only.calls) == (
+        "allreduce",
+        2,
+        1024,
+        2047,
+        5,
+    )
+    assert found.numbers["allreduce_calls"] == 5
+    assert found.numbers["alltoall_calls"] == found.numbers["alltoall_bound"] == 0
+
+
+def test_a_collective_of_a_rank_with_itself_is_none():
+    call = cell("MPI_Allreduce", 5, 5 * KIB, 2.0)
+    found = behaviour(rank(0, 10.0, call, communicators=(ALONE,)))
+    assert found.numbers["collective_calls"] == found.numbers["collective_bound"] == 0
+
+
+def test_nonblocking_collectives_take_their_time_in_waiting():
+    cells = (cell("MPI_Iallreduce", 5, 5 * KIB, 0.1), cell("MPI_Wait", 5, 0, 4.0))
+    found = behaviour(rank(0, 10.0, *cells), rank(1, 10.0, *cells))
+    assert found.numbers["allreduce_bound"] == pytest.approx(0.41)
+
+
+@pytest.mark.parametrize(
+    ("facts", "huge_pages", "bound"),
+    [
+        ({"time.system_us": "5000000", "faults.minor": "2000000"}, False, 0.4),
+        ({"time.system_us": "5000000", "faults.minor": "100"}, False, 0.00002),
+        ({"time.system_us": "5000000", "faults.minor": "100"}, True, 0.005),
+        ({"time.system_us": "10000", "faults.minor": "2000000"}, False, 0.001),
+        ({}, False, 1.0),  # a record that does not tell allows everything
+    ],
+)
+def test_page_faults_take_no_more_than_the_kernel_does(facts, huge_pages, bound):
+    found = behaviour(rank(0, 10.0, facts={"host": "n1", **facts}), huge_pages=huge_pages)
+    assert found.numbers["fault_bound"] == pytest.approx(bound)
+
+
+def test_start_and_end_are_what_the_run_takes_beside_main():
+    assert behaviour(rank(0, 8.0), run_s=10.0).numbers["outside_bound"] == pytest.approx(0.2)
+    assert behaviour(rank(0, 8.0)).numbers["outside_bound"] == 1.0
+
+
+def test_of_several_runs_the_largest_bounds_count():
+    slow, quick = (
+        behaviour(sender(0, cell("MPI_Send", 10, 10 * KIB, time_s), to=1), sender(1, to=0))
+        for time_s in (2.0, 1.0)
+    )
+    assert merged([slow, quick]).numbers["node_message_bound"] == pytest.approx(0.2)
+    assert merged([slow, quick]).numbers["messages"] == quick.numbers["messages"]
+
+
+def test_a_bound_that_nobody_knows_allows_everything():
+    assert Behaviour({"a_bound": 0.25}).bound(["a_bound", "a_bound"]) == 0.5
+    assert Behaviour({}).bound(["b_bound"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("threshold", "side"), [(8 * KIB, 0.0), (64 * KIB, 64 * KIB), (400_000, 400_000), (512 * KIB, inf)]
+)
+def test_thresholds_that_no_size_lies_between_are_the_same(threshold, side):
+    sizes = MessageSizes(64 * KIB + 100, 401_408, 20)
+    assert sizes.side_of(threshold) == side
+
+
+def test_through_ucx_go_the_sizes_of_the_reaches_that_it_carries():
+    call = cell("MPI_Send", 10, 10 * KIB, 1.0)
+    ranks = (sender(0, call, to=1), sender(1, call, to=0))
+    assert behaviour(*ranks).sizes["ucx"] == ()
+    carried = behaviour(*ranks, carriers=Carriers(ucx=frozenset({"node"})))
+    assert carried.sizes["ucx"] == carried.sizes["node"]
+    assert carried.numbers["ucx_bound"] == carried.numbers["node_message_bound"] > 0

@@ -62,6 +62,10 @@ class ScriptedRunner(Runner):
     def close(self) -> None:
         """Nothing was started."""
 
+    def can_mount(self, mount: object) -> bool:
+        """It writes into directories that are there."""
+        return False
+
     def execute(  # type: ignore[override]
         self,
         launch: Launch,

@@ -3,7 +3,7 @@
 import re
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,15 +53,17 @@ def value_of(
     stdout: Path,
     directory: Path,
     environment: Mapping[str, str],
+    enter: Callable[[], None] | None = None,
 ) -> float:
     """The value of one trial, to be made small. Raises MpiricError when the trial shows none.
 
     ``time_s`` is the time that counts: of the whole run, of its main part, or from one mark to the next.
+    ``enter`` brings a child into ``directory`` where that is not simply there.
     """
     if objective.pattern:
         value = _captured(objective.pattern, stdout)
     elif objective.command:
-        value = _answered(objective.command, directory, stdout, environment)
+        value = _answered(objective.command, directory, stdout, environment, enter)
     else:
         return time_s * cores / 3600.0 if objective.text == "core-hours" else time_s
     if value <= 0:
@@ -85,11 +87,18 @@ def _captured(pattern: str, stdout: Path) -> float:
     return _number(words or "", f"the output has no number that matches {pattern!r}")
 
 
-def _answered(command: str, directory: Path, stdout: Path, environment: Mapping[str, str]) -> float:
+def _answered(
+    command: str,
+    directory: Path,
+    stdout: Path,
+    environment: Mapping[str, str],
+    enter: Callable[[], None] | None,
+) -> float:
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", command],
-            cwd=directory,
+            cwd=None if enter else directory,
+            preexec_fn=enter,
             env={**environment, "MPIRIC_STDOUT": str(stdout)},
             capture_output=True,
             text=True,

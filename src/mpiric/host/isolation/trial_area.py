@@ -28,9 +28,7 @@ def make_area(source: Path, store: Path) -> Path:
 
     When neither can be written it is in the store all the same. Raises NoRoomError when that fails too.
     """
-    store.mkdir(parents=True, exist_ok=True)
-    device = source.stat().st_dev
-    nearby = [directory for directory in (store, source.parent, source) if directory.stat().st_dev == device]
+    nearby = _nearby(source, store)
     directories = [*nearby, *([store] if store not in nearby else [])]
     for directory in directories:
         sweep(directory)
@@ -44,6 +42,25 @@ def make_area(source: Path, store: Path) -> Path:
         f"no directory for trials can be made: {complaint}",
         hint="name a writable directory with --store, or run in the directory itself with --in-place",
     )
+
+
+def make_area_outside(source: Path, store: Path) -> Path | None:
+    """A new area on the file system of ``source`` but not in it, None where none can be."""
+    for directory in _nearby(source, store):
+        if directory.is_relative_to(source):
+            continue
+        sweep(directory)
+        area = _try_area(directory)
+        if isinstance(area, Path):
+            return area
+    return None
+
+
+def _nearby(source: Path, store: Path) -> list[Path]:
+    """Directories for areas on the file system of ``source``, the best first."""
+    store.mkdir(parents=True, exist_ok=True)
+    device = source.stat().st_dev
+    return [directory for directory in (store, source.parent, source) if directory.stat().st_dev == device]
 
 
 def _try_area(directory: Path) -> Path | OSError:

@@ -1,19 +1,29 @@
-"""Trial isolation: each trial runs in its own copy of the working directory.
+"""Trial isolation: each trial runs in a directory of its own, as the working directory was at the start.
 
-A template is taken once at the start, so that a file edited meanwhile does not change the comparison;
-each trial is cloned from it, always at the same path, so that paths printed by the program agree.
-Only one trial directory exists at a time: two runs at once would disturb each other's time anyway.
+Where every process of a launch sees the mounts of the keeper, it is laid over the working directory: see
+`overlaid`. Elsewhere it is a copy: a template is taken once at the start, so that a file edited meanwhile
+does not change the comparison, and each trial is cloned from it. It has the same path every time, so that
+paths printed by the program agree. Only one exists at a time: two runs at once would disturb each other.
 """
 
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from mpiric.host.isolation.changes import Manifest, changed_files, manifest_of
+from mpiric.host.isolation.changes import Manifest, manifest_of, written_files
 from mpiric.host.isolation.copying import TreeEntry, can_reflink, close_directory, copy_entry, walk
-from mpiric.host.isolation.trial_area import PREFIX, make_area, mirror_surroundings, remove_tree
+from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, why_no_overlay
+from mpiric.host.isolation.trial_area import (
+    PREFIX,
+    make_area,
+    make_area_outside,
+    mirror_surroundings,
+    remove_tree,
+)
+from mpiric.host.processes.overlay_mount import OverlayMount, entering
 from mpiric.model.errors import MpiricError, NoRoomError
 
 _SPARE_BYTES = 64 << 20  # room that must be left for what the program writes
@@ -27,19 +37,30 @@ class CopyPolicy:
     files_limit: int = 100_000
     bytes_limit: int = 2 << 30  # of data that is really copied, not shared
     link_from_bytes: int = 64 << 20  # larger files are hard links to the template's, checked afterwards
+    mounter: Mounter | None = None  # None where a process of a launch may not see its mounts
+    temporary: tuple[str, ...] = ("/tmp", "/dev/shm")  # noqa: S108  of this node, never laid over
 
 
 @dataclass(frozen=True)
 class TrialDirectory:
-    """Where one trial runs."""
+    """Where one trial runs. With a ``mount``, ``path`` is there for its launch alone."""
 
     path: Path
     before: Manifest
-    template: Path | None  # None in place: there is nothing to compare contents with
+    mount: OverlayMount | None = None
+    overlaid: OverlaidTrials | None = None
+    mounter: Mounter | None = None
 
-    def changed_files(self) -> dict[str, str]:
-        """Path → what is there now, for all that the trial made, changed or removed; see `changes`."""
-        return changed_files(self.path, self.before, self.template, _is_area)
+    def written(self) -> dict[str, Path]:
+        """Relative path → where to read it, of each regular file that the trial made or changed."""
+        if self.overlaid is not None:
+            return self.overlaid.written()
+        return written_files(self.path, self.before, _is_area)
+
+    @property
+    def entering(self) -> Callable[[], None] | None:
+        """Brings a child of ours, about to exec, into the directory; None where it is simply there."""
+        return entering(self.mounter.keeper_pid, str(self.path)) if self.mounter is not None else None
 
 
 class WorkingCopies:
@@ -59,13 +80,16 @@ class WorkingCopies:
         self._linked: dict[str, tuple[int, int, int]] = {}
         self._unlinkable: set[str] = set()
         self._shares = False  # whether copies share their data with the original
+        self._overlaid: OverlaidTrials | None = None
         self.notes: list[str] = []
 
     def __enter__(self) -> "WorkingCopies":
         if self._policy.in_place:
             return self
         try:
-            self._take_template()
+            self._overlaid = self._lay_over()
+            if self._overlaid is None:
+                self._take_template()
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
@@ -88,8 +112,11 @@ class WorkingCopies:
     def fresh(self) -> TrialDirectory:
         """A directory as the original was at the start. The one handed out before is removed."""
         if self._policy.in_place or self._area is None:
-            return TrialDirectory(self._source, manifest_of(walk(str(self._source), self._skip)), None)
+            return TrialDirectory(self._source, manifest_of(walk(str(self._source), self._skip)))
         try:
+            if self._overlaid is not None:
+                mount = self._overlaid.fresh()
+                return TrialDirectory(Path(mount.path), {}, mount, self._overlaid, self._policy.mounter)
             for path in self._written_links():
                 self._restore(next(entry for entry in self._entries if entry.path == path))
             if self._path.exists():
@@ -97,7 +124,21 @@ class WorkingCopies:
             self._clone()
         except OSError as error:
             raise _no_room(error) from error
-        return TrialDirectory(self._path, manifest_of(self._entries), self._template)
+        return TrialDirectory(self._path, manifest_of(self._entries))
+
+    def depend_on(self, paths: Iterable[str]) -> None:
+        """Keep these inputs as they are for the trials to come: relative to the directory, or absolute."""
+        if self._overlaid is not None:
+            self._overlaid.depend_on(paths)
+
+    def copy_instead(self) -> None:
+        """Give up mounts, for a command that does not work with them. Raises as entering does."""
+        self.close()
+        self._overlaid = None
+        try:
+            self._take_template()
+        except OSError as error:
+            raise _no_room(error) from error
 
     @property
     def _template(self) -> Path:
@@ -106,6 +147,20 @@ class WorkingCopies:
 
     def _skip(self, path: str) -> bool:
         return path == str(self._store) or _is_area(path)
+
+    def _lay_over(self) -> OverlaidTrials | None:
+        """Overlays instead of copies, where the directory and the kernel allow it."""
+        mounter = self._policy.mounter
+        if mounter is None or why_no_overlay(self._source, self._policy.temporary):
+            return None
+        self._area = make_area_outside(self._source, self._store)
+        if self._area is None:
+            return None
+        overlaid = OverlaidTrials(self._source, self._area, self._store)
+        if mounter.can_mount(overlaid.fresh()):
+            return overlaid
+        self.close()
+        return None
 
     def _take_template(self) -> None:
         entries = self._survey()

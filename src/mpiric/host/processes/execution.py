@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +18,7 @@ from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
 from mpiric.host.processes.keeper import EARLY, MARK
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
+from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
@@ -74,12 +76,14 @@ class Runner:
         observe: bool = False,
         on_sample: OnSample | None = None,
         early_end: EarlyEnd | None = None,
+        mount: OverlayMount | None = None,
     ) -> Execution:
         """Run ``launch`` in ``directory`` on top of ``environment`` and wait until nothing of it is left.
 
         ``observe`` looks at the ranks from outside while they run; ``on_sample`` does too, and is told
         each time. A launch that came to its ``early_end`` is OK whatever its status. Ctrl-C ends the launch
-        and comes back as ``INTERRUPTED``; a second one kills it.
+        and comes back as ``INTERRUPTED``; a second one kills it. ``mount`` is renewed for the launch, which
+        alone sees it, and then holds ``directory``.
         Raises NoRoomError when the disk of the output or of ``directory`` is full.
         """
         mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
@@ -97,6 +101,8 @@ class Runner:
             "tell": on_sample is not None,
             "ends_itself": early_end is not None,
         }
+        if mount is not None:
+            request["mount"] = asdict(mount)
         begun = time.monotonic()
         leftovers = Leftovers(request["environment"])
         try:
@@ -110,10 +116,25 @@ class Runner:
         came_early = early_end is not None and early_end.has_come()
         execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early)
         if execution.outcome is not Outcome.INTERRUPTED:
-            check_room(
-                execution, (str(directory), str(Path(stdout_path).parent), str(Path(stderr_path).parent))
-            )
+            written = mount.upper if mount else str(directory)
+            check_room(execution, (written, str(Path(stdout_path).parent), str(Path(stderr_path).parent)))
         return execution
+
+    def can_mount(self, mount: OverlayMount) -> bool:
+        """Whether launches could have this mount: it is tried."""
+        keeper, inbox = self._start()
+        assert keeper.stdin is not None
+        try:
+            send(keeper.stdin.fileno(), {"mount": asdict(mount)})
+            answer = inbox.wait()
+        except BrokenPipeError:
+            answer = None
+        return answer is not None and not answer["refused"]
+
+    @property
+    def keeper_pid(self) -> int:
+        """Of the process whose mounts launches see; 0 when there is none."""
+        return self._keeper.pid if self._keeper is not None else 0
 
     def _ask(
         self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None

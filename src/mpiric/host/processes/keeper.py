@@ -19,6 +19,7 @@ from mpiric.host.processes.leftovers import Leftovers
 
 if TYPE_CHECKING:
     from mpiric.host.processes.keeper_messages import Message
+    from mpiric.host.processes.keeper_mounts import Mounts
     from mpiric.host.processes.sampling import Sampler
 
 MARK = "MPIRIC_LAUNCH"  # in the environment of every process of a launch, so that strays can be found
@@ -35,12 +36,15 @@ class Keeper:
         self.answers = answers
         self.bell = Bell()
         self.told_to_go = False
+        self.mounts: Mounts | None = None
 
     def serve(self) -> None:
         """Serve requests until mpiric goes away."""
         while not self.told_to_go and (request := self.inbox.wait()) is not None:
             if "argv" in request:
                 self.answer(self._run(request))
+            elif "mount" in request:
+                self.answer({"refused": self._mount(request["mount"])})
 
     def answer(self, message: "Message") -> None:
         """Send a message; a mpiric that is no longer there ends our service."""
@@ -49,7 +53,21 @@ class Keeper:
         except BrokenPipeError:
             self.told_to_go = True
 
+    def _mount(self, wanted: "Message") -> str:
+        """Renew the mounts; why they cannot be, "" when they are there."""
+        if self.mounts is None:
+            from mpiric.host.processes import keeper_mounts  # only when asked, as with sampling
+
+            self.mounts = keeper_mounts.Mounts()
+        try:
+            self.mounts.renew(wanted)
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
     def _run(self, request: "Message") -> "Message":
+        if "mount" in request and (refusal := self._mount(request["mount"])):
+            return {"refused": f"its directory cannot be mounted: {refusal}", "what": "mount", "errno": 0}
         try:
             files = Files(request["stdin"], request["stdout"], request["stderr"])
         except NotStartedError as error:

@@ -42,6 +42,17 @@ class FilesExpectation:
         ``rounding``, ``tolerance`` and ``settings`` as in `Expectation.compare`.
         """
         found = written(directory, before or {})
+        return self.compare_files(found, rounding=rounding, tolerance=tolerance, settings=settings)
+
+    def compare_files(
+        self,
+        found: Mapping[str, Path],
+        *,
+        rounding: bool = False,
+        tolerance: float = 1e-9,
+        settings: Collection[str] = (),
+    ) -> Disagreement | None:
+        """The same of files that a run made or changed: relative path → where to read it."""
         if missing := sorted({*self.same, *self.texts} - found.keys()):
             return Disagreement(f"the file '{_show(missing[0])}' was not written")
         unknown = sorted(found.keys() - self.same.keys() - self.texts.keys())

@@ -15,7 +15,7 @@ from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
-from mpiric.tuning.equivalence.output_files import FilesExpectation, Stamps, learn_files, written
+from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.objective import Objective, value_of
 
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
@@ -75,6 +75,7 @@ class Judge:
                 Path(trial.stdout),
                 directory.path,
                 situation.job.environment,
+                directory.entering,
             )
         except MpiricError as error:
             return replace(trial, outcome=Outcome.FAILED, reason=error.message)
@@ -117,9 +118,7 @@ class Judge:
                 self.printed = self.printed.widened(stdout)
         if self._written is None or not trial.configuration:
             return None
-        return self._written.compare(
-            directory.path, _stamps(directory), rounding=self.rounding, settings=settings
-        )
+        return self._written.compare_files(directory.written(), rounding=self.rounding, settings=settings)
 
     def _check(
         self, trial: Trial, directory: TrialDirectory, situation: Situation
@@ -135,7 +134,8 @@ class Judge:
         try:
             done = subprocess.run(
                 ["/bin/sh", "-c", self.check_command],
-                cwd=directory.path,
+                cwd=None if directory.entering else directory.path,
+                preexec_fn=directory.entering,
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -190,12 +190,8 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
     kept = _kept_files(trial)
     kept.mkdir(exist_ok=True)
     left = _KEPT_BYTES
-    for name, path in written(directory.path, _stamps(directory)).items():
+    for name, path in directory.written().items():
         left -= path.stat().st_size
         if left >= 0:
             (kept / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, kept / name)
-
-
-def _stamps(directory: TrialDirectory) -> Stamps:
-    return {name: (size, mtime_ns) for name, (_, size, mtime_ns) in directory.before.items()}

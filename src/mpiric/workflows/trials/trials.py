@@ -1,5 +1,6 @@
 """Trials: runs configurations of one job, one at a time, and has each judged before its time counts."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -9,6 +10,7 @@ from typing import Protocol
 
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -56,6 +58,7 @@ class LaunchRunner(Protocol):
         *,
         observe: bool = False,
         early_end: EarlyEnd | None = None,
+        mount: OverlayMount | None = None,
     ) -> Execution:
         """Run a launch to its end, or to its early one."""
         ...
@@ -66,6 +69,10 @@ class DirectorySource(Protocol):
 
     def fresh(self) -> TrialDirectory:
         """A directory for the next trial; the one before is over."""
+        ...
+
+    def copy_instead(self) -> None:
+        """Give up mounts: directories are copies from now on."""
         ...
 
 
@@ -110,6 +117,8 @@ class Trials:
         self.count = len(log.read().trials)
         self._runner, self._directories, self._log = runner, directories, log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
+        self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
+        self._mounts_work = False
         self._excuses_left = _MOST_EXCUSES
         self._reruns_left = _MOST_RERUNS
         self._outputs = log.path / "outputs"
@@ -199,18 +208,10 @@ class Trials:
         *,
         observe: bool,
     ) -> TrialResult:
-        directory = self._directories.fresh()
+        begun = time.monotonic()
         stdout, stderr = (str(self._outputs / f"{trial.number}.{name}") for name in ("stdout", "stderr"))
-        execution = self._runner.execute(
-            launch,
-            situation.job.environment,
-            directory.path,
-            stdout,
-            stderr,
-            limit_s,
-            observe=observe,
-            early_end=early_end,
-        )
+        given = launch, situation.job.environment, stdout, stderr, limit_s
+        directory, execution = self._run_in_directory(*given, observe=observe, early_end=early_end)
         marks = armed.marks() if armed else None
         trial = replace(
             trial,
@@ -227,7 +228,49 @@ class Trials:
             armed.remove()
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory)
+        self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
         return TrialResult(trial, execution.ranks, marks, execution.came_early)
+
+    def _run_in_directory(
+        self,
+        launch: Launch,
+        environment: Mapping[str, str],
+        stdout: str,
+        stderr: str,
+        limit_s: float | None,
+        *,
+        observe: bool,
+        early_end: EarlyEnd | None,
+    ) -> tuple[TrialDirectory, Execution]:
+        """Run a launch in a directory of its own."""
+        directory = self._directories.fresh()
+        execution = self._runner.execute(
+            launch,
+            environment,
+            directory.path,
+            stdout,
+            stderr,
+            limit_s,
+            observe=observe,
+            early_end=early_end,
+            mount=directory.mount,
+        )
+        if directory.mount is not None and not self._mounts_work and self._gives_up_mounts(execution):
+            return self._run_in_directory(
+                launch, environment, stdout, stderr, limit_s, observe=observe, early_end=early_end
+            )
+        return directory, execution
+
+    def _gives_up_mounts(self, execution: Execution) -> bool:
+        """Whether the first run in a mount failed and is to be made in a copy: it may have been the mount."""
+        self._mounts_work = execution.outcome is Outcome.OK
+        if execution.outcome not in (Outcome.FAILED, Outcome.REFUSED):
+            return False
+        try:
+            self._directories.copy_instead()
+        except MpiricError:
+            return False  # too much to be copied: the command's own failure is what there is to tell
+        return True
 
     def _excused(self, result: TrialResult) -> bool:
         """Whether the run is to be made again, because it was not the program that failed."""

@@ -18,6 +18,7 @@ from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
+from mpiric.workflows.trials.seeing_mounts import inputs_seen, sees_mounts, temporary_directories
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.request import TuneRequest
@@ -49,8 +50,10 @@ def observed_tune(
     """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
     budget = Budget(request.budget_s, request.max_runs, runner.clock)
     earlier = log.read().trials
-    policy = CopyPolicy(in_place=request.in_place)
+    mounter = runner if sees_mounts(parsed, host) else None
+    policy = CopyPolicy(in_place=request.in_place, mounter=mounter, temporary=temporary_directories(host))
     with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
+        copies.depend_on(inputs_seen(parsed.job))
         judge = Judge(request.objective, request.check_command, request.allowed.rounding)
         trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
         narrator.phase("As it is")
@@ -63,6 +66,7 @@ def observed_tune(
             compare=request.compare_output,
             records=log.path / RECORDS if record else None,
         )
+        copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
         armed = () if observed.notes else arm(request, trials, situation, host, narrator)
         originals = (*observed.originals, *armed)

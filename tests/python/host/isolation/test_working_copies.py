@@ -160,7 +160,7 @@ def test_in_place_new_files_are_seen(work, store):
     with WorkingCopies(work, store, CopyPolicy(in_place=True)) as copies:
         trial = copies.fresh()
         (work / "out").write_text("x")
-        assert list(trial.changed_files()) == ["out"]
+        assert list(trial.written()) == ["out"]
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_large_file_that_a_trial_changed_counts_as_changed(linked):
     trial = linked.fresh()
     with (trial.path / "large.bin").open("r+b") as file:
         file.write(b"b")
-    assert list(trial.changed_files()) == ["large.bin"]
+    assert list(trial.written()) == ["large.bin"]
 
 
 def test_a_large_file_that_a_trial_and_the_user_changed_ends_the_comparison(work, store):

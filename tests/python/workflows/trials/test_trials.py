@@ -32,7 +32,7 @@ class Directories:
         self.made += 1
         path = self.place / f"trial-{self.made}"
         path.mkdir()
-        return TrialDirectory(path, {}, None)
+        return TrialDirectory(path, {})
 
 
 @dataclass

@@ -1,0 +1,216 @@
+"""Trial directories laid over the user's own: what a trial costs is what it touches.
+
+The tree is neither copied nor walked. The layers, uppermost first: what the trial writes; copies of the files
+that the command names or its ranks were seen to open, so that an edit meanwhile changes no comparison; the
+user's directory. A file that a trial wrote into is laid into the uppermost layer before the next trial: the
+kernel would copy it within the measured time.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from mpiric.host.isolation.copying import TreeEntry, close_directory, copy_entry, walk
+from mpiric.host.isolation.trial_area import remove_tree
+from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.model.errors import MpiricError
+
+_COPIED_BYTES = 64 << 20  # a larger input is only watched
+_ALL_COPIED_BYTES = 512 << 20
+
+Stamp = tuple[int, int]  # size, modification time in ns
+
+
+class Mounter(Protocol):
+    """Gives launches mounts: a `Runner`."""
+
+    @property
+    def keeper_pid(self) -> int:
+        """Of the process whose mounts launches see."""
+        ...
+
+    def can_mount(self, mount: OverlayMount) -> bool:
+        """Whether launches could have this mount."""
+        ...
+
+
+class OverlaidTrials:
+    """The overlays of one tune, in its area."""
+
+    def __init__(self, source: Path, area: Path, store: Path) -> None:
+        self._source, self._area = source, area
+        self._kept = (str(store),) if store.is_relative_to(source) else ()
+        self._number = 0
+        self._stamps: dict[str, Stamp] = {}  # of files in the user's directory that trials depend on
+        self._copied_bytes = 0
+        self._rewritten: set[str] = set()  # files of the user's that a trial opened for writing
+        for name in ("root", "inputs"):
+            (area / name).mkdir()
+
+    @property
+    def inputs(self) -> Path:
+        """The layer of copied inputs."""
+        return self._area / "inputs"
+
+    def mount(self) -> OverlayMount:
+        """The mount of the trial of this number, whose layers must be there."""
+        upper, work = self._layers()
+        return OverlayMount(
+            source=str(self._source),
+            root=str(self._area / "root"),
+            lower=(str(self.inputs), str(self._source)),
+            upper=str(upper),
+            work=str(work),
+            kept=self._kept,
+        )
+
+    def fresh(self) -> OverlayMount:
+        """The layers of the next trial; those of the one before are removed.
+
+        Raises MpiricError when an input that is too large to be copied has changed since the start.
+        """
+        upper, work = self._layers()
+        if upper.exists():
+            self._rewritten.update(self._laid_above())
+            remove_tree(upper)
+            remove_tree(work)
+        self._watch()
+        self._number += 1
+        upper, work = self._layers()
+        upper.mkdir()
+        work.mkdir()
+        for path in sorted(self._rewritten):
+            self._lay(path, upper, self._below(path))
+        close_directory(TreeEntry("", self._source.stat()), str(upper))
+        return self.mount()
+
+    def written(self) -> dict[str, Path]:
+        """Relative path → where to read it, of each regular file that the trial made or changed."""
+        upper, _ = self._layers()
+        found = {}
+        for entry in walk(str(upper)):
+            stamp = (entry.status.st_size, entry.status.st_mtime_ns)
+            if entry.is_file and _stamp(self._below(entry.path)) != stamp:
+                found[entry.path] = upper / entry.path
+            elif entry.is_dir and (origin := _renamed_from(upper, entry.path)):
+                moved = self._source / origin
+                files = [each.path for each in walk(str(moved)) if each.is_file] if moved.is_dir() else []
+                found |= {f"{entry.path}/{path}": moved / path for path in files}
+        return found
+
+    def depend_on(self, paths: Iterable[str]) -> None:
+        """Keep these inputs as they are now for the trials to come, or at least watch them."""
+        seen_by_trials = self.mount().path
+        for path in paths:
+            known = path.removeprefix(f"{seen_by_trials}/")
+            relative = os.path.relpath(os.path.join(self._source, known), self._source)  # noqa: PTH118
+            stamp = _stamp(self._source / relative)
+            if relative.startswith("..") or relative in self._stamps or stamp is None:
+                continue
+            self._stamps[relative] = stamp
+            size = stamp[0]
+            if size <= _COPIED_BYTES and self._copied_bytes + size <= _ALL_COPIED_BYTES:
+                self._copied_bytes += size
+                self._lay(relative, self.inputs, self._source / relative)
+
+    def _layers(self) -> tuple[Path, Path]:
+        return self._area / f"upper-{self._number}", self._area / f"work-{self._number}"
+
+    def _below(self, path: str) -> Path:
+        """The file that a trial finds at a path before it writes anything."""
+        copied = self.inputs / path
+        return copied if os.path.lexists(copied) else self._source / path
+
+    def _laid_above(self) -> set[str]:
+        """Files of the user's that the last trial opened for writing."""
+        upper, _ = self._layers()
+        return {
+            entry.path
+            for entry in walk(str(upper))
+            if entry.is_file and _stamp(self._below(entry.path)) is not None
+        }
+
+    def _watch(self) -> None:
+        for path, stamp in self._stamps.items():
+            if not os.path.lexists(self.inputs / path) and _stamp(self._source / path) != stamp:
+                raise MpiricError(
+                    f"{self._source / path} has changed since the start: trials are no longer comparable",
+                    hint="start again when nothing else writes there",
+                )
+
+    def _lay(self, path: str, layer: Path, file: Path) -> None:
+        """Copy one file into a layer, with directories above it like the user's."""
+        parents = [parent for parent in reversed(Path(path).parents) if str(parent) != "."]
+        made = [parent for parent in parents if not (layer / parent).is_dir()]
+        for parent in made:
+            (layer / parent).mkdir()
+        source = str(file).removesuffix(f"/{path}")
+        try:
+            copy_entry(TreeEntry(path, file.lstat()), source, str(layer))
+        except FileNotFoundError:
+            return
+        finally:
+            for parent in reversed(made):
+                close_directory(TreeEntry(str(parent), (self._source / parent).stat()), str(layer))
+
+
+def _renamed_from(upper: Path, directory: str) -> str:
+    """Where in the user's directory one stood that the trial renamed, "" for others."""
+    try:
+        origin = os.fsdecode(os.getxattr(upper / directory, "trusted.overlay.redirect"))
+    except OSError:
+        return ""
+    return origin.strip("/") if origin.startswith("/") else str(Path(directory).parent / origin)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """None for what is no regular file, or is not there."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def why_no_overlay(source: Path, temporary: Iterable[str]) -> str:
+    """Why a directory is not to be laid over, "" when it can be.
+
+    ``temporary``: directories of this node that processes meet in, which must stay the real ones.
+    """
+    mounts = _mounts()
+    above = max((at for at in mounts if source.is_relative_to(at)), key=lambda at: len(at.parts))
+    if mounts[above] not in _LOCAL:
+        return f"{above} is of type {mounts[above]}"
+    if inside := [at for at in mounts if at != source and at.is_relative_to(source)]:
+        return f"{inside[0]} is mounted in it"
+    if any(Path(path).is_relative_to(source) for path in temporary):
+        return "it holds the directory of temporary files"
+    if os.geteuid() != 0 and not _is_all_ours(source):
+        return "it holds files of others, which a namespace of one user cannot copy"
+    return ""
+
+
+_LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"})
+_MOST_LOOKED_AT = 10_000
+
+
+def _mounts() -> dict[Path, str]:
+    """Mount point → type of its file system."""
+    found = {}
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        words = line.split()
+        at = words[4].encode().decode("unicode_escape")
+        found[Path(at)] = words[words.index("-") + 1]
+    return found
+
+
+def _is_all_ours(source: Path) -> bool:
+    """Whether the directory, and what stands at its top, belongs to the user and the user's group."""
+    own = (os.geteuid(), os.getegid())
+    statuses = [source.stat()]
+    with os.scandir(source) as entries:
+        for entry, _ in zip(entries, range(_MOST_LOOKED_AT), strict=False):
+            statuses.append(entry.stat(follow_symlinks=False))
+    return all((status.st_uid, status.st_gid) == own for status in statuses)

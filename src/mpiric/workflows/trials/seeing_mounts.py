@@ -1,0 +1,51 @@
+"""Whether every process of a launch sees the mounts of mpiric's keeper, and which inputs a command has."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mpiric import launchers
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError
+from mpiric.model.job import Job
+from mpiric.schedulers import find_allocation
+from mpiric.workflows.launch.parse_job import ParsedJob
+from mpiric.workflows.trials.recording import Recorded
+
+
+def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
+    """Only what the keeper's descendants start does: no rank of another node, container or daemon.
+
+    Within an allocation launchers start ranks through the scheduler's daemons, also on this node, and hosts
+    that are named through ssh.
+    """
+    job = parsed.job
+    if job.container is not None or parsed.nodes != 1 or launchers.named_hosts(job):
+        return False
+    if job.launcher_words and launchers.dialects()[job.dialect].neutral:
+        return False
+    try:
+        return find_allocation(host).scheduler == "local"
+    except MpiricError:
+        return False  # an allocation that contradicts itself
+
+
+def temporary_directories(host: Host) -> tuple[str, ...]:
+    """Directories in which processes of this node meet."""
+    return ("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")]))  # noqa: S108
+
+
+def inputs_seen(job: Job, recorded: Sequence[Recorded] = ()) -> tuple[str, ...]:
+    """Paths that may be inputs: words of the command, its standard input, files that recorded ranks read."""
+    return (*_words(job), *(path for each in recorded for path in _opened(each)))
+
+
+def _words(job: Job) -> Iterator[str]:
+    for word in (*job.argv, job.stdin):
+        for path in (word, word.partition("=")[2]):
+            if path and not path.startswith("-") and Path(job.working_directory, path).is_file():
+                yield path
+
+
+def _opened(recorded: Recorded) -> Iterator[str]:
+    for rank in recorded.record.ranks:
+        yield from (file.path for file in rank.files if file.reads and not file.writes)

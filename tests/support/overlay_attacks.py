@@ -1,0 +1,76 @@
+"""Runs shell scripts in overlaid trial directories and says what became of the user's files.
+
+A program of its own, so that an ordinary user can run it: ``python overlay_attacks.py SCRIPT…`` prints one
+JSON object. Each script is one trial.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.processes.execution import Runner
+from mpiric.model.launch import Launch
+
+
+def make_tree(work: Path) -> None:
+    """Files of every kind that a program may meddle with."""
+    (work / "deep/er").mkdir(parents=True)
+    (work / "results").mkdir()
+    for name in ("in.dat", "deep/er/x", "results/old", "log", "shared"):
+        (work / name).write_text(f"original {name}\n")
+    (work / "second-name").hardlink_to(work / "shared")
+    (work / "absolute").symlink_to(work / "in.dat")
+    (work / "up").symlink_to("../../outside/far")
+    (work / "sealed").write_text("sealed")
+    (work / "sealed").chmod(0o444)
+
+
+def state_of(tree: Path) -> dict[str, list[object]]:
+    """All that can be seen of the files of a tree, their contents too."""
+    found: dict[str, list[object]] = {}
+    for path in sorted([tree, *tree.rglob("*")]):
+        status = path.lstat()
+        seen = [status.st_ino, status.st_mode, status.st_nlink, status.st_uid, status.st_gid, status.st_size]
+        seen += [status.st_mtime_ns, status.st_ctime_ns]
+        seen += [path.read_text()] if path.is_file() and not path.is_symlink() else []
+        found[str(path.relative_to(tree))] = seen
+    return found
+
+
+def main(scripts: list[str]) -> None:
+    """Run each script in a directory of its own and print what was seen."""
+    with tempfile.TemporaryDirectory() as place, Runner() as runner:
+        work = Path(place) / "a, b:c/project/run"
+        work.mkdir(parents=True)
+        (work.parents[1] / "outside").mkdir()
+        (work.parents[1] / "outside/far").write_text("far")
+        make_tree(work)
+        before = state_of(work)
+        printed, written = [], []
+        store = Path(place) / "store"
+        with WorkingCopies(work, store, CopyPolicy(mounter=runner)) as copies:
+            for number, script in enumerate(scripts):
+                directory = copies.fresh()
+                output = Path(place) / f"out{number}"
+                launch = Launch(("/bin/bash", "-c", script, "attack", str(work)), str(work))
+                done = runner.execute(
+                    launch, os.environ, directory.path, output, output, 60, mount=directory.mount
+                )
+                printed.append(f"{done.exit_status} {output.read_text()}")
+                written.append(sorted(directory.written()))
+        seen = {
+            "overlaid": directory.mount is not None,
+            "same": state_of(work) == before,
+            "printed": printed,
+            "written": written,
+            "left": sorted(str(path) for path in Path(place).rglob(".mpiric-trials-*")),
+            "mounts": Path("/proc/self/mountinfo").read_text().count(str(place)),
+        }
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -67,6 +67,7 @@ class Tuned:
     tried: tuple[str, ...] = ()  # knobs that were tried
     runs: int = 0
     elapsed_s: float = 0.0
+    around_runs_s: float = 0.0  # of these, on directories and on looking at what runs left
     recipe: str = ""  # path, "" when nothing was saved
     store: str = ""  # directory of the tune
     interrupted: bool = False

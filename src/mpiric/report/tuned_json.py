@@ -33,6 +33,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,
         "elapsed_s": tuned.elapsed_s,
+        "around_runs_s": tuned.around_runs_s,
         "recipe": tuned.recipe or None,
         "store": tuned.store,
         "command": command,

@@ -119,7 +119,8 @@ def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 def _effort(tuned: Tuned) -> str:
     tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
-    return f"{tuned.runs} runs in {show_duration(tuned.elapsed_s)}{tried}"
+    around = f", {show_duration(tuned.around_runs_s)} of it around them" if tuned.around_runs_s else ""
+    return f"{tuned.runs} runs in {show_duration(tuned.elapsed_s)}{around}{tried}"
 
 
 def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -22,6 +22,7 @@ from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 
 
@@ -70,9 +71,12 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         store.create(name, f"history-{job}", request.argv, against=baseline.name) as record,
         Runner() as runner,
         WorkingCopies(
-            Path(request.working_directory), record.path, CopyPolicy(in_place=request.in_place)
+            Path(request.working_directory),
+            record.path,
+            copy_policy(parsed, host, runner, in_place=request.in_place),
         ) as copies,
     ):
+        copies.depend_on(inputs_seen(parsed.job))
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
         everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)

@@ -5,11 +5,19 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.host.isolation.working_copies import CopyPolicy
+from mpiric.host.processes.execution import Runner
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.schedulers import find_allocation
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.recording import Recorded
+
+
+def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool) -> CopyPolicy:
+    """Overlays where every process of the launch sees them, copies elsewhere."""
+    temporary = ("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")]))  # noqa: S108
+    return CopyPolicy(in_place, mounter=runner if sees_mounts(parsed, host) else None, temporary=temporary)
 
 
 def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
@@ -27,11 +35,6 @@ def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
         return find_allocation(host).scheduler == "local"
     except MpiricError:
         return False  # an allocation that contradicts itself
-
-
-def temporary_directories(host: Host) -> tuple[str, ...]:
-    """Directories in which processes of this node meet."""
-    return ("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")]))  # noqa: S108
 
 
 def inputs_seen(job: Job, recorded: Sequence[Recorded] = ()) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ class TrialSource(Protocol):
     """Where trials come from: run when asked for (`Trials`), or planned (`LookaheadTrials`)."""
 
     count: int  # of trials so far
+    around_runs_s: float  # spent on directories and on looking at what runs left
 
     def run(
         self,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
+from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
@@ -18,7 +18,7 @@ from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
-from mpiric.workflows.trials.seeing_mounts import inputs_seen, sees_mounts, temporary_directories
+from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.request import TuneRequest
@@ -50,8 +50,7 @@ def observed_tune(
     """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
     budget = Budget(request.budget_s, request.max_runs, runner.clock)
     earlier = log.read().trials
-    mounter = runner if sees_mounts(parsed, host) else None
-    policy = CopyPolicy(in_place=request.in_place, mounter=mounter, temporary=temporary_directories(host))
+    policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
         copies.depend_on(inputs_seen(parsed.job))
         judge = Judge(request.objective, request.check_command, request.allowed.rounding)

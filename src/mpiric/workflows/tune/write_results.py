@@ -54,6 +54,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         tried=tuple(dimension.knob for dimension in state.space.dimensions),
         runs=len(trials),
         elapsed_s=elapsed_s,
+        around_runs_s=state.trials.around_runs_s,
         recipe=save_recipe(state, proved, host) if proved else "",
         store=str(directory),
         interrupted=state.interrupted,

@@ -28,7 +28,7 @@ class Mounter(Protocol):
 
     @property
     def keeper_pid(self) -> int:
-        """Of the process whose mounts launches see."""
+        """Number of the process whose mounts launches see."""
         ...
 
     def can_mount(self, mount: OverlayMount) -> bool:

@@ -133,7 +133,7 @@ class Runner:
 
     @property
     def keeper_pid(self) -> int:
-        """Of the process whose mounts launches see; 0 when there is none."""
+        """Number of the process whose mounts launches see; 0 when there is none."""
         return self._keeper.pid if self._keeper is not None else 0
 
     def _ask(

@@ -48,7 +48,10 @@ class Evidence:
     stopped: int = 0  # pairs whose second run was stopped: the pair then holds the limit
 
     def share_of(self, knob: str) -> Share | None:
-        """Share of the unit that a knob belongs to."""
+        """Share of the unit that a knob belongs to; of a single unit it is the whole gain."""
+        knobs = tuple(self.configuration.as_dict())
+        if not self.shares and self.verdict is Verdict.FASTER and knob in knobs:
+            return Share(knobs, self.ratio, self.low, self.high, len(self.pairs), shown=True)
         return next((share for share in self.shares if knob in share.knobs), None)
 
     @property

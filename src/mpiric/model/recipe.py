@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)

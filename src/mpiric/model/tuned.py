@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
@@ -19,6 +19,8 @@ class KnobChange:
     value: str
     why: str
     note: str = ""
+    share: Share | None = None  # of the gain; None where nothing was proved
+    site: bool = False  # it would hold for every program here
 
 
 @dataclass(frozen=True)

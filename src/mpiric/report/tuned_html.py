@@ -7,8 +7,9 @@ from mpiric.model.duration import show_duration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
+from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import longer_sentence, split_rows
-from mpiric.report.tuned_text import amount
+from mpiric.report.tuned_text import amount, interval
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
 
@@ -47,6 +48,9 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         version=version,
         amount=lambda value: amount(value, tuned.objective),
         duration=show_duration,
+        interval=interval,
+        share_words=share_words,
+        together=together_words(tuned),
         command=" ".join(tuned.job.argv),
     )
 

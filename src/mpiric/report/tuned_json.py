@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import Any
 
-from mpiric.model.tuned import Tuned
+from mpiric.model.tuned import KnobChange, Tuned
 from mpiric.report.tuned_split import split_json
 
 
@@ -21,11 +21,14 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "verdict": tuned.verdict.value,
         # Nothing to change leaves the original itself, which is as fast as itself.
         "ratio": evidence.ratio if evidence else 1.0,
-        "ratio_ci95": [_finite(evidence.low), _finite(evidence.high)] if evidence else [1.0, 1.0],
+        "ratio_interval": _interval(evidence.low, evidence.high) if evidence else [1.0, 1.0],
+        "confidence": evidence.confidence if evidence else None,
+        "ratio_ci95": _interval(*evidence.ci95) if evidence else [1.0, 1.0],
         "objective": tuned.objective,
         "original": vars(tuned.original),
         "tuned": vars(tuned.tuned or tuned.original),
-        "changes": [vars(change) for change in tuned.changes],
+        "configuration": evidence.configuration.as_dict() if evidence else {},
+        "changes": [{**vars(change), "share": _share(change)} for change in tuned.changes],
         "rejected": [
             {"configuration": entry.configuration.as_dict(), "reason": entry.reason}
             for entry in tuned.rejected
@@ -46,6 +49,20 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
     }
 
 
+def _share(change: KnobChange) -> dict[str, Any] | None:
+    share = change.share
+    if share is None:
+        return None
+    return {
+        "ratio": share.ratio,
+        "interval": _interval(share.low, share.high),
+        "pairs": share.runs,
+        "shown": share.shown,
+        "with": [knob for knob in share.knobs if knob != change.knob],
+        "why": share.why,
+    }
+
+
 def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
     best = tuned.best_so_far
     if best is None:
@@ -57,6 +74,6 @@ def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
     }
 
 
-def _finite(value: float) -> float | None:
+def _interval(low: float, high: float) -> list[float | None]:
     """JSON has no infinity: an interval without an upper end has null there."""
-    return value if isfinite(value) else None
+    return [low, high if isfinite(high) else None]

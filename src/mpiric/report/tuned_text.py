@@ -11,6 +11,7 @@ from mpiric.model.duration import show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.tuned import Tuned
+from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import longer_sentence, split_rows
 
 _HEADLINE = {
@@ -28,10 +29,10 @@ def amount(value: float, objective: str) -> str:
 
 
 def interval(evidence: Evidence) -> str:
-    """``[1.21, 1.35]``, or why there is none yet."""
-    if evidence.low <= 0 or isinf(evidence.high):
+    """``[1.21, 1.35]``, or why there is none yet; open where runs were stopped."""
+    if evidence.low <= 0 and isinf(evidence.high):
         return "(too few pairs for an interval)"
-    return f"[{evidence.low:.2f}, {evidence.high:.2f}]"
+    return f"[{evidence.low:.2f}, {'∞)' if isinf(evidence.high) else f'{evidence.high:.2f}]'}"
 
 
 def print_tuned(tuned: Tuned, console: Console) -> None:
@@ -95,10 +96,13 @@ def _headline(tuned: Tuned) -> Text:
 
 def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
     for change in tuned.changes:
-        yield 2, Text(f"{change.knob} = {change.value}", style="cyan")
+        setting = Text(f"{change.knob} = {change.value}", style="cyan")
+        yield 2, setting.append(f"   {share_words(change)}" if change.share else "", style="bold green")
         yield 6, Text(change.why)
         if change.note:
             yield 6, Text(change.note, style="dim")
+    if words := together_words(tuned):
+        yield 2, Text(words)
 
 
 def _split(split: SplitGain) -> Iterator[tuple[int, Text]]:
@@ -140,4 +144,7 @@ def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
     elif tuned.recipe:
         yield 2, Text(f"mpiric run -- {command}", style="green")
         yield 2, Text(f"recipe  {tuned.recipe}", style="green")
+    if site := [change.knob for change in tuned.changes if change.site]:
+        yield 2, Text(f"{', '.join(site)} would hold for every program here, as site defaults:")
+        yield 2, Text(f"mpiric tune --site -- {command}", style="green")
     yield 2, Text(f"report  {tuned.store}/report.html", style="green")

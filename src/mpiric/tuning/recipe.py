@@ -14,11 +14,12 @@ import tomli_w
 from mpiric.host.packaged import parse_toml
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import read_bounded, write_whole
 from mpiric.tuning.policy import parse_flat
+from mpiric.tuning.proof.confidence_sequence import median_interval
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
@@ -61,6 +62,8 @@ def render_recipe(recipe: Recipe) -> str:
 
 
 def _render_evidence(evidence: Evidence) -> dict[str, object]:
+    shares = {"shares": [_render_share(share) for share in evidence.shares]} if evidence.shares else {}
+    stopped = {"stopped": evidence.stopped} if evidence.stopped else {}
     return {
         "verdict": evidence.verdict.value,
         "ratio": evidence.ratio,
@@ -70,6 +73,19 @@ def _render_evidence(evidence: Evidence) -> dict[str, object]:
         "stopped_because": evidence.stopped_because,
         "pairs": [list(pair) for pair in evidence.pairs],
         "failures": list(evidence.failures),
+        **stopped,
+        **shares,
+    }
+
+
+def _render_share(share: Share) -> dict[str, object]:
+    return {
+        "knobs": list(share.knobs),
+        "ratio": share.ratio,
+        "interval": [share.low, share.high],
+        "runs": share.runs,
+        "shown": share.shown,
+        "why": share.why,
     }
 
 
@@ -97,7 +113,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         name=top.text("name"),
         configuration=_configuration(top.table("configuration"), check),
         fingerprint=_fingerprint(top.table("fingerprint")),
-        evidence=_evidence(top.table("evidence")) if top.has("evidence") else None,
+        evidence=_evidence(top.table("evidence"), version) if top.has("evidence") else None,
         command=top.texts("command", most=10_000),
         created=top.text("created"),
         reasons=top.table("reasons").text_map() if top.has("reasons") else {},
@@ -135,24 +151,47 @@ def _fingerprint(table: CheckedTable) -> Fingerprint:
     return Fingerprint(**parts)
 
 
-def _evidence(table: CheckedTable) -> Evidence:
+def _evidence(table: CheckedTable, version: int) -> Evidence:
     low, high = table.numbers("interval", exactly=2)
+    pairs, confidence = table.pairs("pairs", most=100_000), table.number("confidence")
+    if version == 1 and 0 < confidence < 1 and all(original > 0 < tuned for original, tuned in pairs):
+        # It was a 95 % interval beside a verdict at another confidence.
+        low, high = median_interval([original / tuned for original, tuned in pairs], 1 - confidence)
     evidence = Evidence(
         configuration=Configuration(),
         verdict=Verdict(table.word("verdict", tuple(verdict.value for verdict in Verdict))),
         ratio=table.number("ratio"),
         low=low,
         high=high,
-        pairs=table.pairs("pairs", most=100_000),
-        confidence=table.number("confidence"),
+        pairs=pairs,
+        confidence=confidence,
         minimum_effect=table.number("minimum_effect"),
         stopped_because=table.text("stopped_because", default=""),
         failures=table.texts("failures", most=1000) if table.has("failures") else (),
+        stopped=table.integer("stopped", 0, len(pairs)) if table.has("stopped") else 0,
+        shares=tuple(map(_share, table.tables("shares", _MOST_KNOBS))) if table.has("shares") else (),
     )
     table.nothing_else()
     if not (isfinite(evidence.ratio) and evidence.ratio > 0 and 0 <= evidence.low <= evidence.high):
         raise table.error("ratio", "and interval are no ratio of two times")
     return evidence
+
+
+def _share(table: CheckedTable) -> Share:
+    low, high = table.numbers("interval", exactly=2)
+    share = Share(
+        knobs=table.texts("knobs", most=_MOST_KNOBS),
+        ratio=table.number("ratio"),
+        low=low,
+        high=high,
+        runs=table.integer("runs", 0, 1_000_000),
+        shown=table.truth("shown"),
+        why=table.text("why", default=""),
+    )
+    table.nothing_else()
+    if not (share.ratio > 0 and 0 <= low <= high):
+        raise table.error("ratio", "and interval are no ratio of two times")
+    return share
 
 
 def find_recipes(

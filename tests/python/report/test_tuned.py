@@ -10,7 +10,7 @@ from rich.console import Console
 from tests.support.situations import MPIS, situation
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.launch import Launch, Setting
 from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.trial import Outcome, Phase, Split, Trial
@@ -53,7 +53,7 @@ SPLIT = SplitGain(
 NOTHING = replace(FASTER, evidence=None, tuned=None, changes=(), recipe="")
 CONTRACT = {
     *("verdict", "ratio", "ratio_ci95", "original", "tuned", "changes", "rejected", "runs", "elapsed_s"),
-    *("recipe", "command"),
+    *("recipe", "command", "ratio_interval", "configuration"),
 }
 
 
@@ -90,7 +90,89 @@ def test_the_object_for_scripts_has_every_key_of_the_contract(tuned: Tuned) -> N
 def test_an_open_interval_is_still_json() -> None:
     open_ended = replace(FASTER, evidence=replace(EVIDENCE, low=0.0, high=float("inf")))
     found = json.loads(json.dumps(tuned_json(open_ended), allow_nan=False))
-    assert found["ratio_ci95"] == [0.0, None]
+    assert found["ratio_interval"] == [0.0, None]
+
+
+def test_the_interval_is_that_of_the_verdict_and_the_one_of_95_percent_stays_for_scripts() -> None:
+    found = tuned_json(replace(FASTER, evidence=replace(EVIDENCE, ci95=(1.45, 1.55))))
+    assert (found["ratio_interval"], found["confidence"]) == ([1.4, 1.6], 0.99)
+    assert found["ratio_ci95"] == [1.45, 1.55]
+
+
+def shared(*shares: Share) -> Tuned:
+    """A result with two settings, and what they are worth."""
+    evidence = replace(EVIDENCE, configuration=TWO, shares=shares)
+    changes = tuple(
+        KnobChange(knob, value, "why", share=evidence.share_of(knob), site=knob == "binding")
+        for knob, value in TWO.items
+    )
+    return replace(FASTER, evidence=evidence, changes=changes)
+
+
+TWO = Configuration.of({"binding": "core", "malloc": "keep-memory"})
+MALLOC = Share(("malloc",), 1.71, 1.6, 1.84, 6, shown=True)
+BINDING = Share(("binding",), 1.052, 1.03, 1.07, 6, shown=True)
+
+
+def test_each_setting_says_what_it_is_worth() -> None:
+    lines = text(shared(MALLOC, BINDING))
+    assert "malloc = keep-memory   +71 % [60, 84] without it" in lines
+    assert "binding = core   +5.2 % [3.0, 7.0] without it" in lines
+
+
+def test_settings_that_move_together_are_worth_something_together() -> None:
+    lines = text(shared(replace(MALLOC, knobs=("binding", "malloc"))))
+    assert "malloc = keep-memory   +71 % [60, 84] without it and binding" in lines
+
+
+def test_what_is_not_shown_to_contribute_is_said_with_the_reason() -> None:
+    why = "the budget ended after 2 runs without it"
+    unsure = replace(BINDING, low=0.0, high=float("inf"), shown=False, why=why)
+    assert f"binding = core not shown to contribute: {why}" in " ".join(text(shared(MALLOC, unsure)).split())
+
+
+def test_a_setting_without_which_nothing_runs_says_so() -> None:
+    needed = replace(BINDING, shown=False, is_needed=True, why="without it: ended by signal 11")
+    assert "binding = core   does not run without it: ended by signal 11" in text(shared(MALLOC, needed))
+
+
+def test_a_share_whose_runs_were_stopped_is_open_above() -> None:
+    assert "+71 % [60, ∞) without it" in text(shared(replace(MALLOC, high=float("inf")), BINDING))
+
+
+def test_shares_far_from_the_whole_gain_are_said_to_belong_together() -> None:
+    pair = (MALLOC, replace(BINDING, ratio=1.7, low=1.6, high=1.8))
+    words = "binding, malloc belong together: their shares multiply to 2.91×, the whole gain is 1.50×"
+    assert words in " ".join(text(shared(*reversed(pair))).split())
+    assert "belong together" not in text(shared(replace(MALLOC, ratio=1.4, low=1.3, high=1.5), BINDING))
+
+
+def test_what_would_hold_for_every_program_is_marked_with_the_line_to_type() -> None:
+    lines = text(shared(MALLOC, BINDING))
+    assert "binding would hold for every program here" in lines
+    assert "  mpiric tune --site -- mpiexec -n 2 ./app\n" in lines
+
+
+def test_scripts_get_the_share_of_each_setting() -> None:
+    found = {change["knob"]: change for change in tuned_json(shared(MALLOC, BINDING))["changes"]}
+    share = found["malloc"]["share"]
+    assert (share["ratio"], share["interval"], share["pairs"]) == (1.71, [1.6, 1.84], 6)
+    assert (found["binding"]["site"], found["malloc"]["site"]) == (True, False)
+    json.dumps(found, allow_nan=False)
+
+
+def test_the_single_setting_of_an_answer_is_worth_all_of_the_gain() -> None:
+    share = EVIDENCE.share_of("binding")
+    assert share is not None
+    assert (share.ratio, share.low, share.high, share.runs) == (1.5, 1.4, 1.6, 9)
+    assert EVIDENCE.share_of("malloc") is None
+
+
+def test_the_page_shows_shares_and_the_interval_of_the_verdict() -> None:
+    html = tuned_html(shared(MALLOC, BINDING), (), "0.1")
+    assert "+71 % [60, 84] without it" in html
+    assert "[1.40, 1.60] at 99 %" in html
+    assert "95 %" not in html
 
 
 def test_a_number_to_be_made_large_is_shown_as_the_user_means_it() -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.tuning.proof.confidence_sequence import median_interval
 from mpiric.tuning.recipe import (
     file_name,
     find_recipes,
@@ -44,6 +45,8 @@ def _recipe(**changes: object) -> Recipe:
         0.01,
         "decided",
         ("a",),
+        shares=(Share(("allocator", "binding"), 1.5, 1.4, 1.6, 7, shown=True, why="shown by 7 runs"),),
+        stopped=1,
     )
     fields: dict[str, object] = {
         "name": "lmp", "configuration": Configuration.of({"binding": "core", "allocator": "jemalloc"}),
@@ -63,6 +66,24 @@ def test_a_recipe_comes_back_as_it_went_in(tmp_path: Path) -> None:
     path = tmp_path / "new" / "lmp.recipe.toml"
     write_recipe(path, _recipe())
     assert read_recipe(path, check) == _recipe()
+
+
+def test_a_recipe_of_the_first_version_gets_the_interval_of_its_verdict() -> None:
+    text = (SPEC / "recipe.example.toml").read_text().split("\n[[evidence.shares]]")[0]
+    recipe = parse_recipe(
+        text.replace("mpiric_recipe = 2", "mpiric_recipe = 1").encode(), "x.toml", lambda *_: ""
+    )
+    assert recipe.evidence is not None
+    ratios = sorted(original / tuned for original, tuned in recipe.evidence.pairs)
+    assert (recipe.evidence.low, recipe.evidence.high) == median_interval(ratios, 0.01)
+    assert recipe.evidence.low < 1.27
+    assert recipe.evidence.shares == ()
+
+
+def test_a_share_that_is_no_ratio_is_refused() -> None:
+    text = (SPEC / "recipe.example.toml").read_text().replace("ratio = 1.17", "ratio = -1.0")
+    with pytest.raises(MpiricError, match=r"shares\[1\].ratio"):
+        parse_recipe(text.encode(), "x.toml", lambda *_: "")
 
 
 def test_a_recipe_without_evidence_comes_back(tmp_path: Path) -> None:
@@ -89,9 +110,9 @@ def test_the_page_of_the_format_names_every_key() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("mpiric_recipe = 1", "mpiric_recipe = 2"), "format 2"),
-        (("mpiric_recipe = 1", "mpiric_recipe = true"), "'mpiric_recipe' must be a whole number"),
-        (("mpiric_recipe = 1\n", ""), "'mpiric_recipe' is missing"),
+        (("mpiric_recipe = 2", "mpiric_recipe = 3"), "format 3"),
+        (("mpiric_recipe = 2", "mpiric_recipe = true"), "'mpiric_recipe' must be a whole number"),
+        (("mpiric_recipe = 2\n", ""), "'mpiric_recipe' is missing"),
         (('binding = "core"', 'binding = "moon"'), "'configuration.binding' cannot be moon"),
         (
             ('binding = "core"', 'preload = "/tmp/evil.so"'),

@@ -35,7 +35,7 @@ def paired_splits(trials: Iterable[Trial], configuration: Configuration) -> list
     sides: dict[Configuration, dict[object, Split]] = {Configuration(): {}, configuration: {}}
     for trial in trials:
         if trial.phase is Phase.PROOF and trial.outcome is Outcome.OK and trial.split is not None:
-            sides.get(trial.configuration, {})[trial.pair] = trial.split
+            sides.get(trial.configuration, {})[trial.pair, trial.replicate] = trial.split
     originals, tuned = sides[Configuration()], sides[configuration]
     return [(originals[pair], tuned[pair]) for pair in originals if pair in tuned]
 

@@ -46,14 +46,14 @@ class Contribution:
         if low > 1 + self.rule.minimum_effect:
             self.shown, self.stopped_because = True, f"shown by {count} runs without it"
         elif high <= 1 + self.rule.minimum_effect:
-            self.stopped_because = f"it contributes less than {self.rule.minimum_effect:.3g}"
+            self.stopped_because = f"less than {self.rule.minimum_effect:.3g} in {count} runs without it"
         elif count >= self.rule.max_without or (count >= _FEWEST_BLOCKS and self._futile(others)):
-            self.stopped_because = f"not shown to contribute by {count} runs without it"
+            self.stopped_because = f"nothing shown by {count} runs without it"
 
     def close(self) -> None:
         """Give it up where the proof has ended and nothing speaks for it; else it stays undecided."""
         if self._log_wealth <= 0:
-            self.stopped_because = f"not shown to contribute by {len(self.blocks)} runs without it"
+            self.stopped_because = f"nothing shown by {len(self.blocks)} runs without it"
 
     @property
     def _log_wealth(self) -> float:

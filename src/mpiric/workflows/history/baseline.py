@@ -87,7 +87,7 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         )
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
-    tuned = next((trial.configuration for trial in reversed(proof) if trial.configuration), Configuration())
+    tuned = _proved(result_of(fitting[-1].path), proof)
     return Baseline(
         f"the tune of {fitting[-1].started_at[:10]}",
         tuned if result_of(fitting[-1].path).get("recipe") else Configuration(),
@@ -95,6 +95,14 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
     )
+
+
+def _proved(result: Mapping[str, Any], proof: Sequence[Trial]) -> Configuration:
+    """What a tune has proved; before results named it, what its last rounds were made of."""
+    named = result.get("configuration")
+    if isinstance(named, dict):
+        return Configuration.of({str(knob): str(value) for knob, value in named.items()})
+    return next((trial.configuration for trial in reversed(proof) if trial.configuration), Configuration())
 
 
 def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[float, ...]:

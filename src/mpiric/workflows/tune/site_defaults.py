@@ -9,6 +9,7 @@ from mpiric.model.errors import writing
 from mpiric.model.evidence import Evidence
 from mpiric.model.job import Segment
 from mpiric.model.situation import Situation
+from mpiric.report.tuned_text import interval
 from mpiric.workflows.launch.spelling import render
 
 # Parameter files an MPI reads by itself: variable prefix → file name, and where it belongs below the prefix.
@@ -29,7 +30,7 @@ def write_site(
     if not variables:
         return ["nothing of what was found can be a default for every program"]
     program, gain = " ".join(situation.job.program), f"{evidence.ratio:.2f}x"
-    proof = f"proved {gain} [{evidence.low:.2f}, {evidence.high:.2f}] for {program}"
+    proof = f"proved {gain} {interval(evidence)} for {program}"
     title = f"{situation.mpi.label}: {configuration}; {proof}"
     files = {
         "mpiric-site.sh": _shell(variables, title),

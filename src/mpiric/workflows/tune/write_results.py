@@ -13,14 +13,15 @@ from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Phase, Trial
-from mpiric.model.tuned import BestSoFar, KnobChange, Rejected, Timing, Tuned
+from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
-from mpiric.workflows.launch.spelling import completed, render, spellings
-from mpiric.workflows.tune.save_recipe import export_learned, reason_for, save_recipe
+from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.tune.changes import changes_of
+from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
 
@@ -43,7 +44,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         evidence=evidence,
         original=original,
         tuned=tuned,
-        changes=_changes(configuration, situation),
+        changes=changes_of(proved, situation, of_site=state.request.site) if proved else (),
         launch=launch,
         launch_why=launch_why,
         objective=state.request.objective.text,
@@ -104,14 +105,6 @@ def _best_so_far(state: TuneState) -> BestSoFar | None:
         return None
     best = candidates[0]
     return BestSoFar(best.configuration, best.expected_ratio, render(best.configuration, state.situation))
-
-
-def _changes(configuration: Configuration, situation: Situation) -> tuple[KnobChange, ...]:
-    written = spellings(configuration, situation)
-    return tuple(
-        KnobChange(name, value, reason_for(name, situation), written[name].note)
-        for name, value in completed(configuration, situation).items
-    )
 
 
 def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch | None, str]:

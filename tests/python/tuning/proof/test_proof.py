@@ -199,7 +199,7 @@ def test_a_proof_ends_with_the_main_claim_when_something_is_to_be_dropped_then()
     evidence = prove(measured, THREE, UNITS).evidence
     share = evidence.share_of("idle")
     assert share is not None
-    assert (share.shown, share.why) == (False, f"not shown to contribute by {share.runs} runs without it")
+    assert (share.shown, share.why) == (False, f"nothing shown by {share.runs} runs without it")
     assert {trial.configuration for trial in measured.made if trial.pair == measured.made[-1].pair} >= {
         ORIGINAL
     }

@@ -127,7 +127,7 @@ def test_without_budget_for_another_proof_the_larger_answer_stands_and_says_what
     share = proved.found.proof.evidence.share_of("zero")
     assert share is not None
     assert not share.shown
-    assert "not shown" in share.why or "budget" in share.why
+    assert "nothing shown" in share.why or "budget" in share.why
 
 
 def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stands() -> None:

@@ -38,17 +38,17 @@ class Case:
 
 PROGRAMS = (
     # Each known cause alone.
-    Program("large blocks given back", "churn:48m:1:10 compute:10000", ("memory",)),
-    Program("many blocks given back", "churn:256k:64:40 compute:10000", ("memory",)),
-    Program("scattered access", "random:256m:2000", ("pages",)),
-    Program("unbound, latency", "pingpong:8:60000", ("unbound",)),
+    Program("large blocks given back", "churn:48m:1:6 compute:10000", ("memory",)),
+    Program("many blocks given back", "churn:256k:64:20 compute:10000", ("small blocks",)),
+    Program("scattered access", "random:64m:2500", ("pages",)),
+    Program("unbound, latency", "pingpong:8:30000", ("unbound",)),
     Program("crowded allreduce", "allreduce:512k:5", ("waiting",), ranks_per_cpu=2),
     Program("crowded neighbours", "halo:1k:100 barrier:50", ("waiting",), ranks_per_cpu=2),
     Program("loopback bandwidth", "halo:1m:60", ("loopback",)),
     Program("loopback latency", "pingpong:64:5000", ("loopback",)),
-    Program("late receiver", "late:32k:100:500", ("eager",)),
-    Program("two copies", "halo:4m:40", ("single copy",)),
-    Program("segmented broadcast", "bcast:1m:150", ("bcast",)),
+    Program("late receiver", "late:32k:200:500", ("eager",)),
+    Program("two copies", "halo:4m:30", ("single copy",)),
+    Program("segmented broadcast", "bcast:1m:100", ("bcast",)),
     Program("bruck for large blocks", "alltoall:1m:60", ("alltoall",)),
     Program("too many threads", "threads:2000:1000", ("threads",), threaded=True),
     # Nothing to gain but start-up.
@@ -60,10 +60,10 @@ PROGRAMS = (
     Program("exchanges", "halo:64k:4000 compute:10000"),
     Program("reduces", "allreduce:8:40000 compute:10000"),
     # Pairs.
-    Program("blocks and latency", "churn:48m:1:8 pingpong:8:40000", ("memory", "unbound")),
+    Program("blocks and latency", "churn:48m:1:6 pingpong:8:20000", ("memory", "unbound")),
     Program("blocks and crowd", "churn:48m:1:5 allreduce:512k:3", ("memory", "waiting"), ranks_per_cpu=2),
     Program("blocks and loopback", "churn:48m:1:8 halo:1m:40", ("memory", "loopback")),
-    Program("broadcast and late receiver", "bcast:1m:100 late:32k:60:500", ("bcast", "eager")),
+    Program("broadcast and late receiver", "bcast:1m:60 late:32k:200:500", ("bcast", "eager")),
     Program("blocks and start-up", "churn:48m:1:6", ("memory", "start")),
 )
 

@@ -288,6 +288,7 @@ def _tune(
     work.mkdir(parents=True)
     most = given.max_runs or (40 if given.quick else 60)
     words = ["tune", "--json", "--max-runs", str(most), "--budget", given.budget]
+    words += ["--without", "mpi"]  # causes are known of each library by itself
     words += ["--seed", str(given.seed), "--store", str(store)]
     own = {f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
     path = os.pathsep.join([str(root / "src"), str(root)])

@@ -1,13 +1,16 @@
-"""How good, how quick and how slim the search's answers are on made-up programs, whose true times are known.
+"""How good, quick and slim the answers of search and proof are on made-up programs of known true times.
 
 No program runs: times come from `tests/support/landscapes.py`, noise included, by seed. So the numbers of two
-versions of the search can be compared digit by digit, on any machine.
+versions can be compared digit by digit, on any machine. Each kind of programs has two lines: what the search
+sends to the proof, and what the proof leaves of it (nothing, where it shows no gain).
 """
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from math import inf
 from statistics import mean, median
 from typing import Any
 
@@ -16,8 +19,12 @@ from tests.support.landscapes import SHAPES, Landscape, landscape
 from benchmarks._report import Result, options, run, tell
 from benchmarks._search_trail import right_after
 from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Trial
+from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.smallest import ProofPlan, prove_smallest
+from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.tuning.search.search import search
 
 _GOAL = 0.02  # loss of a right answer
@@ -34,6 +41,7 @@ _KINDS = (
 
 COLUMNS = {
     "kind": "programs",
+    "answer_of": "answer of",
     "within": "within 2 % of the best",
     "loss_median": "loss, median",
     "loss_mean": "mean",
@@ -48,7 +56,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What one search came to: losses are relative to the true best, 0.02 for 2 %."""
+    """What one search or proof came to: losses are relative to the true best, 0.02 for 2 %."""
 
     loss: float
     settings: int
@@ -59,39 +67,39 @@ class Answer:
 
 
 def main() -> int:
-    """Search many programs of each kind."""
+    """Search and prove many programs of each kind."""
     parser = options("search_quality", "How good, quick and slim are the answers of the search?")
     parser.add_argument("--programs", type=int, help="of each kind (default 32, quick 4)")
     parser.add_argument("--runs", type=int, default=25, help="of one search")
+    parser.add_argument("--proof-runs", type=int, default=200, help="of one proof, at most")
     return run("search_quality", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
     """A row for each kind of programs."""
     programs = given.programs or (4 if given.quick else 32)
-    rows, every = [], []
+    seeds = range(1000 + given.seed, 1000 + given.seed + programs)
+    rows: list[dict[str, Any]] = []
+    every: list[tuple[Answer, Answer]] = []
     for kind in _KINDS:
         name = ", ".join(
             f"{word} {value:.0%}" if value < 2 else f"{value} {word}" for word, value in kind.items()
         )
         tell(name)
-        seeds = range(1000 + given.seed, 1000 + given.seed + programs)
-        answers = [
-            answer_of(
-                landscape(seed, SHAPES[seed % len(SHAPES)], crashing=0.05, **kind),  # type: ignore[arg-type]
-                given.runs,
-                seed,
-            )
-            for seed in seeds
-        ]
+        answers = [answers_of(made_up(seed, kind), given.runs, given.proof_runs, seed) for seed in seeds]
+        rows += rows_of(name, answers)
         every += answers
-        rows.append(row_of(name, answers))
-    rows.append(row_of("all", every))
-    return Result(COLUMNS, rows, summary_of(rows[-1]))
+    rows += rows_of("all", every)
+    return Result(COLUMNS, rows, summary_of(rows[-2:]))
 
 
-def answer_of(made: Landscape, runs: int, seed: int) -> Answer:
-    """Search one program."""
+def made_up(seed: int, kind: Mapping[str, float]) -> Landscape:
+    """A program of a kind."""
+    return landscape(seed, SHAPES[seed % len(SHAPES)], crashing=0.05, **kind)  # type: ignore[arg-type]
+
+
+def answers_of(made: Landscape, runs: int, proof_runs: int, seed: int) -> tuple[Answer, Answer]:
+    """Search one program, then prove what was found."""
     trials: list[Trial] = []
 
     def measured(configuration: Configuration, limit_s: float) -> Trial:
@@ -100,14 +108,45 @@ def answer_of(made: Landscape, runs: int, seed: int) -> Answer:
 
     found = search(made.space, measured, Budget(runs=runs), seed=seed)
     best = found.candidates[0].configuration if found.candidates else Configuration()
+    after = right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL)
+    searched = judged(made, best, after)
+    return searched, judged(made, _proved(made, best, proof_runs, seed), after)
+
+
+def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
+    """What an answer is worth in truth."""
     return Answer(
-        loss=made.regret(best),
-        settings=len(best.items),
-        superfluous=sum(loss_without(made, best, knob) < _EFFECT for knob, _ in best.items),
-        missed=missed(made, best),
-        right_after=right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL),
+        loss=made.regret(answer),
+        settings=len(answer.items),
+        superfluous=sum(loss_without(made, answer, knob) < _EFFECT for knob, _ in answer.items),
+        missed=missed(made, answer),
+        right_after=after,
         runs=made.runs,
     )
+
+
+def _proved(made: Landscape, answer: Configuration, runs: int, seed: int) -> Configuration:
+    """What the proof leaves of an answer, each setting a unit of its own."""
+
+    def measured(run: Planned) -> Trial:
+        limit_s = inf if run.limit_s is None else run.limit_s
+        trial = made.measure(run.configuration, limit_s)
+        return replace(trial, phase=run.phase, pair=run.pair, replicate=run.replicate)
+
+    plan = ProofPlan(
+        measured,
+        units_of=lambda configuration: tuple((knob,) for knob, _ in configuration.items),
+        rule=StoppingRule(),
+        budget=Budget(runs=runs),
+        rounds=count(),
+        recorded=lambda _: (),
+        say=lambda _: None,
+        proved=lambda _: None,
+        seed=seed,
+    )
+    evidence = prove_smallest(plan, answer).proof.evidence if answer.items else None
+    is_faster = evidence is not None and evidence.verdict is Verdict.FASTER
+    return evidence.configuration if evidence is not None and is_faster else Configuration()
 
 
 def loss_without(made: Landscape, configuration: Configuration, knob: str) -> float:
@@ -129,11 +168,18 @@ def missed(made: Landscape, configuration: Configuration) -> int:
     return count
 
 
-def row_of(kind: str, answers: Sequence[Answer]) -> dict[str, Any]:
+def rows_of(kind: str, answers: Sequence[tuple[Answer, Answer]]) -> list[dict[str, Any]]:
+    """The lines of a kind: the search's answers and the proof's."""
+    searched, proved = zip(*answers, strict=True)
+    return [row_of(kind, "search", searched), row_of(kind, "proof", proved)]
+
+
+def row_of(kind: str, answer_of: str, answers: Sequence[Answer]) -> dict[str, Any]:
     """One line of the table."""
     right = [answer.right_after for answer in answers if answer.right_after is not None]
     return {
         "kind": kind,
+        "answer_of": answer_of,
         "within": round(sum(answer.loss <= _GOAL for answer in answers) / len(answers), 3),
         "loss_median": round(median(answer.loss for answer in answers), 4),
         "loss_mean": round(mean(answer.loss for answer in answers), 4),
@@ -146,12 +192,13 @@ def row_of(kind: str, answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def summary_of(row: dict[str, Any]) -> str:
-    """The line of all programs as a sentence."""
-    return (
-        f"{row['within']:.0%} within 2 % of the best, mean loss {row['loss_mean']:.1%}, "
-        f"right after {row['right_after']} runs (median), "
-        f"{row['superfluous']} of {row['settings']} settings superfluous, {row['missed']} missed."
+def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The lines of all programs as sentences."""
+    return " ".join(
+        f"{row['answer_of'].capitalize()}: {row['within']:.0%} within 2 % of the best, "
+        f"mean loss {row['loss_mean']:.1%}, {row['superfluous']} of {row['settings']} settings superfluous, "
+        f"{row['missed']} missed, {row['runs']} runs."
+        for row in rows
     )
 
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from benchmarks.search_quality import Answer, answer_of, loss_without, missed, row_of
+from benchmarks.search_quality import Answer, answers_of, loss_without, missed, row_of, rows_of, summary_of
 from tests.support.landscapes import Landscape, landscape
 
 from mpiric.model.configuration import Configuration
@@ -36,14 +36,29 @@ def test_what_would_have_gained_is_missed_and_what_crashes_is_not() -> None:
     assert missed(made(), FAST) == 0
 
 
-def test_the_same_seed_gives_the_same_answer() -> None:
-    first, second = (answer_of(landscape(7, noise=0.03), 20, 7) for _ in range(2))
+def test_the_same_seed_gives_the_same_answers() -> None:
+    first, second = (answers_of(landscape(7, noise=0.03), 20, 60, 7) for _ in range(2))
     assert first == second
-    assert first.runs <= 20
+    searched, proved = first
+    assert searched.runs <= 20 < proved.runs <= 80
+
+
+def test_the_proof_adds_no_setting() -> None:
+    answers = [answers_of(landscape(seed, noise=0.02), 20, 200, seed) for seed in range(3)]
+    assert all(proved.settings <= searched.settings for searched, proved in answers)
+    assert any(proved.settings for _, proved in answers)
 
 
 def test_runs_until_right_are_of_those_that_were() -> None:
     right = Answer(loss=0.0, settings=2, superfluous=1, missed=0, right_after=9, runs=25)
     never = Answer(loss=0.2, settings=1, superfluous=0, missed=1, right_after=None, runs=25)
-    row = row_of("some", [right, never])
+    row = row_of("some", "search", [right, never])
     assert (row["within"], row["right_after"], row["never_right"], row["superfluous"]) == (0.5, 9, 1, 0.5)
+
+
+def test_the_summary_has_a_sentence_for_search_and_proof() -> None:
+    loose = Answer(loss=0.0, settings=4, superfluous=2, missed=0, right_after=9, runs=25)
+    slim = Answer(loss=0.0, settings=2, superfluous=0, missed=0, right_after=9, runs=60)
+    said = summary_of(rows_of("all", [(loose, slim)]))
+    assert "Search: 100% within 2 % of the best, mean loss 0.0%, 2 of 4 settings superfluous" in said
+    assert "Proof: 100% within 2 % of the best, mean loss 0.0%, 0 of 2 settings superfluous" in said

@@ -9,6 +9,7 @@ from mpiric.model.job import Job
 from mpiric.model.launch import Launch
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.split_gain import SplitGain
+from mpiric.model.symptom import RunTimes, SymptomChange
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,12 @@ class KnobChange:
     note: str = ""
     share: Share | None = None  # of the gain; None where nothing was proved
     site: bool = False  # it would hold for every program here
+    afterwards: tuple[SymptomChange, ...] = ()  # what it is meant to move, as recorded before and after
+
+    @property
+    def noticed(self) -> str:
+        """What was seen of the command as it is, "" where nothing was recorded."""
+        return "; ".join(each.noticed for each in self.afterwards)
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Tuned:
     interrupted: bool = False
     notes: tuple[str, ...] = field(default=())
     split: SplitGain | None = None  # None where the runtime could not look at the runs of the proof
+    times: tuple[RunTimes, RunTimes] | None = None  # as it was and tuned, of one recorded run each
 
     def shown(self, value: float) -> float:
         """A value of evidence or trials as the user means it."""

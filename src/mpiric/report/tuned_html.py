@@ -7,9 +7,11 @@ from mpiric.model.duration import show_duration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
+from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import longer_sentence, split_rows
 from mpiric.report.tuned_text import amount, interval
+from mpiric.report.tuned_times import times_bars, times_rows
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
 
@@ -43,6 +45,9 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         pairs=_pairs_chart(tuned),
         search=_search_chart(trials, tuned),
         split=list(split_rows(tuned.split)) if tuned.split else [],
+        times=times_rows(tuned.times) if tuned.times else [],
+        bars=list(times_bars(times_rows(tuned.times))) if tuned.times else [],
+        chain=chain,
         longer=longer_sentence(tuned.split) if tuned.split else "",
         machine=tuned.machine,
         version=version,

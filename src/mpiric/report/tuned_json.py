@@ -5,6 +5,7 @@ from typing import Any
 
 from mpiric.model.tuned import KnobChange, Tuned
 from mpiric.report.tuned_split import split_json
+from mpiric.report.tuned_times import times_json
 
 
 def tuned_json(tuned: Tuned) -> dict[str, Any]:
@@ -28,7 +29,9 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "original": vars(tuned.original),
         "tuned": vars(tuned.tuned or tuned.original),
         "configuration": evidence.configuration.as_dict() if evidence else {},
-        "changes": [{**vars(change), "share": _share(change)} for change in tuned.changes],
+        "changes": [
+            {**vars(change), "share": _share(change), **_evidence(change)} for change in tuned.changes
+        ],
         "rejected": [
             {"configuration": entry.configuration.as_dict(), "reason": entry.reason}
             for entry in tuned.rejected
@@ -45,6 +48,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "interrupted": tuned.interrupted,
         "best_so_far": _best_so_far(tuned),
         "notes": list(tuned.notes),
+        "times": times_json(tuned.times),
         "split": split_json(tuned.split),
     }
 
@@ -61,6 +65,12 @@ def _share(change: KnobChange) -> dict[str, Any] | None:
         "with": [knob for knob in share.knobs if knob != change.knob],
         "why": share.why,
     }
+
+
+def _evidence(change: KnobChange) -> dict[str, Any]:
+    """What was noticed, and what became of it."""
+    moves = [{"what": each.what, "before": each.before, "after": each.after} for each in change.afterwards]
+    return {"noticed": change.noticed, "afterwards": moves}
 
 
 def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:

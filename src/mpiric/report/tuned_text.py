@@ -10,9 +10,12 @@ from rich.text import Text
 from mpiric.model.duration import show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.split_gain import SplitGain
+from mpiric.model.symptom import RunTimes
 from mpiric.model.tuned import Tuned
+from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import longer_sentence, split_rows
+from mpiric.report.tuned_times import PARTS, times_bars, times_rows
 
 _HEADLINE = {
     Verdict.FASTER: ("bold green", "faster, proved"),
@@ -53,6 +56,8 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
         yield "What was changed, and why", list(_changes(tuned))
     if tuned.split:
         yield "Where the gain is", list(_split(tuned.split))
+    if tuned.times:
+        yield "Where the time went", list(_times(tuned.times))
     if tuned.best_so_far:
         best = tuned.best_so_far
         estimate = f"{best.configuration}   about {best.expected_ratio:.2f}×"
@@ -99,6 +104,8 @@ def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
         setting = Text(f"{change.knob} = {change.value}", style="cyan")
         yield 2, setting.append(f"   {share_words(change)}" if change.share else "", style="bold green")
         yield 6, Text(change.why)
+        if evidence := chain(change):
+            yield 6, Text(evidence)
         if change.note:
             yield 6, Text(change.note, style="dim")
     if words := together_words(tuned):
@@ -110,6 +117,18 @@ def _split(split: SplitGain) -> Iterator[tuple[int, Text]]:
         yield 2, Text(f"{row.part:<10} {row.times:<22} {row.ratio}".rstrip())
     if sentence := longer_sentence(split):
         yield 2, Text(sentence, style="dim")
+
+
+def _times(times: tuple[RunTimes, RunTimes]) -> Iterator[tuple[int, Text]]:
+    rows = times_rows(times)
+    for bar in times_bars(rows):
+        line = Text(f"{bar.name:<10} ")
+        for part, length in bar.lengths:
+            line.append("█" * length, style=PARTS[part][1])
+        yield 2, line.append(f" {bar.total_s:.3g} s")
+    for row in rows:
+        line = Text("█ ", style=PARTS[row.part][1])
+        yield 2, line.append(f"{row.name:<13} {row.original_s:.3g} → {row.tuned_s:.3g} s", style="default")
 
 
 def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:

@@ -9,10 +9,13 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
+from mpiric.model.tuned import KnobChange
+from mpiric.report.tuned_chain import chain
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import all_learned, origins
+from mpiric.workflows.tune.observe_answer import afterwards_of
 from mpiric.workflows.tune.state import TuneState
 
 
@@ -26,7 +29,7 @@ def save_recipe(state: TuneState, evidence: Evidence, host: Host) -> str:
         evidence=evidence,
         command=request.argv,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        reasons={name: reason_for(name, situation) for name, _ in configuration.items},
+        reasons={name: _reason(name, value, state) for name, value in configuration.items},
         checked_output=request.checked_output,
         mpiric_version=__version__,
         policy=_policy(configuration, situation),
@@ -52,6 +55,13 @@ def reason_for(name: str, situation: Situation) -> str:
     knob = knobs.all_knobs()[name]
     promise = knob.promise(situation)
     return promise.because if promise.score >= 0.5 else knob.why
+
+
+def _reason(name: str, value: str, state: TuneState) -> str:
+    """The reason with the evidence for it, where a recorded run of the answer has shown it."""
+    reason = reason_for(name, state.situation)
+    evidence = chain(KnobChange(name, value, reason, afterwards=afterwards_of(name, state)))
+    return f"{reason}; {evidence}" if evidence else reason
 
 
 def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:

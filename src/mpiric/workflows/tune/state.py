@@ -37,6 +37,7 @@ class TuneState:
     run_s: float  # of a run of it, with all that surrounds the run
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
     recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left
+    answered: Recorded | None = None  # what a recorded run of the answer has left
     known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
     space: SearchSpace = field(default_factory=SearchSpace)
     findings: tuple[Finding, ...] = ()

@@ -12,6 +12,7 @@ from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.observe import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
+from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import check_names, requested_space
@@ -33,6 +34,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
             learn_collectives(state, host)
             candidates = find_candidates(state)
             prove_best(state, candidates)
+            observe_answer(state, host)
         except KeyboardInterrupt:
             state.interrupted = True
         return write_results(state, host, state.budget.elapsed_s)

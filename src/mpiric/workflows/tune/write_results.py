@@ -21,6 +21,7 @@ from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.tune.changes import changes_of
+from mpiric.workflows.tune.observe_answer import with_afterwards
 from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
@@ -62,6 +63,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         notes=tuple(state.notes),
         split=split_gain(paired_splits(trials, evidence.configuration)) if evidence else None,
     )
+    result = with_afterwards(result, state)
     _write_page(directory, result, trials)
     if not state.interrupted:
         state.log.append("finished", {"result": tuned_json(result)})

@@ -1,0 +1,71 @@
+"""The answer run once recorded, as the command was: whether what was noticed has gone."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mpiric import knobs
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError
+from mpiric.model.evidence import Verdict
+from mpiric.model.symptom import RunTimes, SymptomChange
+from mpiric.model.trial import Outcome, Phase, Split
+from mpiric.model.tuned import Tuned
+from mpiric.profile.run_times import run_times
+from mpiric.profile.symptoms import symptom_changes
+from mpiric.workflows.trials.recording import RECORDS, Recorded, read_recorded, recorder_for
+from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.tune.state import TuneState
+
+_PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an original
+
+
+def observe_answer(state: TuneState, host: Host) -> None:
+    """Record the answer where it is proved faster and the command was recorded; a note where that fails."""
+    proved = [each for each in state.evidence if each.verdict is Verdict.FASTER]
+    trials = state.trials
+    if not proved or not state.recorded or not isinstance(trials, Trials):
+        return
+    answer = max(proved, key=lambda each: each.low).configuration
+    directory = (state.log.path / RECORDS / f"answer-{trials.count + 1}").absolute()
+    limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S
+    try:
+        directory.mkdir(parents=True)
+        carried = recorder_for(state.situation, host).spelling(directory)
+        trial = trials.run(state.situation, answer, Phase.RECORD, limit_s, carried=carried).trial
+        state.budget.spend()
+        state.report(trial)
+        if trial.outcome is not Outcome.OK:
+            raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
+        state.answered = read_recorded(directory, shlex.join(state.situation.job.argv), trial.wall_s)
+    except (MpiricError, OSError) as error:
+        why = error.message if isinstance(error, MpiricError) else str(error.strerror)
+        state.note(f"the answer was not recorded, so that what it has changed is not shown: {why}")
+
+
+def afterwards_of(knob: str, state: TuneState) -> tuple[SymptomChange, ...]:
+    """What a knob is meant to move, before and after; empty where one of the two was not recorded."""
+    if state.answered is None:
+        return ()
+    before, after = (each.profile.numbers for each in (state.recorded[-1], state.answered))
+    return symptom_changes(knobs.all_knobs()[knob].symptoms, before, after)
+
+
+def with_afterwards(tuned: Tuned, state: TuneState) -> Tuned:
+    """The result with what its settings have moved, and with the time of both recorded runs."""
+    if state.answered is None:
+        return tuned
+    changes = [replace(each, afterwards=afterwards_of(each.knob, state)) for each in tuned.changes]
+    splits: Sequence[Split | None] = (
+        (tuned.split.original, tuned.split.tuned) if tuned.split else (None, None)
+    )
+    before, after = (
+        _times(recorded, split)
+        for recorded, split in zip((state.recorded[-1], state.answered), splits, strict=True)
+    )
+    return replace(tuned, changes=tuple(changes), times=(before, after))
+
+
+def _times(recorded: Recorded, split: Split | None) -> RunTimes:
+    end_s = split.end_s if split is not None else None
+    return run_times(recorded.record, recorded.profile, recorded.run_s, end_s)

@@ -126,4 +126,5 @@ class Knob:
     spell: Spell | None = None
     idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
+    symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
     family: str = ""  # stem of the file in knobs/, which the registry fills in

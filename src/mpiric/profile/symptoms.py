@@ -27,7 +27,7 @@ def symptoms() -> Mapping[str, Symptom]:
     """Every number that is known in words; those of single collectives are made as they are asked for."""
     return {
         name: Symptom(row["what"], row["form"], row["of"], row.get("wants", "less") == "more")
-        for name, row in packaged_table("profile/symptoms.toml").items()
+        for name, row in packaged_table("profile/symptoms").items()
     }
 
 

@@ -103,9 +103,7 @@ def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
     for change in tuned.changes:
         setting = Text(f"{change.knob} = {change.value}", style="cyan")
         yield 2, setting.append(f"   {share_words(change)}" if change.share else "", style="bold green")
-        yield 6, Text(change.why)
-        if evidence := chain(change):
-            yield 6, Text(evidence)
+        yield 6, Text(chain(change) or change.why)
         if change.note:
             yield 6, Text(change.note, style="dim")
     if words := together_words(tuned):

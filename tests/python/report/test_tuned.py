@@ -13,6 +13,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.launch import Launch, Setting
 from mpiric.model.split_gain import PartRatio, SplitGain
+from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
@@ -85,6 +86,73 @@ def test_an_interrupted_tune_says_how_to_go_on() -> None:
 @pytest.mark.parametrize("tuned", [FASTER, NOTHING], ids=["faster", "nothing"])
 def test_the_object_for_scripts_has_every_key_of_the_contract(tuned: Tuned) -> None:
     assert set(tuned_json(tuned)) >= CONTRACT
+
+
+FAULTS = SymptomChange(
+    "page faults a second and rank",
+    232e3,
+    900.0,
+    "232,000 page faults a second and rank",
+    "900 page faults",
+    True,
+)
+STILL = replace(FAULTS, after=230e3, afterwards="230,000 page faults", moved=False)
+TIMES = (
+    RunTimes(0.1, 0.5, 0.2, 0.1, 0.6, 0.0, 0.01),
+    RunTimes(0.1, 0.3, 0.05, 0.1, 0.0, 0.0, 0.01),
+)
+
+
+def with_symptom(*seen: SymptomChange) -> Tuned:
+    return replace(FASTER, changes=(replace(FASTER.changes[0], afterwards=seen),), times=TIMES)
+
+
+def test_a_setting_says_what_was_noticed_and_what_became_of_it() -> None:
+    for shown in (
+        " ".join(text(with_symptom(FAULTS, STILL)).split()),
+        tuned_html(with_symptom(FAULTS), (), "1"),
+    ):
+        assert "noticed: 232,000 page faults a second and rank → afterwards: 900 page faults" in shown
+        assert "why is not known" not in shown
+
+
+def test_a_setting_whose_symptom_stays_helps_and_nobody_knows_why() -> None:
+    for shown in (" ".join(text(with_symptom(STILL)).split()), tuned_html(with_symptom(STILL), (), "1")):
+        assert "it helps; why is not known (noticed: 232,000 page faults" in shown
+        assert "no rank is bound" not in shown
+
+
+def test_without_a_record_a_setting_has_the_reason_of_its_knob() -> None:
+    assert "no rank is bound" in text(FASTER)
+    (change,) = tuned_json(FASTER)["changes"]
+    assert (change["noticed"], change["afterwards"]) == ("", [])
+
+
+def test_scripts_get_the_numbers_before_and_after() -> None:
+    (change,) = json.loads(json.dumps(tuned_json(with_symptom(FAULTS))))["changes"]
+    assert change["noticed"] == "232,000 page faults a second and rank"
+    assert change["afterwards"] == [
+        {"what": "page faults a second and rank", "before": 232e3, "after": 900.0}
+    ]
+
+
+def test_both_runs_times_stand_side_by_side() -> None:
+    lines = text(with_symptom(FAULTS)).splitlines()
+    bars = {
+        line.split()[0]: line.count("█") for line in lines if line.startswith(("  as it was", "  tuned "))
+    }
+    assert bars["as"] > 2 * bars["tuned"] > 0
+    assert any("kernel" in line and "0.6 → 0 s" in line for line in lines)
+    assert not any("files" in line for line in lines)
+    page = tuned_html(with_symptom(FAULTS), (), "1")
+    assert '<i class="kernel_s"' in page
+    assert tuned_json(with_symptom(FAULTS))["times"]["original"]["kernel_s"] == 0.6
+
+
+def test_an_end_that_is_not_known_apart_counts_as_start_up() -> None:
+    times = tuple(replace(each, end_s=None) for each in TIMES)
+    assert "start-up, end" in text(replace(FASTER, times=times))
+    assert tuned_json(replace(FASTER, times=times))["times"]["tuned"]["end_s"] is None
 
 
 def test_an_open_interval_is_still_json() -> None:

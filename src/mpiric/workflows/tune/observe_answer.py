@@ -26,6 +26,9 @@ def observe_answer(state: TuneState, host: Host) -> None:
     trials = state.trials
     if not proved or not state.recorded or not isinstance(trials, Trials):
         return
+    if state.budget.remaining_runs == 0:
+        state.note("what the answer has changed is not shown: no run was left to record it")
+        return
     answer = max(proved, key=lambda each: each.low).configuration
     directory = (state.log.path / RECORDS / f"answer-{trials.count + 1}").absolute()
     limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S

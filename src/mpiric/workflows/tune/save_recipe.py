@@ -61,7 +61,7 @@ def _reason(name: str, value: str, state: TuneState) -> str:
     """The reason with the evidence for it, where a recorded run of the answer has shown it."""
     reason = reason_for(name, state.situation)
     evidence = chain(KnobChange(name, value, reason, afterwards=afterwards_of(name, state)))
-    return f"{reason}; {evidence}" if evidence else reason
+    return evidence or reason
 
 
 def _policy(configuration: Configuration, situation: Situation) -> tuple[str, ...]:

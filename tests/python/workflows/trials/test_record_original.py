@@ -109,3 +109,27 @@ def test_of_large_records_the_last_ones_are_kept(tmp_path):
         (directory / "record.mpiric").write_bytes(bytes(1000))
     keep_small(tmp_path, 2500)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_answer_is_recorded_once_as_the_command_was(tune, runtime):
+    tune.runner.settings = {"binding": Behaviour(0.8)}
+    tuned = tune(max_runs=60)
+    (after,) = [trial for trial in tune.trials if trial.phase is Phase.RECORD and trial.configuration]
+    assert after.configuration == tuned.evidence.configuration
+    assert sorted(name.split("-")[0] for name in records(tune)) == ["answer", "original", "original"]
+    assert tuned.times is not None
+    assert tuned.times[0] != tuned.times[1]  # one record stands for both, in runs of different length
+    assert tuned.changes[0].noticed == "; ".join(each.noticed for each in tuned.changes[0].afterwards)
+
+
+def test_an_answer_whose_recorded_run_fails_is_an_answer_all_the_same(tune):
+    tune.runner.settings = {"binding": Behaviour(0.8)}
+    undisturbed = tune(max_runs=60)
+    last = len(tune.runner.launches)
+    (tune.place / "again").mkdir()
+    again = RecordedTune(tune.place / "again")
+    again.runner.record, again.runner.settings, again.runner.nth = SAMPLE, tune.runner.settings, {last: FAILS}
+    tuned = again(max_runs=60)
+    assert tuned.evidence.configuration == undisturbed.evidence.configuration
+    assert tuned.times is None
+    assert any("the answer was not recorded" in note for note in tuned.notes)

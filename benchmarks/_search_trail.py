@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from statistics import median
 
 from mpiric.model.configuration import Configuration
@@ -11,10 +12,10 @@ from mpiric.model.trial import Outcome, Phase, Trial
 def right_after(trials: Iterable[Trial], is_right: Callable[[Configuration], bool]) -> int | None:
     """How many runs it took until the best configuration, by the median of its runs so far, was right.
 
-    Runs of the original before and during the search count, those of the proof do not. None: it never was.
+    Every run before the proof counts, those of the original too. None: it never was.
     """
     times: dict[Configuration, list[float]] = defaultdict(list)
-    before_proof = (trial for trial in trials if trial.phase in (Phase.OBSERVE, Phase.SEARCH))
+    before_proof = takewhile(lambda trial: trial.phase is not Phase.PROOF, trials)
     for count, trial in enumerate(before_proof, start=1):
         if trial.outcome is not Outcome.OK or trial.objective is None:
             continue

@@ -68,7 +68,7 @@ VERIFIED = {
 def main() -> int:
     """Run the cases that this machine has the libraries for."""
     parser = options("answers", "Do tune's answers hold what matters, and nothing else?")
-    parser.add_argument("--max-runs", type=int, help="of one tune (default 120, quick 80)")
+    parser.add_argument("--max-runs", type=int, help="of one tune (default 200, quick 120)")
     parser.add_argument("--budget", default="5m", help="of one tune")
     parser.add_argument("--rounds", type=int, help="of the commands in turns (default 15, quick 5)")
     parser.add_argument("--baseline", metavar="TREE", help="a built checkout that answers as well")
@@ -286,7 +286,7 @@ def _tune(
     shutil.rmtree(directory, ignore_errors=True)
     work, store = directory / "work", directory / "store"
     work.mkdir(parents=True)
-    most = given.max_runs or (80 if given.quick else 120)
+    most = given.max_runs or (120 if given.quick else 200)
     words = ["tune", "--json", "--max-runs", str(most), "--budget", given.budget]
     words += ["--without", "mpi"]  # causes are known of each library by itself
     words += ["--seed", str(given.seed), "--store", str(store)]

@@ -7,6 +7,8 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
+_PROOFS = 2  # of the answer, and of what is left of it without what does not contribute
+_WITHOUT_UNITS = 1.5  # runs of a proof for each of its pairs' runs: a third lacks a unit of the answer
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
 _MOST_FOR_PROOF = 0.65  # of the budget, however long they are
 _BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
@@ -18,6 +20,7 @@ def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rul
     A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
     """
     pairs = rule.fewest_pairs() * _PROOF_SLACK
+    proof_runs = int(2 * pairs * _PROOFS * _WITHOUT_UNITS)
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
 
     def proof_s() -> float:
@@ -26,7 +29,7 @@ def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rul
 
     return Budget(
         None if budget.seconds is None else left_s,
-        None if left_runs is None else max(left_runs // 2, left_runs - int(2 * pairs)),
+        None if left_runs is None else max(left_runs // 2, left_runs - proof_runs),
         clock=budget.clock,
         reserve_s=proof_s,
     )

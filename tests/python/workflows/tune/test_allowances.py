@@ -29,8 +29,14 @@ def test_a_proof_of_a_fast_candidate_fits_beside_the_search():
 
 def test_a_limit_of_runs_is_shared_too():
     shared = search_budget(Budget(runs=100), 1.0, lambda: 1.0, StoppingRule())
-    assert shared.remaining_runs == 73
+    assert shared.remaining_runs == 50
     assert shared.remaining_s == float("inf")
+
+
+def test_of_many_runs_two_proofs_with_runs_without_each_setting_are_kept():
+    search_runs = search_budget(Budget(runs=400), 1.0, lambda: 1.0, StoppingRule()).remaining_runs
+    assert search_runs is not None
+    assert 400 - search_runs >= 2 * 3 * StoppingRule().fewest_pairs()
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])

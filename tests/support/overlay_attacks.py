@@ -1,7 +1,7 @@
-"""Runs shell scripts in overlaid trial directories and says what became of the user's files.
+"""Runs shell scripts in trial directories and says what became of the user's files.
 
 A program of its own, so that an ordinary user can run it: ``python overlay_attacks.py SCRIPT…`` prints one
-JSON object. Each script is one trial.
+JSON object. Each script is one trial. Trials are overlaid; with COPY in the environment they are copies.
 """
 
 import json
@@ -51,7 +51,8 @@ def main(scripts: list[str]) -> None:
         before = state_of(work)
         printed, written = [], []
         store = Path(place) / "store"
-        with WorkingCopies(work, store, CopyPolicy(mounter=runner)) as copies:
+        mounter = None if "COPY" in os.environ else runner
+        with WorkingCopies(work, store, CopyPolicy(on_this_node=True, mounter=mounter)) as copies:
             for number, script in enumerate(scripts):
                 directory = copies.fresh()
                 output = Path(place) / f"out{number}"

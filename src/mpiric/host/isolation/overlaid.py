@@ -8,7 +8,7 @@ kernel would copy it within the measured time.
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -180,7 +180,7 @@ def why_no_overlay(source: Path, temporary: Iterable[str]) -> str:
     ``temporary``: directories of this node that processes meet in, which must stay the real ones.
     """
     mounts = _mounts()
-    above = max((at for at in mounts if source.is_relative_to(at)), key=lambda at: len(at.parts))
+    above = _mount_above(source, mounts)
     if mounts[above] not in _LOCAL:
         return f"{above} is of type {mounts[above]}"
     if inside := [at for at in mounts if at != source and at.is_relative_to(source)]:
@@ -190,6 +190,16 @@ def why_no_overlay(source: Path, temporary: Iterable[str]) -> str:
     if os.geteuid() != 0 and not _is_all_ours(source):
         return "it holds files of others, which a namespace of one user cannot copy"
     return ""
+
+
+def keeps_times(path: Path) -> bool:
+    """Whether every write into a file here shows in its times; on tmpfs one through mmap does not."""
+    mounts = _mounts()
+    return mounts[_mount_above(path, mounts)] not in ("tmpfs", "ramfs")
+
+
+def _mount_above(path: Path, mounts: Mapping[Path, str]) -> Path:
+    return max((at for at in mounts if path.is_relative_to(at)), key=lambda at: len(at.parts))
 
 
 _LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"})

@@ -15,7 +15,8 @@ from types import TracebackType
 
 from mpiric.host.isolation.changes import Manifest, manifest_of, written_files
 from mpiric.host.isolation.copying import TreeEntry, can_reflink, close_directory, copy_entry, walk
-from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, why_no_overlay
+from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, keeps_times, why_no_overlay
+from mpiric.host.isolation.restoring import FileState, restore, state_of, states_in
 from mpiric.host.isolation.trial_area import (
     PREFIX,
     make_area,
@@ -37,6 +38,7 @@ class CopyPolicy:
     files_limit: int = 100_000
     bytes_limit: int = 2 << 30  # of data that is really copied, not shared
     link_from_bytes: int = 64 << 20  # larger files are hard links to the template's, checked afterwards
+    on_this_node: bool = False  # whether all that a launch writes is written on this node
     mounter: Mounter | None = None  # None where a process of a launch may not see its mounts
     temporary: tuple[str, ...] = ("/tmp", "/dev/shm")  # noqa: S108  of this node, never laid over
 
@@ -77,7 +79,8 @@ class WorkingCopies:
         self._area: Path | None = None
         self._path = self._source
         self._entries: list[TreeEntry] = []
-        self._linked: dict[str, tuple[int, int, int]] = {}
+        self._linked: dict[str, FileState] = {}
+        self._states: dict[str, FileState] = {}  # of the trial's directory, where it can be restored
         self._unlinkable: set[str] = set()
         self._shares = False  # whether copies share their data with the original
         self._overlaid: OverlaidTrials | None = None
@@ -119,12 +122,32 @@ class WorkingCopies:
                 return TrialDirectory(Path(mount.path), {}, mount, self._overlaid, self._policy.mounter)
             for path in self._written_links():
                 self._restore(next(entry for entry in self._entries if entry.path == path))
-            if self._path.exists():
-                remove_tree(self._path)
-            self._clone()
+            self._make_anew()
         except OSError as error:
             raise _no_room(error) from error
         return TrialDirectory(self._path, manifest_of(self._entries))
+
+    def _make_anew(self) -> None:
+        """The trial's directory as it was: what the last trial touched is restored, or all is cloned."""
+        if self._states and self._path.exists():
+            entries = {entry.path: entry for entry in self._entries}
+            try:
+                restore(entries, self._states, str(self._template), str(self._path), self._may_link)
+                close_directory(TreeEntry("", self._source.stat()), str(self._path))
+                self._linked = {
+                    path: _state(f"{self._template}/{path}")
+                    for path, entry in entries.items()
+                    if self._may_link(entry)
+                }
+            except OSError:
+                self._states = {}
+            else:
+                return
+        if self._path.exists():
+            remove_tree(self._path)
+        self._clone()
+        if self._policy.on_this_node and keeps_times(self._area or self._path):
+            self._states = states_in(str(self._path))
 
     def depend_on(self, paths: Iterable[str]) -> None:
         """Keep these inputs as they are for the trials to come: relative to the directory, or absolute."""
@@ -262,9 +285,8 @@ def _is_area(path: str) -> bool:
     return path.rsplit("/", 1)[-1].startswith(PREFIX)
 
 
-def _state(path: str) -> tuple[int, int, int]:
-    status = os.lstat(path)
-    return status.st_ino, status.st_size, status.st_mtime_ns
+def _state(path: str) -> FileState:
+    return state_of(os.lstat(path))
 
 
 def _mib(count_bytes: int) -> str:

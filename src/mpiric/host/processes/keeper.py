@@ -66,6 +66,8 @@ class Keeper:
         return ""
 
     def _run(self, request: "Message") -> "Message":
+        if self.mounts is not None and "mount" not in request:
+            self.mounts.clear()
         if "mount" in request and (refusal := self._mount(request["mount"])):
             return {"refused": f"its directory cannot be mounted: {refusal}", "what": "mount", "errno": 0}
         try:

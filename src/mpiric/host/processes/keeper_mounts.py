@@ -39,8 +39,7 @@ class Mounts:
         root, source = wanted["root"], wanted["source"]
         if not self._entered:
             self._enter(root)
-        while self._mounted:
-            _check(_libc.umount2(self._mounted.pop().encode(), _MNT_DETACH))
+        self.clear()
         held = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in wanted["kept"]]
         layers = [*wanted["lower"], wanted["upper"], wanted["work"]]
         opened = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in layers]
@@ -55,6 +54,11 @@ class Mounts:
         finally:
             for descriptor in (*held, *opened):
                 os.close(descriptor)
+
+    def clear(self) -> None:
+        """Take away what was mounted for a launch."""
+        while self._mounted:
+            _check(_libc.umount2(self._mounted.pop().encode(), _MNT_DETACH))
 
     def _enter(self, root: str) -> None:
         if _libc.unshare(_CLONE_NEWNS) != 0:

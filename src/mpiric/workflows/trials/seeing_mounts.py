@@ -17,7 +17,12 @@ from mpiric.workflows.trials.recording import Recorded
 def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool) -> CopyPolicy:
     """Overlays where every process of the launch sees them, copies elsewhere."""
     temporary = ("/tmp", "/dev/shm", *filter(None, [host.environ.get("TMPDIR")]))  # noqa: S108
-    return CopyPolicy(in_place, mounter=runner if sees_mounts(parsed, host) else None, temporary=temporary)
+    return CopyPolicy(
+        in_place,
+        on_this_node=parsed.nodes == 1,
+        mounter=runner if sees_mounts(parsed, host) else None,
+        temporary=temporary,
+    )
 
 
 def sees_mounts(parsed: ParsedJob, host: Host) -> bool:

@@ -40,41 +40,58 @@ MEDDLING = {
 }
 
 
-@pytest.fixture(params=["root", "nobody"])
-def attack(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., dict[str, object]]:
+def attack_as(
+    request: pytest.FixtureRequest, user: str, **variables: str
+) -> Callable[..., dict[str, object]]:
     """Runs scripts, one a trial, as root or as an ordinary user in a namespace of its own."""
-    if request.param == "root":
-        if os.geteuid() != 0:
-            pytest.skip("needs root")
 
-        def run(*scripts: str) -> "subprocess.CompletedProcess[str]":
-            words = [
-                sys.executable,
-                str(ATTACKS),
-                *(script.replace("{python}", PYTHON) for script in scripts),
-            ]
-            return subprocess.run(words, capture_output=True, text=True, check=False)
-    else:
-        as_nobody = request.getfixturevalue("as_nobody")
-
-        def run(*scripts: str) -> "subprocess.CompletedProcess[str]":
+    def run(*scripts: str) -> "subprocess.CompletedProcess[str]":
+        if user != "root":
             own = (script.replace("{python}", "/usr/bin/python3") for script in scripts)
-            return as_nobody(ATTACKS.read_text(), *own)
+            return as_nobody(ATTACKS.read_text(), *own, **variables)
+        words = [sys.executable, str(ATTACKS), *(script.replace("{python}", PYTHON) for script in scripts)]
+        environment = {**os.environ, **variables}
+        return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
 
     def seen(*scripts: str) -> dict[str, object]:
         done = run(*scripts)
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
-        if not found["overlaid"]:
+        if not found["overlaid"] and not variables:
             pytest.skip("this kernel lets nobody mount overlays here")
         return found
 
+    if user == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    as_nobody = request.getfixturevalue("as_nobody") if user != "root" else None
     return seen
+
+
+@pytest.fixture(params=["root", "nobody"])
+def attack(request: pytest.FixtureRequest) -> Callable[..., dict[str, object]]:
+    """Trials are overlays."""
+    return attack_as(request, request.param)
+
+
+@pytest.fixture(params=["root", "nobody"])
+def attack_copies(request: pytest.FixtureRequest) -> Callable[..., dict[str, object]]:
+    """Trials are copies that are restored from one to the next."""
+    return attack_as(request, request.param, COPY="1")
 
 
 @pytest.mark.parametrize("script", MEDDLING.values(), ids=list(MEDDLING))
 def test_the_users_files_are_the_same_afterwards_and_the_next_trial_finds_them_so(attack, script):
-    look = "find . -not -type d -printf '%M %u %s %p %l\\n' | sort; cat in.dat log deep/er/x shared sealed"
+    assert_nothing_stays(attack, script)
+
+
+@pytest.mark.parametrize("script", [text for name, text in MEDDLING.items() if name != "absolute-path"])
+def test_a_copy_is_restored_to_what_it_was(attack_copies, script):
+    assert_nothing_stays(attack_copies, script)
+
+
+def assert_nothing_stays(attack, script):
+    files = "find . -printf '%y %m %u %p %l %T@\\n' | sort; cat in.dat log deep/er/x shared sealed"
+    look = files + "; stat -c %s in.dat log"
     found = attack(look, script, look)
     assert found["same"]
     first, meddled, after = found["printed"]

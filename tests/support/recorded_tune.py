@@ -37,7 +37,14 @@ class RecordedTune:
         work = self.place / "work"
         work.mkdir(exist_ok=True)
         host = ReplayHost.load(MACHINE)
-        request = {"only": KNOBS, "budget_s": 3600.0, "store": self.place / "store", **options}
+        # What a record says is of another program than the script's: it decides on nothing unless asked to.
+        request = {
+            "try_all": True,
+            "only": KNOBS,
+            "budget_s": 3600.0,
+            "store": self.place / "store",
+            **options,
+        }
         return tune(
             TuneRequest(COMMAND, str(work), {"PATH": "/usr/bin:/bin"}, **request),  # type: ignore[arg-type]
             host,

@@ -110,6 +110,9 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     help="Set only what holds for every program, and write it as the library's own defaults "
     "(openmpi-mca-params.conf, modulefile, shell snippet) for an administrator to put in place.",
 )
+@click.option(
+    "--try-all", is_flag=True, help="Also try what cannot matter to what the command was seen to do."
+)
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
 @click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
@@ -191,6 +194,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         rule=StoppingRule(confidence=given["confidence"], minimum_effect=given["minimum_effect"]),
         seed=given["seed"],
         advised=advised_knobs(given["advice"]) if given["advice"] else (),
+        try_all=given["try_all"],
         site=given["site"],
         spread=spread_of(given),
     )

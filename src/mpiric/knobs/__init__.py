@@ -8,6 +8,7 @@ from functools import cache
 from mpiric.knobs._carriers import carriers
 from mpiric.knobs._declare import no
 from mpiric.knobs._inherited import inherited_problems
+from mpiric.knobs._relevance import distinct_values, sizes_sent, why_not
 from mpiric.model.knob import Applicability, Knob, ResultsEffect
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
@@ -17,9 +18,12 @@ __all__ = [
     "applicable",
     "carriers",
     "check_configuration",
+    "distinct_values",
     "inherited_problems",
     "judge",
+    "sizes_sent",
     "switched",
+    "why_not",
 ]
 
 

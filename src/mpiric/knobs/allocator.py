@@ -131,6 +131,8 @@ KNOBS = (
         applies=_malloc_applies,
         promise=_malloc_promise,
         spell=_spell_malloc,
+        ceiling=("fault_bound",),
+        symptoms=("minor_faults_per_s", "system_share"),
     ),
     Knob(
         name="allocator",
@@ -142,5 +144,7 @@ KNOBS = (
         applies=_allocator_applies,
         promise=_allocator_promise,
         spell=_spell_allocator,
+        ceiling=("own_bound", "fault_bound"),
+        symptoms=("minor_faults_per_s", "system_share"),
     ),
 )

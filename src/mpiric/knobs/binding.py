@@ -92,6 +92,7 @@ KNOBS = (
         applies=_binding_applies,
         promise=_binding_promise,
         site_default=suits_every_program,
+        symptoms=("unbound_share", "mpi_share", "involuntary_per_s"),
     ),
     Knob(
         name="mapping",
@@ -107,5 +108,6 @@ KNOBS = (
         applies=_mapping_applies,
         promise=_mapping_promise,
         moves_with=("binding",),
+        symptoms=("mpi_share", "off_node_share"),
     ),
 )

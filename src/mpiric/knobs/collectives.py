@@ -101,6 +101,11 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
         promise=_promise_of(collective),
         results=ResultsEffect.ROUNDING if collective in REDUCING else ResultsEffect.NONE,
         idle_beside=_decided_by_policy(collective),
+        matters_when=(
+            " or ".join(f"{name}_calls >= 1" for name in (collective, *_ALSO.get(collective, ()))),
+        ),
+        ceiling=tuple(f"{name}_bound" for name in (collective, *_ALSO.get(collective, ()))),
+        symptoms=(f"{collective}_share", "collective_share"),
     )
 
 
@@ -196,6 +201,9 @@ KNOBS = (
         promise=_tuner_promise,
         results=ResultsEffect.CHECKED,  # reductions stay the library's unless rounding is allowed
         spell=_tuner_spelling,
+        matters_when=("collective_calls >= 1",),
+        ceiling=("collective_bound",),
+        symptoms=("collective_share", "collective_transfer_share"),
     ),
     Knob(
         name="collective-component",
@@ -211,6 +219,9 @@ KNOBS = (
         applies=_applies_to(*coarse_algorithms()),
         promise=_component_promise,
         results=ResultsEffect.ROUNDING,
+        matters_when=("collective_calls >= 1",),
+        ceiling=("collective_bound",),
+        symptoms=("collective_share", "collective_transfer_share"),
     ),
     *(_algorithm_knob(collective, names) for collective, names in coarse_algorithms().items()),
 )

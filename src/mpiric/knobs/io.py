@@ -61,6 +61,8 @@ KNOBS = (
         values=_implementation_values,
         applies=_implementation_applies,
         promise=_promise,
+        ceiling=("mpi_io_bound",),
+        symptoms=("io_share", "file_share"),
     ),
     Knob(
         name="collective-io",
@@ -72,5 +74,7 @@ KNOBS = (
         applies=_collective_applies,
         promise=_promise,
         moves_with=("mpi-io",),
+        ceiling=("mpi_io_bound",),
+        symptoms=("io_share", "file_share"),
     ),
 )

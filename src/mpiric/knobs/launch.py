@@ -52,6 +52,7 @@ KNOBS = (
         promise=promising(0.2, "launchers place and bind ranks differently"),
         moves_with=("binding", "mapping"),
         site_default=suits_every_program,
+        symptoms=("mpi_share", "unbound_share"),
     ),
     Knob(
         name="bootstrap",
@@ -63,5 +64,6 @@ KNOBS = (
         applies=_bootstrap_applies,
         promise=promising(0.1, "start-up counts in short programs only"),
         site_default=suits_every_program,
+        ceiling=("outside_bound",),
     ),
 )

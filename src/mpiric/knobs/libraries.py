@@ -88,6 +88,8 @@ def _code_path_knob(
         promise=promising(0.3, "the library chose its code path by the CPU's name, not by measurement"),
         results=ResultsEffect.ROUNDING,
         spell=plain(setting),
+        ceiling=("own_bound",),
+        symptoms=("instructions",),
     )
 
 
@@ -235,6 +237,8 @@ KNOBS = (
         results=ResultsEffect.ROUNDING,
         moves_with=("omp-threads",),
         spell=_spell_blas,
+        ceiling=("own_bound",),
+        symptoms=("instructions",),
     ),
     Knob(
         name="mpi",
@@ -248,5 +252,6 @@ KNOBS = (
         results=ResultsEffect.CHECKED,
         moves_with=("binding", "waiting"),
         spell=_spell_mpi,
+        symptoms=("mpi_share", "start_up_s"),
     ),
 )

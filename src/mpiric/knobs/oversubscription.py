@@ -67,5 +67,6 @@ KNOBS = (
         moves_with=("binding",),
         brings=_brings,
         site_default=suits_every_program,
+        symptoms=("mpi_share", "collective_share", "point_to_point_share", "cpu_use"),
     ),
 )

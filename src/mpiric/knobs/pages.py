@@ -82,5 +82,8 @@ KNOBS = (
         applies=_applies,
         promise=_promise,
         spell=_spell,
+        matters_when=("peak_bytes >= 16777216 or minor_faults_per_s >= 1000",),
+        ceiling=("own_bound", "fault_bound"),
+        symptoms=("minor_faults_per_s", "system_share", "huge_share"),
     ),
 )

@@ -96,6 +96,9 @@ KNOBS = (
         applies=_on_node("eager-node"),
         promise=promising(0.3, _PLAIN),
         brings=_eager_node_brings,
+        ceiling=("node_message_bound",),
+        threshold_of="node",
+        symptoms=("point_to_point_share",),
     ),
     Knob(
         name="single-copy-threshold",
@@ -106,6 +109,9 @@ KNOBS = (
         values=always("4KiB", "32KiB", "128KiB", "1MiB"),
         applies=_threshold_applies,
         promise=promising(0.25, _PLAIN),
+        ceiling=("node_message_bound",),
+        threshold_of="node",
+        symptoms=("point_to_point_share", "system_share"),
     ),
     Knob(
         name="node-buffers",
@@ -116,6 +122,9 @@ KNOBS = (
         values=_buffers_values,
         applies=_on_node("node-buffers"),
         promise=promising(0.15, _PLAIN),
+        matters_when=("most_node_messages > 32",),
+        ceiling=("node_message_bound",),
+        symptoms=("point_to_point_share",),
     ),
     Knob(
         name="eager-network",
@@ -130,6 +139,10 @@ KNOBS = (
         values=always("8KiB", "32KiB", "128KiB", "512KiB"),
         applies=_between_nodes,
         promise=promising(0.35, _PLAIN),
+        matters_when=("nodes >= 2",),
+        ceiling=("network_bound",),
+        threshold_of="network",
+        symptoms=("point_to_point_share",),
     ),
     Knob(
         name="zero-copy",
@@ -140,6 +153,10 @@ KNOBS = (
         values=always("4KiB", "16KiB", "64KiB", "512KiB"),
         applies=_zero_copy_applies,
         promise=promising(0.2, _PLAIN),
+        matters_when=("ucx_carries >= 1",),
+        ceiling=("ucx_bound",),
+        threshold_of="ucx",
+        symptoms=("point_to_point_share",),
     ),
     Knob(
         name="memory-copy",
@@ -150,6 +167,9 @@ KNOBS = (
         values=_copy_values,
         applies=_on_node("memory-copy"),
         promise=promising(0.15, _PLAIN),
+        matters_when=("largest_node_message_bytes >= 1024",),
+        ceiling=("node_message_bound",),
+        symptoms=("point_to_point_share",),
     ),
     Knob(
         name="matching",
@@ -160,5 +180,8 @@ KNOBS = (
         values=_matching_values,
         applies=_matching_applies,
         promise=promising(0.15, _PLAIN),
+        matters_when=("nodes >= 2",),
+        ceiling=("network_bound",),
+        symptoms=("point_to_point_share", "late_receive_share"),
     ),
 )

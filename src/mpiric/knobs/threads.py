@@ -174,6 +174,7 @@ KNOBS = (
         moves_with=("binding", "omp-places", "omp-bind"),
         brings=_count_brings,
         spell=plain(*_COUNTS),
+        symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
         name="threads-per-rank",
@@ -185,6 +186,7 @@ KNOBS = (
         applies=_width_applies,
         promise=_width_promise,
         moves_with=("binding", "mapping", "omp-threads"),
+        symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
         name="omp-places",
@@ -198,6 +200,7 @@ KNOBS = (
         moves_with=("binding", "omp-bind"),
         brings=lambda _value, _situation: {"omp-bind": "close"},
         spell=plain("OMP_PLACES"),
+        symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
         name="omp-bind",
@@ -210,6 +213,7 @@ KNOBS = (
         promise=promising(0.35, "threads of a rank share what the rank is bound to"),
         moves_with=("omp-places",),
         spell=plain("OMP_PROC_BIND"),
+        symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
         name="omp-wait",
@@ -221,6 +225,7 @@ KNOBS = (
         applies=_wait_applies,
         promise=_wait_promise,
         spell=by_value(_WAITS),
+        symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
         name="ranks",
@@ -236,6 +241,7 @@ KNOBS = (
         only_when_asked="--vary-ranks",
         brings=_ranks_brings,
         spell=lambda value, _: Spelling(ranks=int(value)),
+        symptoms=("parallel_efficiency",),
     ),
     Knob(
         name="nodes",
@@ -248,5 +254,6 @@ KNOBS = (
         promise=promising(0.3, "the network may cost more than the nodes bring"),
         moves_with=("ranks", "mapping"),
         only_when_asked="--vary-nodes",
+        symptoms=("off_node_share", "mpi_share"),
     ),
 )

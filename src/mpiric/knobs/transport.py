@@ -213,6 +213,9 @@ KNOBS = (
         promise=_node_promise,
         results=ResultsEffect.CHECKED,
         site_default=lambda value, _: value != "shared-memory-only",
+        matters_when=("node_ranks >= 2",),
+        ceiling=("mpi_bound", "outside_bound"),
+        symptoms=("mpi_share", "point_to_point_share", "start_up_s"),
     ),
     Knob(
         name="network-library",
@@ -224,6 +227,8 @@ KNOBS = (
         applies=_library_applies,
         promise=_library_promise,
         site_default=suits_every_program_between_nodes,
+        ceiling=("mpi_bound", "outside_bound"),
+        symptoms=("mpi_share", "start_up_s"),
     ),
     Knob(
         name="single-copy",
@@ -238,6 +243,9 @@ KNOBS = (
         applies=_single_copy_applies,
         promise=_single_copy_promise,
         site_default=suits_every_program,
+        matters_when=("largest_node_message_bytes >= 4096",),
+        ceiling=("node_message_bound",),
+        symptoms=("point_to_point_share", "system_share"),
     ),
     Knob(
         name="gpu-buffers",
@@ -248,6 +256,8 @@ KNOBS = (
         values=always("off"),
         applies=_gpu_applies,
         promise=promising(0.1, "a GPU runtime may be looked for in vain"),
+        ceiling=("mpi_bound", "outside_bound"),
+        symptoms=("mpi_share", "start_up_s"),
     ),
     Knob(
         name="network-interface",
@@ -262,6 +272,9 @@ KNOBS = (
         applies=_interface_applies,
         promise=_interface_promise,
         site_default=suits_every_program_between_nodes,
+        matters_when=("nodes >= 2",),
+        ceiling=("network_bound", "outside_bound"),
+        symptoms=("mpi_share",),
     ),
     Knob(
         name="host-names",
@@ -275,6 +288,9 @@ KNOBS = (
         values=lambda situation: tuple(situation.host_names.others)[:4],
         applies=_names_applies,
         promise=_names_promise,
+        matters_when=("nodes >= 2",),
+        ceiling=("network_bound", "outside_bound"),
+        symptoms=("mpi_share",),
     ),
     Knob(
         name="ofi-provider",
@@ -286,6 +302,9 @@ KNOBS = (
         applies=_provider_applies,
         promise=_provider_promise,
         site_default=suits_every_program_between_nodes,
+        matters_when=("nodes >= 2",),
+        ceiling=("network_bound", "outside_bound"),
+        symptoms=("mpi_share",),
     ),
     Knob(
         name="ucx-transports",
@@ -297,5 +316,8 @@ KNOBS = (
         applies=_ucx_applies,
         promise=_ucx_promise,
         site_default=suits_every_program_between_nodes,
+        matters_when=("ucx_carries >= 1",),
+        ceiling=("ucx_bound",),
+        symptoms=("point_to_point_share", "mpi_share"),
     ),
 )

@@ -51,6 +51,7 @@ class Capabilities:
     has_single_copy_threshold: bool = True
     cells_per_rank: int = 0  # of a pool of message buffers that each rank keeps, 0 without such a pool
     kernel_copy_from_bytes: int = 0  # messages of this size on are copied by the kernel, 0 when never
+    eager_cuts_only: bool = False  # `eager-node` is a threshold, not the size of the parts of larger messages
     sizes_in_force: Mapping[str, int] = field(default_factory=dict)  # knob of a size → bytes by default
     node_buffers: str = ""  # messages that may be under way by default
     node_buffers_variable: str = ""

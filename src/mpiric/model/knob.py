@@ -126,5 +126,9 @@ class Knob:
     spell: Spell | None = None
     idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
+    # What recorded runs must show for it to matter; see `model.behaviour` for the numbers.
+    matters_when: tuple[str, ...] = ()  # conditions, all of which must hold; in each, alternatives by " or "
+    ceiling: tuple[str, ...] = ()  # bounds that add up to the share of the time it can touch; none: all of it
+    threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
     symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
     family: str = ""  # stem of the file in knobs/, which the registry fills in

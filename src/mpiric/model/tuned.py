@@ -39,6 +39,14 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class CannotMatter:
+    """A knob that was not tried as it cannot matter to what the program does."""
+
+    knob: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Timing:
     """Median objective over a number of runs: seconds, unless the user chose another objective."""
 
@@ -74,6 +82,7 @@ class Tuned:
     rejected: tuple[Rejected, ...] = ()
     findings: tuple[Finding, ...] = ()
     tried: tuple[str, ...] = ()  # knobs that were tried
+    cannot_matter: tuple[CannotMatter, ...] = ()
     runs: int = 0
     elapsed_s: float = 0.0
     around_runs_s: float = 0.0  # of these, on directories and on looking at what runs left
@@ -83,6 +92,14 @@ class Tuned:
     notes: tuple[str, ...] = field(default=())
     split: SplitGain | None = None  # None where the runtime could not look at the runs of the proof
     times: tuple[RunTimes, RunTimes] | None = None  # as it was and tuned, of one recorded run each
+
+    @property
+    def needless(self) -> dict[str, list[str]]:
+        """Reason → knobs that cannot matter for it."""
+        by_reason: dict[str, list[str]] = {}
+        for each in self.cannot_matter:
+            by_reason.setdefault(each.why, []).append(each.knob)
+        return by_reason
 
     def shown(self, value: float) -> float:
         """A value of evidence or trials as the user means it."""

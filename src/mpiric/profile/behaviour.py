@@ -45,6 +45,7 @@ def behaviour_of(
         "node_message_bound": reaches["node"],
         "network_bound": reaches["network"],
         "ucx_bound": max(ucx, default=0.0),
+        "ucx_carries": float(any(several[reach] for reach in carriers.ucx)),
         "largest_node_message_bytes": max((size.high_bytes for size in sizes["node"]), default=0.0),
         "most_node_messages": float(sum(size.messages for size in sizes["node"])),
         "io_bound": max((_share(rank.io_s, rank.wall_s) for rank in profile.ranks), default=1.0),

@@ -36,6 +36,8 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
             {"configuration": entry.configuration.as_dict(), "reason": entry.reason}
             for entry in tuned.rejected
         ],
+        "tried": list(tuned.tried),
+        "cannot_matter": [vars(each) for each in tuned.cannot_matter],
         "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,
         "elapsed_s": tuned.elapsed_s,

@@ -77,6 +77,8 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
         )
     if tuned.rejected:
         yield f"Rejected ({len(tuned.rejected)})", list(_rejected(tuned))
+    if tuned.cannot_matter:
+        yield f"Cannot matter here ({len(tuned.cannot_matter)})", list(_needless(tuned))
     if tuned.changes:
         yield "The same without mpiric", list(_without_mpiric(tuned))
     yield "Effort", [(2, Text(_effort(tuned))), *((2, Text(note, style="yellow")) for note in tuned.notes)]
@@ -136,6 +138,11 @@ def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:
         yield 2, Text(f"{entry.configuration}: {entry.reason}", style="dim")
     if len(entries) > _MOST_REJECTED:
         yield 2, Text(f"… and {len(entries) - _MOST_REJECTED} more, in {tuned.store}", style="dim")
+
+
+def _needless(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    for why, knobs in tuned.needless.items():
+        yield 2, Text(f"{', '.join(knobs)}: {why}", style="dim")
 
 
 def _effort(tuned: Tuned) -> str:

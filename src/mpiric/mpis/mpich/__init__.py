@@ -41,6 +41,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         has_single_copy_threshold=number >= 5,
         cells_per_rank=_ch4.CELLS,
         kernel_copy_from_bytes=8 << 10 if number >= 5 else 0,
+        eager_cuts_only=number >= 5,  # larger ones are copied by the kernel, as a whole
         sizes_in_force={"eager-node": 8 << 10, "single-copy-threshold": 8 << 10} if number >= 5 else {},
         node_buffers=str(_ch4.CELLS),
         node_buffers_variable=_ch4.NODE_BUFFERS,

@@ -56,6 +56,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         node_settings=(NodeSetting("OMPI_MCA_btl", ("sm", "vader")),),
         single_copy=(*(name for name in ("xpmem", "knem") if name in transports), "none"),
         single_copy_variable="OMPI_MCA_btl_vader_single_copy_mechanism",
+        eager_cuts_only=True,
         sizes_in_force={"eager-node": 4 << 10, "eager-network": 64 << 10},
         node_buffers="32",
         memory_copies=("memcpy", "memmove"),

@@ -8,7 +8,8 @@ from mpiric.tuning.objective import TIMES
 from mpiric.tuning.search.search import search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
-from mpiric.workflows.tune.space import is_worth_a_run, requested_space, withheld_for_rounding
+from mpiric.workflows.tune.known_space import fill_in_space
+from mpiric.workflows.tune.space import is_worth_a_run, withheld_for_rounding
 from mpiric.workflows.tune.state import TuneState
 
 
@@ -21,7 +22,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     if shortfall := proof_shortfall(budget, state.run_s, request.rule):
         state.note(shortfall)
         state.narrator.say(shortfall)
-    state.narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply")
+    state.narrator.phase(_heading(state))
     if withheld := withheld_for_rounding(situation):
         state.note(f"not tried without --allow-rounding: {', '.join(withheld)}")
     state.trials.watch_memory(situation)
@@ -51,7 +52,12 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     return [candidate.configuration for candidate in found.candidates]
 
 
+def _heading(state: TuneState) -> str:
+    needless = f", {len(state.cannot_matter)} cannot matter here" if state.cannot_matter else ""
+    return f"Searching: {len(state.space.dimensions)} knobs apply{needless}"
+
+
 def look_at_knobs(state: TuneState) -> None:
     """Fill in which knobs apply, and what they have noticed."""
     state.findings = findings_of(state.situation)
-    state.space = requested_space(state.request, state.situation)
+    fill_in_space(state)

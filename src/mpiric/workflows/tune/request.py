@@ -33,6 +33,7 @@ class TuneRequest:
     allowed: Allowed = field(default_factory=Allowed)
     rule: StoppingRule = field(default_factory=StoppingRule)
     seed: int = 0
+    try_all: bool = False  # also what cannot matter to the program as it was recorded
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
     spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here

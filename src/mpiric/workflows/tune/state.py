@@ -10,6 +10,7 @@ from mpiric.model.finding import Finding
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
@@ -40,6 +41,7 @@ class TuneState:
     answered: Recorded | None = None  # what a recorded run of the answer has left
     known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
     space: SearchSpace = field(default_factory=SearchSpace)
+    cannot_matter: tuple[CannotMatter, ...] = ()
     findings: tuple[Finding, ...] = ()
     searched: list[Trial] = field(default_factory=list)  # in order
     rejected: dict[Configuration, str] = field(default_factory=dict)

@@ -53,7 +53,8 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         best_so_far=_best_so_far(state) if state.interrupted and not proved else None,
         rejected=tuple(Rejected(what, why) for what, why in state.rejected.items()),
         findings=state.findings,
-        tried=tuple(dimension.knob for dimension in state.space.dimensions),
+        tried=_tried(state, trials),
+        cannot_matter=state.cannot_matter,
         runs=len(trials),
         elapsed_s=elapsed_s,
         around_runs_s=state.trials.around_runs_s,
@@ -92,6 +93,12 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return timing(_untouched(state.originals)), None
     originals, candidates = zip(*evidence.pairs, strict=True)
     return timing(originals), timing(candidates)
+
+
+def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Knobs of the space that a run has set."""
+    run = {name for trial in trials for name, _ in trial.configuration.items}
+    return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in run)
 
 
 def _untouched(originals: Sequence[Trial]) -> list[float]:

@@ -1,0 +1,100 @@
+"""Whether a knob can matter to what the program does, and which of its values do the same."""
+
+from collections.abc import Iterable, Mapping
+from math import inf
+
+from mpiric.model.behaviour import Behaviour
+from mpiric.model.conditions import Condition, parse_alternatives, quote
+from mpiric.model.knob import Knob, parse_bytes
+from mpiric.model.policy import BLOCKING
+from mpiric.model.situation import Situation
+
+# What a number says where it keeps a knob from mattering.
+_FACTS: Mapping[str, str] = {
+    "nodes": "the job runs on one node",
+    "node_ranks": "each rank has a node of its own",
+    "ucx_carries": "no message goes through UCX",
+    "largest_node_message_bytes": "no message on a node is larger than {largest_node_message_bytes:b}",
+    "most_node_messages": "{most_node_messages:n} messages are sent on a node",
+    "collective_calls": "no collective operation is called",
+    "peak_bytes": "a rank holds {peak_bytes:b} at most",
+    "minor_faults_per_s": "and takes {minor_faults_per_s:n} page faults a second",
+    **{f"{name}_calls": "the collective is not called" for name in BLOCKING},
+}
+# What takes the time that a bound limits.
+_BOUNDS: Mapping[str, str] = {
+    "mpi_bound": "MPI",
+    "outside_bound": "start and end",
+    "node_message_bound": "messages on a node",
+    "network_bound": "messages between nodes",
+    "ucx_bound": "messages through UCX",
+    "collective_bound": "collective operations",
+    "fault_bound": "page faults",
+    "own_bound": "the program's own code",
+    "mpi_io_bound": "MPI-IO",
+    **{f"{name}_bound": f"MPI_{name.capitalize()}" for name in BLOCKING},
+}
+
+
+def why_not(knob: Knob, behaviour: Behaviour, least_share: float) -> str:
+    """Why a knob cannot matter to what was recorded, "" where it can.
+
+    What can touch no more than ``least_share`` of the time cannot.
+    """
+    for text in knob.matters_when:
+        alternatives = parse_alternatives(text)
+        if not any(condition.holds(behaviour.numbers) for condition in alternatives):
+            return _said(alternatives, behaviour)
+    bound = behaviour.bound(knob.ceiling)
+    if not knob.ceiling or bound > least_share:
+        return ""
+    parts = [_BOUNDS[name] for name in knob.ceiling if behaviour.numbers[name] > 0] or [
+        _BOUNDS[knob.ceiling[0]]
+    ]
+    if bound == 0:
+        return f"no time goes into {parts[0]}"
+    return quote("{bound:%} of a rank's time goes into ", {"bound": bound}) + " and ".join(parts)
+
+
+def distinct_values(
+    knob: Knob, values: tuple[str, ...], situation: Situation, *, is_set: bool
+) -> tuple[str, ...]:
+    """The values that do something of their own to the messages that there are, one for each thing.
+
+    ``is_set`` tells that the user has set what the knob sets, so that the library's default is not in force.
+    """
+    behaviour = situation.observation.behaviour
+    if behaviour is None or not knob.threshold_of:
+        return values
+    can = situation.mpi.capabilities
+    cuts_only = knob.name != "eager-node" or can.eager_cuts_only
+    default = can.sizes_in_force.get(knob.name)
+    done = set() if default is None or is_set else {behaviour.cuts(knob.threshold_of, default)}
+    kept = []
+    for value in values:
+        size = parse_bytes(value)
+        cuts = behaviour.cuts(knob.threshold_of, size)
+        # Parts of larger messages become as large as it.
+        cuts = cuts if cuts_only else tuple(side if side == inf else float(size) for side in cuts)
+        if cuts not in done:
+            done.add(cuts)
+            kept.append(value)
+    return tuple(kept)
+
+
+def sizes_sent(knob: Knob, behaviour: Behaviour) -> str:
+    """Why none of a knob's sizes does anything of its own."""
+    sizes = behaviour.sizes.get(knob.threshold_of, ())
+    if not sizes:
+        return "no message is sent there"
+    low, high = min(size.low_bytes for size in sizes), max(size.high_bytes for size in sizes)
+    ends = dict.fromkeys(quote("{size:b}", {"size": end}) for end in (low, high))
+    return f"messages of {' to '.join(ends)} lie on one side of every size worth trying"
+
+
+def _said(alternatives: Iterable[Condition], behaviour: Behaviour) -> str:
+    facts = dict.fromkeys(_FACTS[condition.number] for condition in alternatives)
+    said = quote(" ".join(facts) if len(facts) < 3 else ", ".join(facts), behaviour.numbers)
+    transport = behaviour.carriers.transport
+    named = any(condition.number == "ucx_carries" for condition in alternatives) and transport
+    return f"{said} (the library reports {transport})" if named else said

@@ -1,0 +1,163 @@
+"""Knobs that cannot matter to what a program does are told with the reason; known wins keep theirs."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support.behaviours import (
+    ALLREDUCE,
+    BETWEEN_NODES,
+    CHURN,
+    COMPUTES,
+    HALO,
+    HEAT,
+    LATENCY,
+    SCATTERED,
+    behaviour,
+    doing,
+    messages,
+)
+from tests.support.records import cell, rank, record
+from tests.support.situations import MPIS, situation
+
+from mpiric.knobs import all_knobs, distinct_values, why_not
+from mpiric.model.behaviour import Carriers
+from mpiric.profile.analyse import analyse
+from mpiric.profile.behaviour import behaviour_of
+
+KIB = 1 << 10
+LEAST = 0.01 / 1.01
+BY_LABEL = {library.label: library for library in MPIS}
+KNOBS = all_knobs().values()
+ALGORITHMS = {name for name in all_knobs() if name.endswith("-algorithm")}
+
+
+def dropped(shown):
+    return {knob.name for knob in KNOBS if why_not(knob, shown, LEAST)}
+
+
+def sizes(name, shown, label="mpich-5.0.2", *, is_set=False):
+    knob, case = all_knobs()[name], doing(situation(BY_LABEL[label]), shown)
+    return distinct_values(knob, knob.values(case), case, is_set=is_set)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """Names of all numbers that a record gives."""
+    kinds = {"MPI_Send": "send", "MPI_Allreduce": "collective", "MPI_File_write": "file"}
+    cells = (cell("MPI_Send", 1, 8, 0.1), cell("MPI_Allreduce", 1, 8, 0.1), cell("MPI_File_write", 1, 8, 0.1))
+    made = replace(record(rank(0, 1.0, *cells), rank(1, 1.0, *cells)), function_classes=kinds)
+    return set(behaviour_of(made, analyse(made), Carriers(), 2.0).numbers)
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
+def test_what_decides_on_a_knob_is_in_every_record_and_has_a_sentence(knob, numbers):
+    nothing = behaviour(**dict.fromkeys(numbers, 0.0))
+    assert set(knob.ceiling) <= numbers
+    for text in knob.matters_when:
+        assert {alternative.split()[0] for alternative in text.split(" or ")} <= numbers
+    if knob.matters_when or knob.ceiling:
+        assert why_not(knob, nothing, LEAST)
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
+def test_what_a_knob_is_meant_to_move_is_a_number_of_records(knob, numbers):
+    by_kind = {"file_share", "reduce_share", "gather_share", "scatter_share", "reduce_scatter_share"}
+    assert set(knob.symptoms) <= numbers | by_kind
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
+def test_sizes_that_cut_messages_are_sizes(knob):
+    assert knob.threshold_of in ("", "node", "network", "ucx")
+    assert not knob.threshold_of or knob.domain.accepts("64KiB")
+
+
+@pytest.mark.parametrize(
+    ("shown", "needed"),
+    [
+        (LATENCY, {"binding"}),
+        (HALO, {"binding", "node-transport", "network-library", "eager-node", "single-copy"}),
+        (ALLREDUCE, {"waiting", "binding", "collectives", "collective-component", "allreduce-algorithm"}),
+        (CHURN, {"malloc", "allocator", "huge-pages"}),
+        (SCATTERED, {"huge-pages"}),
+        (HEAT, {"malloc", "binding", "huge-pages"}),
+        (
+            BETWEEN_NODES,
+            {"network-interface", "host-names", "ofi-provider", "eager-network", "binding", "mapping"},
+        ),
+    ],
+    ids=["latency", "halo", "allreduce", "churn", "scattered", "heat", "between nodes"],
+)
+def test_what_known_wins_need_is_never_dropped(shown, needed):
+    assert not dropped(shown) & needed
+
+
+@pytest.mark.parametrize(
+    "shown", [HEAT, ALLREDUCE, CHURN, COMPUTES], ids=["heat", "allreduce", "churn", "computes"]
+)
+def test_settings_of_ucx_and_of_networks_cannot_matter_where_neither_is_used(shown):
+    assert {"ucx-transports", "zero-copy", "eager-network", "matching", "network-interface"} <= dropped(shown)
+
+
+def test_an_algorithm_matters_only_for_what_is_called_and_takes_time():
+    assert dropped(ALLREDUCE) >= ALGORITHMS - {"allreduce-algorithm"}
+    assert dropped(HEAT) >= ALGORITHMS
+    rarely = behaviour(alltoallv_calls=3.0, alltoallv_bound=0.2, collective_calls=3.0, collective_bound=0.2)
+    assert "alltoall-algorithm" not in dropped(rarely)  # carried out by the same code
+
+
+def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
+    settings = {"eager-node", "single-copy", "single-copy-threshold", "node-buffers", "memory-copy"}
+    assert settings | {"malloc", "allocator", "huge-pages"} <= dropped(ALLREDUCE)
+
+
+@pytest.mark.parametrize(
+    ("knob", "shown", "why"),
+    [
+        ("alltoall-algorithm", COMPUTES, "the collective is not called"),
+        ("allreduce-algorithm", HEAT, "0.4 % of a rank's time goes into MPI_Allreduce"),
+        ("eager-network", HEAT, "the job runs on one node"),
+        ("malloc", ALLREDUCE, "0.05 % of a rank's time goes into page faults"),
+        ("mpi-io", COMPUTES, "no time goes into MPI-IO"),
+        ("huge-pages", COMPUTES, "a rank holds 12 MiB at most and takes 20 page faults a second"),
+        (
+            "zero-copy",
+            replace(COMPUTES, carriers=Carriers("ob1 over self sm")),
+            "no message goes through UCX (the library reports ob1 over self sm)",
+        ),
+    ],
+)
+def test_the_reason_is_a_fact_of_the_record(knob, shown, why):
+    assert why_not(all_knobs()[knob], shown, LEAST) == why
+
+
+def test_a_number_that_is_not_a_time_drops_only_what_touches_nothing():
+    assert why_not(all_knobs()["allreduce-algorithm"], HEAT, 0.0) == ""
+    assert why_not(all_knobs()["mpi-io"], HEAT, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ((8,), ()),  # every size is eager, as it is by default
+        ((401_408,), ()),  # none is
+        ((20 * KIB,), ("64KiB",)),
+        ((20 * KIB, 100 * KIB), ("64KiB", "256KiB")),
+        ((64 * KIB,), ("64KiB", "256KiB")),  # with its header it may not fit
+        ((4 * KIB, 12 * KIB, 40 * KIB, 200 * KIB), ("16KiB", "64KiB", "256KiB")),
+    ],
+)
+def test_of_sizes_that_do_the_same_to_the_messages_one_is_left(sent, kept):
+    assert sizes("eager-node", messages(*sent)) == kept
+
+
+def test_the_default_that_the_user_has_changed_rules_nothing_out():
+    assert sizes("eager-node", messages(8), is_set=True) == ("8KiB",)
+
+
+def test_sizes_that_parts_of_larger_messages_have_are_all_different():
+    assert sizes("eager-node", messages(401_408), "mpich-4.0.2") == ("8KiB", "16KiB", "64KiB", "256KiB")
+
+
+def test_without_a_record_every_size_is_left():
+    knob, case = all_knobs()["eager-node"], situation()
+    assert distinct_values(knob, knob.values(case), case, is_set=False) == knob.values(case)

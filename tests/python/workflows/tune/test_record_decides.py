@@ -1,0 +1,98 @@
+"""A tune's space after a record: what cannot matter is listed with its reason, not tried, and stays so."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.behaviours import ALLREDUCE, HEAT, doing
+from tests.support.recorded_tune import RecordedTune
+from tests.support.scripted_runner import INTERRUPTED
+from tests.support.situations import MPIS, situation
+
+from mpiric.host.installation import native
+from mpiric.report.tuned_json import tuned_json
+from mpiric.tuning.objective import parse_objective
+from mpiric.workflows.tune.request import TuneRequest
+from mpiric.workflows.tune.space import least_share, needless_knobs, requested_space
+
+# Four ranks that spend their time in an allreduce and in messages of a few bytes, and fault little.
+SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"
+BY_LABEL = {library.label: library for library in MPIS}
+
+
+def request(**options):
+    return TuneRequest(("mpiexec", "./app"), "/home/u", {}, **options)
+
+
+def spaces(shown, label="mpich-5.0.2", **options):
+    case = doing(situation(BY_LABEL[label], ranks=options.pop("ranks", 2)), shown)
+    asked = request(**options)
+    tried = {dimension.knob for dimension in requested_space(asked, case).dimensions}
+    return tried, {each.knob: each.why for each in needless_knobs(asked, case)}
+
+
+def test_every_knob_that_applies_is_tried_or_cannot_matter():
+    tried, needless = spaces(HEAT)
+    everything, none = spaces(HEAT, try_all=True)
+    assert none == {}
+    assert tried | set(needless) == everything
+    assert not tried & set(needless)
+
+
+def test_the_heat_solver_is_left_with_what_touches_its_time():
+    tried, needless = spaces(HEAT)
+    assert {"binding", "malloc", "huge-pages"} <= tried
+    assert {"eager-node", "alltoall-algorithm", "collectives"} <= set(needless)
+    assert needless["eager-node"] == "messages of 392 KiB lie on one side of every size worth trying"
+
+
+def test_a_large_allreduce_on_too_few_cores_is_left_with_waiting_and_its_algorithms():
+    tried, needless = spaces(ALLREDUCE, ranks=4)
+    elsewhere = {"collective-component", "gpu-buffers", "launch-route"}
+    assert {"waiting", "collectives"} <= tried <= {"waiting", "collectives", *elsewhere}
+    assert {"eager-node", "single-copy", "malloc", "allocator", "alltoall-algorithm"} <= set(needless)
+
+
+def test_of_a_number_that_the_program_prints_only_what_touches_nothing_is_known():
+    assert least_share(request()) == pytest.approx(0.0099, abs=1e-4)
+    assert least_share(request(objective=parse_objective("output:GFLOPS (.*)"))) == 0.0
+    assert least_share(request(try_all=True)) is None
+
+
+@pytest.fixture
+def tune(tmp_path, monkeypatch):
+    """A recorded tune whose original leaves a real record."""
+    library = tmp_path / "native/openmpi/libmpiric.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
+    made = RecordedTune(tmp_path)
+    made.runner.record = SAMPLE
+    return made
+
+
+def test_what_cannot_matter_is_in_the_result_and_in_no_run(tune):
+    tuned = tune(max_runs=40, try_all=False)
+    told = tuned_json(tuned)
+    assert [each["knob"] for each in told["cannot_matter"]] == ["malloc"]
+    assert "page faults" in told["cannot_matter"][0]["why"]
+    assert "malloc" not in told["tried"]
+    assert told["tried"]
+    assert not any("malloc" in trial.configuration.as_dict() for trial in tune.trials)
+
+
+def test_what_was_tried_is_what_a_run_has_set(tune):
+    assert tuned_json(tune(max_runs=4))["tried"] == []
+
+
+def test_a_resumed_tune_goes_on_in_the_space_that_it_began_in(tune):
+    tune.runner.nth = {7: INTERRUPTED}
+    assert tune(max_runs=40, try_all=False).interrupted
+    tune.runner.record = None  # this time nothing is known of what it does
+    tuned = tune(max_runs=40, try_all=False, resume=True)
+    assert [each.knob for each in tuned.cannot_matter] == ["malloc"]
+
+
+def test_other_options_make_another_space(tune):
+    tune.runner.nth = {7: INTERRUPTED}
+    assert tune(max_runs=40, try_all=False).interrupted
+    assert tune(max_runs=40, try_all=True, resume=True).cannot_matter == ()

@@ -114,6 +114,13 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     "--try-all", is_flag=True, help="Also try what cannot matter to what the command was seen to do."
 )
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
+@click.option(
+    "--to-the-end",
+    is_flag=True,
+    help="Run a long program to its end too, not only to a mark among its steps.",
+)
+@click.option("--after", metavar="TIME", help="Look at no steps before this time of a run: 10m.")
+@click.option("--length", metavar="TIME", help="Tune the forecast of a run that takes so long as it is: 2h.")
 @click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--output", "-o", **FILE, help="Save the recipe here too.")
@@ -195,6 +202,9 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         seed=given["seed"],
         advised=advised_knobs(given["advice"]) if given["advice"] else (),
         try_all=given["try_all"],
+        to_the_end=given["to_the_end"],
+        after_s=parse_duration(given["after"]) if given["after"] else 0.0,
+        length_s=parse_duration(given["length"]) if given["length"] else None,
         site=given["site"],
         spread=spread_of(given),
     )

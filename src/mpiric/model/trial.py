@@ -63,3 +63,4 @@ class Trial:
     at_least: float | None = None  # what is known of the objective of a run that its pair's limit stopped
     block: str = ""  # of runs made one after the other on the same nodes, where several were made at a time
     split: Split | None = None  # None where the runtime did not look at the run
+    came_early: bool = False  # it was ended before its program was done, all being known by then

@@ -7,6 +7,7 @@ from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
+from mpiric.model.marks import MarkPair
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.symptom import RunTimes, SymptomChange
@@ -63,6 +64,19 @@ class BestSoFar:
     launch: Launch
 
 
+WHOLE_RUN, STEPS, FORECAST = "whole run", "steps", "forecast"
+NOT_RUN = "not run"  # of the whole-run check
+
+
+@dataclass(frozen=True)
+class TunedMarks:
+    """The calls between which runs were compared."""
+
+    pair: MarkPair
+    why: str
+    growth: float = 0.0  # of the time from one to the next, over what was seen
+
+
 @dataclass(frozen=True)
 class Tuned:
     """The result of a tune: what was found, what proves it, and how to use it without mpiric."""
@@ -90,6 +104,12 @@ class Tuned:
     store: str = ""  # directory of the tune
     interrupted: bool = False
     notes: tuple[str, ...] = field(default=())
+    scope: str = WHOLE_RUN  # what verdict and ratio are of
+    marks: TunedMarks | None = None  # None with `marks_why`
+    marks_why: str = ""
+    forecast_s: tuple[float, float] | None = None  # of the original and the tuned run of the length asked for
+    whole_check: str = ""  # of the tuned command run to its end; "" where every run was whole
+    stopped_trials: int = 0  # runs that ended before their program did
     split: SplitGain | None = None  # None where the runtime could not look at the runs of the proof
     times: tuple[RunTimes, RunTimes] | None = None  # as it was and tuned, of one recorded run each
 

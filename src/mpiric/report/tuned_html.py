@@ -9,7 +9,7 @@ from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
-from mpiric.report.tuned_split import longer_sentence, split_rows
+from mpiric.report.tuned_split import longer_sentence, scope_sentence, split_rows
 from mpiric.report.tuned_text import amount, interval
 from mpiric.report.tuned_times import times_bars, times_rows
 
@@ -48,6 +48,7 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         times=times_rows(tuned.times) if tuned.times else [],
         bars=list(times_bars(times_rows(tuned.times))) if tuned.times else [],
         chain=chain,
+        scope=scope_sentence(tuned),
         longer=longer_sentence(tuned.split) if tuned.split else "",
         machine=tuned.machine,
         version=version,

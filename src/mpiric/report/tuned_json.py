@@ -52,6 +52,27 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "notes": list(tuned.notes),
         "times": times_json(tuned.times),
         "split": split_json(tuned.split),
+        "scope": tuned.scope,
+        "marks": _marks(tuned),
+        "marks_why": tuned.marks_why or None,
+        "forecast_s": list(tuned.forecast_s) if tuned.forecast_s else None,
+        "whole_check": tuned.whole_check or None,
+        "stopped_trials": tuned.stopped_trials,
+    }
+
+
+def _marks(tuned: Tuned) -> dict[str, Any] | None:
+    if tuned.marks is None:
+        return None
+    pair = tuned.marks.pair
+    return {
+        "function": pair.key.function,
+        "place": pair.key.place or None,
+        "communicator": {"ranks": pair.key.ranks, "birth": pair.key.birth},
+        "first": pair.first,
+        "last": pair.last,
+        "on_rank_0_alone": pair.on_rank_0_alone,
+        "why": tuned.marks.why,
     }
 
 

@@ -6,6 +6,7 @@ from math import isfinite, isinf
 from typing import Any
 
 from mpiric.model.split_gain import PartRatio, SplitGain
+from mpiric.model.tuned import Tuned
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,20 @@ def longer_sentence(split: SplitGain) -> str:
     """What runs with a longer main part would gain, "" where that is not known."""
     gains = [f"{times} times as long would gain {ratio:.2f}×" for times, ratio in split.longer]
     return f"A run {' and one '.join(gains)}." if gains else ""
+
+
+def scope_sentence(tuned: Tuned) -> str:
+    """What was looked at of a program whose runs ended at a mark, "" where they were whole."""
+    if tuned.marks is None:
+        return ""
+    pair = tuned.marks.pair
+    where = f" at {pair.key.place}" if pair.key.place else ""
+    steps = f"On steps {pair.first:,}–{pair.last:,}, counted by {pair.key.function}{where}"
+    start = ""
+    if tuned.split is not None and isfinite(tuned.split.start.high):
+        part = tuned.split.start
+        start = "; start-up no different" if part.low <= 1 <= part.high else f"; start-up {_ratio(part)}"
+    return f"{steps}{start}; the rest was not looked at."
 
 
 def split_json(split: SplitGain | None) -> dict[str, Any] | None:

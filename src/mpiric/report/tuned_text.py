@@ -11,10 +11,10 @@ from mpiric.model.duration import show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.symptom import RunTimes
-from mpiric.model.tuned import Tuned
+from mpiric.model.tuned import STEPS, Tuned
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
-from mpiric.report.tuned_split import longer_sentence, split_rows
+from mpiric.report.tuned_split import longer_sentence, scope_sentence, split_rows
 from mpiric.report.tuned_times import PARTS, times_bars, times_rows
 
 _HEADLINE = {
@@ -42,6 +42,8 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
     """Print everything a user gets to see at the end of ``mpiric tune``."""
     console.print()
     console.print(_headline(tuned), soft_wrap=True)
+    if sentence := scope_sentence(tuned):
+        console.print(Text(sentence), soft_wrap=True)
     for title, lines in _sections(tuned):
         console.print(Text(f"\n{title}", style="bold"))
         for indent, line in lines:
@@ -94,10 +96,11 @@ def _headline(tuned: Tuned) -> Text:
         words = "interrupted before a proof" if tuned.interrupted else "no faster configuration was found"
         return text.append(f"   {words}", style="bold yellow")
     style, words = _HEADLINE[evidence.verdict]
+    per_step = " per step" if tuned.scope == STEPS else ""
     text = Text(original, style="bold")
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
-    text.append(f"   {evidence.ratio:.2f}× {interval(evidence)}  {words}", style=style)
+    text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}  {words}", style=style)
     return text.append(f"  ({len(evidence.pairs)} fresh pairs, at {evidence.confidence:.0%})", style="dim")
 
 

@@ -12,10 +12,12 @@ from tests.support.situations import MPIS, situation
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.launch import Launch, Setting
+from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkKey
 from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned
+from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned, TunedMarks
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
@@ -298,3 +300,20 @@ def test_scripts_read_the_split_side_by_side_and_part_by_part() -> None:
     assert (split["per_mark_s"], split["end_s"]) == ([0.02, 0.01], None)
     assert split["steps"] == {"ratio": 0.97, "ci95": [0.93, 1.02]}
     assert tuned_json(FASTER)["split"] is None
+
+
+def test_a_program_that_is_compared_by_its_steps_says_what_was_not_looked_at() -> None:
+    split = replace(SPLIT, original=Split(0.3, per_mark_s=0.02), tuned=Split(0.2, per_mark_s=0.01), longer=())
+    pair = MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 400, 1300)
+    tuned = replace(FASTER, scope="steps", marks=TunedMarks(pair, "even"), split=split)
+    first, second = text(tuned).strip().splitlines()[:2]
+    assert "1.50× per step [1.40, 1.60]  faster, proved" in first
+    assert second == (
+        "On steps 400–1,300, counted by MPI_Allreduce at lmp+0x48f2; start-up 2.84× [2.50, 3.10]; "
+        "the rest was not looked at."
+    )
+    unchanged = replace(split, start=PartRatio(1.01, 0.97, 1.04))
+    assert "; start-up no different; the rest" in text(replace(tuned, split=unchanged))
+    assert second in tuned_html(tuned, (), "1")
+    told = tuned_json(tuned)
+    assert (told["scope"], told["marks"]["first"], told["marks"]["last"]) == ("steps", 400, 1300)

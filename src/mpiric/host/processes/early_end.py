@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 class EarlyEnd:
     """Asked while a launch runs, and once when it is over: one that came to its early end has not failed.
 
-    ``is_known`` says that nothing more is to be learned from the run. The program may end itself then;
-    ``patience_s`` later the keeper ends what is left.
+    ``is_known`` says that nothing more is to be learned from the run. ``patience_s`` later the keeper ends
+    it, unless the program ``ends_itself`` by then, whose status says nothing.
     """
 
     is_known: Callable[[], bool]
     patience_s: float = 0.0
+    ends_itself: bool = False
     every_s: float = 0.1  # between two questions
     _known_since: float | None = field(default=None, init=False)
 
@@ -25,5 +26,11 @@ class EarlyEnd:
         return self._known_since is not None and time.monotonic() - self._known_since >= self.patience_s
 
     def has_come(self) -> bool:
-        """Whether the launch, which is over, had come to its early end."""
-        return self._known_since is not None or self.is_known()
+        """Whether the launch, which nobody else ended, has ended itself early."""
+        return self.ends_itself and self.is_known()
+
+
+def after(seconds: float) -> EarlyEnd:
+    """An early end some time after now."""
+    begun = time.monotonic()
+    return EarlyEnd(lambda: time.monotonic() - begun >= seconds)

@@ -99,7 +99,7 @@ class Runner:
             "output_limit_bytes": self._output_limit_bytes,
             "observe": observe or on_sample is not None,
             "tell": on_sample is not None,
-            "ends_itself": early_end is not None,
+            "ends_itself": early_end is not None and early_end.ends_itself,
         }
         if mount is not None:
             request["mount"] = asdict(mount)
@@ -113,7 +113,7 @@ class Runner:
             return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)
         if "refused" in answer and "ended" not in answer:
             return refused(answer)
-        came_early = early_end is not None and early_end.has_come()
+        came_early = answer["ended"] == EARLY or (early_end is not None and early_end.has_come())
         execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early)
         if execution.outcome is not Outcome.INTERRUPTED:
             written = mount.upper if mount else str(directory)

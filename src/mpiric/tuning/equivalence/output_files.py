@@ -54,20 +54,20 @@ class FilesExpectation:
     ) -> Disagreement | None:
         """The same of files that a run made or changed: relative path → where to read it."""
         if missing := sorted({*self.same, *self.texts} - found.keys()):
-            return Disagreement(f"the file '{_show(missing[0])}' was not written")
+            return Disagreement(f"the file '{printable_name(missing[0])}' was not written")
         unknown = sorted(found.keys() - self.same.keys() - self.texts.keys())
-        if new := [name for name in unknown if _kind(name) not in self.varying]:
-            return Disagreement(f"the file '{_show(new[0])}' is none the original writes")
+        if new := [name for name in unknown if kind_of_name(name) not in self.varying]:
+            return Disagreement(f"the file '{printable_name(new[0])}' is none the original writes")
         for name in sorted({*self.same, *self.texts}):
             if name in self.same and _hash(found[name]) == self.same[name]:
                 continue
             if name not in self.texts:
-                return Disagreement(f"the file '{_show(name)}' differs from the original's")
+                return Disagreement(f"the file '{printable_name(name)}' differs from the original's")
             wrong = self.texts[name].compare(
                 found[name], rounding=rounding, tolerance=tolerance, settings=settings
             )
             if wrong:
-                return Disagreement(f"in the file '{_show(name)}', {wrong.sentence}", wrong.line)
+                return Disagreement(f"in the file '{printable_name(name)}', {wrong.sentence}", wrong.line)
         return None
 
 
@@ -91,17 +91,17 @@ def learn_files(directories: Sequence[Path], before: Sequence[Stamps] = ()) -> F
     stamped = list(before) or [{} for _ in directories]
     runs = [written(directory, earlier) for directory, earlier in zip(directories, stamped, strict=True)]
     everywhere = set.intersection(*(set(run) for run in runs))
-    varying = {_kind(name) for run in runs for name in run if name not in everywhere}
+    varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
     same: dict[str, str] = {}
     texts: dict[str, Expectation] = {}
     for name in sorted(everywhere):
         hashes = {_hash(run[name]) for run in runs}
-        if len(texts) < _MOST_LEARNED and all(_is_text(run[name]) for run in runs):
+        if len(texts) < _MOST_LEARNED and all(is_text(run[name]) for run in runs):
             texts[name] = learn([run[name] for run in runs])
         if len(hashes) == 1:
             same[name] = hashes.pop()
         elif name not in texts:
-            varying.add(_kind(name))
+            varying.add(kind_of_name(name))
     return FilesExpectation(same, texts, frozenset(varying))
 
 
@@ -118,7 +118,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _kind(name: str) -> str:
+def kind_of_name(name: str) -> str:
     """A name without its digits: files named by process or date are of one kind."""
     return re.sub(r"\d+", "#", name)
 
@@ -131,12 +131,14 @@ def _hash(path: Path) -> str:
     return state.hexdigest()
 
 
-def _is_text(path: Path) -> bool:
+def is_text(path: Path) -> bool:
+    """Whether a file is text, and small enough to be read as such."""
     if path.stat().st_size > _LARGEST_TEXT_BYTES:
         return False
     with path.open("rb") as file:
         return b"\0" not in file.read(1 << 16)
 
 
-def _show(name: str) -> str:
+def printable_name(name: str) -> str:
+    """A file's name as it can be printed."""
     return "".join(char if char.isprintable() else "?" for char in name)

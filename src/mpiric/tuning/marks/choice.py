@@ -1,7 +1,7 @@
 """The choice of the calls that are marks: the rarest even collective of all ranks, else the rarest send."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from mpiric.model.pace import KeyPace, MarkKey, RankPace, RunPace
@@ -12,7 +12,7 @@ _COLLECTIVES = frozenset(
     "allreduce reduce_scatter reduce_scatter_block scan exscan".split()
 )
 _SENDS = frozenset("send bsend ssend rsend sendrecv sendrecv_replace start startall".split())
-_LATE_BY = 2  # calls that ranks looked at at different moments may differ by
+_LATE_BY, _LATE_SHARE = 2, 0.02  # calls that ranks looked at at different moments may differ by, the larger
 
 
 @dataclass(frozen=True)
@@ -63,22 +63,40 @@ def _rarest(
 
 
 def _made_by_all(pace: KeyPace, others: Iterable[RankPace]) -> bool:
+    late_by = max(_LATE_BY, _LATE_SHARE * pace.calls)
     return all(
-        (own := rank.of(pace.key)) is not None and abs(own.calls - pace.calls) <= _LATE_BY for rank in others
+        (own := rank.of(pace.key)) is not None and abs(own.calls - pace.calls) <= late_by for rank in others
     )
 
 
 def without_places(pace: RunPace) -> RunPace:
     """The same run with calls told apart by function and communicator only: places change with a rebuild."""
-    ranks = tuple(replace(rank, keys=tuple(_merged(rank.keys))) for rank in pace.ranks)
+    return _told_apart(pace, lambda key: replace(key, place=""))
+
+
+def with_own_places(pace: RunPace) -> RunPace:
+    """The same run without places in an MPI library, as those of Fortran's layer: others have others."""
+    return _told_apart(pace, own_key)
+
+
+def own_key(key: MarkKey) -> MarkKey:
+    """The key, without a place that lies in an MPI library."""
+    return replace(key, place="") if key.place.startswith("libmpi") or not key.place else key
+
+
+def _told_apart(pace: RunPace, key_of: Callable[[MarkKey], MarkKey]) -> RunPace:
+    ranks = tuple(replace(rank, keys=tuple(_merged(rank.keys, key_of))) for rank in pace.ranks)
     return replace(pace, ranks=ranks)
 
 
-def _merged(paces: Iterable[KeyPace]) -> Iterable[KeyPace]:
+def _merged(paces: Iterable[KeyPace], key_of: Callable[[MarkKey], MarkKey]) -> Iterable[KeyPace]:
     groups: dict[MarkKey, list[KeyPace]] = defaultdict(list)
     for each in paces:
-        groups[replace(each.key, place="")].append(each)
+        groups[key_of(each.key)].append(each)
     for key, group in groups.items():
+        if len(group) == 1:
+            yield replace(group[0], key=key)
+            continue
         # One of several strides cannot be thinned to a common one: the coarsest samples all of them evenly.
         stride = max(each.stride for each in group)
         times = sorted(time_s for each in group for time_s in each.times_s[:: stride // each.stride])

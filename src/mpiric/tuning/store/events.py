@@ -10,8 +10,10 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
-# Values that are not written.
-_OPTIONAL: Mapping[str, object] = {"block": "", "replicate": 0, "at_least": None, "split": None}
+_LEFT_OUT = ("block", "replicate", "at_least", "split", "came_early")  # where they are as ever
+_OPTIONAL: Mapping[str, object] = {
+    name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         at_least=None if document.get("at_least") is None else _number(document["at_least"]),
         block=str(document.get("block", "")),
         split=_split(document.get("split")),
+        came_early=document.get("came_early") is True,
     )
 
 

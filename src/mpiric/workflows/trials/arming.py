@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Phase, Split
 from mpiric.profile.marks import read_first_rank, read_marks
 from mpiric.tuning.marks.split import split_of
-from mpiric.workflows.trials.recording import recorder_for
+from mpiric.workflows.launch.parse_job import ParsedJob
+from mpiric.workflows.trials.recording import Recorder, recorder_for, recorder_of
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 _PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun it
@@ -51,7 +53,7 @@ class ArmedRun:
     @property
     def early_end(self) -> EarlyEnd | None:
         """When the run may end before the program does; None when it is whole."""
-        return EarlyEnd(self._has_ended, _PATIENCE_S) if self.arming.ends else None
+        return EarlyEnd(self._has_ended, _PATIENCE_S, ends_itself=True) if self.arming.ends else None
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
@@ -83,7 +85,18 @@ class ArmedRun:
 
 def runtime_with_marks(situation: Situation, host: Host) -> str:
     """Path of the runtime for this program. Raises MpiricError where it cannot carry marks."""
-    library = recorder_for(situation, host).library
-    if not read_embedded_texts(library, _SWITCH):
+    return _with_marks(recorder_for(situation, host))
+
+
+def may_carry_marks(parsed: ParsedJob) -> bool:
+    """Whether a runtime that knows marks is there for the ranks, as far as shows before any run."""
+    for family in parsed.mpi.abi_families if parsed.mpi and parsed.job.launcher_words else ():
+        with suppress(MpiricError):
+            return bool(_with_marks(recorder_of(parsed.job, family)))
+    return False
+
+
+def _with_marks(recorder: Recorder) -> str:
+    if not read_embedded_texts(recorder.library, _SWITCH):
         raise MpiricError("the runtime of this installation is older than marks")
-    return library
+    return recorder.library

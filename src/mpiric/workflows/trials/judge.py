@@ -12,11 +12,14 @@ from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
+from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
+from mpiric.tuning.marks.forecast import forecast_s
 from mpiric.tuning.objective import Objective, value_of
+from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
 _CHECK_LIMIT_S = 600
@@ -33,6 +36,9 @@ class Judge:
     check_command: str = ""  # the user's own judge, run in the trial's directory
     rounding: bool = False  # whether the last digits may differ
     printed: Expectation | None = field(default=None, init=False)  # None: not compared
+    at_mark: MarkJudge | None = field(default=None, init=False)  # None: runs are whole
+    marks_of_length: float | None = field(default=None, init=False)  # of the run that is forecast
+    _compares: bool = field(default=False, init=False)
     _written: FilesExpectation | None = field(default=None, init=False)
     _rss_limit_bytes: int = field(default=0, init=False)  # of one process; 0: not watched
     _stdout_of_original: str = field(default="", init=False)
@@ -43,6 +49,18 @@ class Judge:
         if compare:
             self.printed = learn([Path(trial.stdout) for trial in originals])
             self._written = learn_files([_kept_files(trial) for trial in originals])
+
+    def learn_at_mark(
+        self, pair: MarkPair, originals: Sequence[tuple[Trial, RunMarks]], *, compare: bool
+    ) -> None:
+        """From now on every run must come to its last mark by the way of these runs, which ended there."""
+        self._compares = compare
+        self.at_mark = learn_at_mark(pair, [_stopped(trial, marks) for trial, marks in originals])
+
+    @property
+    def expectation(self) -> object:
+        """What runs are held against, None before anything was learned; another one once it was widened."""
+        return self.at_mark or self.printed
 
     def limit_memory(self, situation: Situation) -> None:
         """From now on refuse runs whose memory grows far beyond the original's."""
@@ -57,11 +75,12 @@ class Judge:
         situation: Situation,
         ranks: tuple[RankSeen, ...],
         directory: TrialDirectory,
+        marks: RunMarks | None = None,
     ) -> Trial:
         """The trial of a run that ended well with its objective, or with what is wrong with it."""
         if trial.phase in _LEARNED_FROM and not trial.configuration:
             _keep_files(trial, directory)
-        if complaint := self._complaint(trial, directory, situation, set_by(launch)):
+        if complaint := self._complaint(trial, directory, situation, set_by(launch), marks):
             outcome, reason = complaint
             return replace(trial, outcome=outcome, reason=reason)
         time_s = self._time_s(trial)
@@ -81,29 +100,77 @@ class Judge:
             return replace(trial, outcome=Outcome.FAILED, reason=error.message)
         return replace(trial, objective=objective)
 
+    def valued(self, trial: Trial) -> Trial:
+        """An original that ended at the mark before it was known what counts, with its objective."""
+        return replace(trial, objective=self._time_s(trial))
+
     def _time_s(self, trial: Trial) -> float | None:
         """The time that counts; None when the run's marks do not tell it."""
+        if self.at_mark is not None and trial.split is not None and trial.split.per_mark_s is not None:
+            if self.marks_of_length is None:
+                return trial.split.per_mark_s
+            return forecast_s(trial.split, self.marks_of_length)
         if self.objective.text == "main":
             return trial.split.main_s if trial.split else None
-        return trial.wall_s
+        return None if trial.came_early or self.at_mark is not None else trial.wall_s
 
     def prints_alike(self, stdout: Path, settings: tuple[str, ...]) -> bool:
         """Whether an output agrees with the originals'."""
+        if self.at_mark is not None:
+            return True  # its files and marks are gone: another run will tell
         printed = self.printed
         return printed is None or printed.compare(stdout, rounding=self.rounding, settings=settings) is None
 
     def _complaint(
-        self, trial: Trial, directory: TrialDirectory, situation: Situation, settings: tuple[str, ...]
+        self,
+        trial: Trial,
+        directory: TrialDirectory,
+        situation: Situation,
+        settings: tuple[str, ...],
+        marks: RunMarks | None,
     ) -> tuple[Outcome, str] | None:
         if self._rss_limit_bytes and trial.rss_peak_bytes > self._rss_limit_bytes:
             grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
             return Outcome.GREEDY, f"a process grew to {grown} MiB, more than the {limit} MiB allowed"
+        if self.at_mark is not None and trial.phase is Phase.RECORD:
+            return None  # it is ended anywhere, for what it shows until then
+        if self.at_mark is not None:
+            different = self._different_at_mark(self.at_mark, trial, directory, settings, marks)
+            return (Outcome.DIFFERENT, different) if different else None
         difference = self._difference(trial, directory, settings)
         if difference is not None:
             return Outcome.DIFFERENT, str(difference)
         if self.check_command:
             return self._check(trial, directory, situation)
         return None
+
+    def _different_at_mark(
+        self,
+        at_mark: MarkJudge,
+        trial: Trial,
+        directory: TrialDirectory,
+        settings: tuple[str, ...],
+        marks: RunMarks | None,
+    ) -> str:
+        """What differs at the mark; a run of the original that came there only teaches."""
+        if other_work := at_mark.other_work(marks):
+            return f"other work than the original's: {other_work}"
+        assert marks is not None
+        if not self._compares:
+            return ""
+        different = at_mark.complaint(
+            marks,
+            Path(trial.stdout),
+            directory.written(),
+            rounding=self.rounding,
+            settings=settings,
+        )
+        if different and not trial.configuration:
+            _keep_files(trial, directory)
+            stdout = shutil.copyfile(trial.stdout, _kept_files(trial).with_suffix(".printed"))
+            self.at_mark = at_mark.widened(StoppedOriginal(marks, stdout, _kept_files(trial)))
+            return ""
+        return different
 
     def _difference(
         self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
@@ -155,7 +222,7 @@ class Judge:
 
 def _known(time_s: float | None) -> float:
     if time_s is None:
-        raise MpiricError("left no time between MPI_Init and MPI_Finalize")
+        raise MpiricError("left nothing from which its time can be told")
     return time_s
 
 
@@ -179,6 +246,10 @@ def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]
     count = len(ranks) or len(situation.observation.ranks) or situation.job.ranks or 1
     threads = {**situation.job.environment, **launch.environment}.get("OMP_NUM_THREADS", "").split(",")[0]
     return max(1, min(cores, count * max(1, count_of(threads))))
+
+
+def _stopped(trial: Trial, marks: RunMarks) -> StoppedOriginal:
+    return StoppedOriginal(marks, Path(trial.stdout), _kept_files(trial))
 
 
 def _kept_files(trial: Trial) -> Path:

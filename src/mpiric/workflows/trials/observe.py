@@ -7,6 +7,7 @@ from statistics import median
 
 from mpiric import mpis
 from mpiric.host.host import Host
+from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.job import Job
@@ -24,6 +25,7 @@ from mpiric.workflows.launch.parse_job import (
 )
 from mpiric.workflows.policies.tuner import tuner_for
 from mpiric.workflows.trials.behaviour import observed_behaviour
+from mpiric.workflows.trials.find_marks import FoundMarks, MarkWishes, NoMarksError, find_marks
 from mpiric.workflows.trials.record_original import Recordings, record_original
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
@@ -44,6 +46,8 @@ class Observed:
     originals: tuple[Trial, ...]  # every run of it that ended well, in order
     recorded: tuple[Recorded, ...] = ()  # what those of phase RECORD have left, the last one last
     notes: tuple[str, ...] = ()  # why there is no record
+    marks: FoundMarks | None = None  # at which its runs end; None: they are whole
+    marks_why: str = ""  # why it has none, though it is long
 
 
 def observe(
@@ -55,31 +59,45 @@ def observe(
     *,
     compare: bool,
     records: Path | None = None,
+    wishes: MarkWishes | None = None,
 ) -> Observed:
     """Run the original two or three times and learn from it what every other run is held against.
 
     It runs untouched first, then with the recording runtime in its ranks, where it can be recorded: into
-    directories in ``records``; without that it is never recorded.
+    directories in ``records``; without that it is never recorded. With ``wishes`` a long program runs to a
+    mark instead of its end, where it has one.
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
     """
     unknown = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed)
     runs: list[TrialResult] = []
 
-    def run_untouched(situation: Situation) -> None:
-        result = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True)
+    def run_untouched(situation: Situation, early_end: EarlyEnd | None = None) -> None:
+        result = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True, early_end=early_end)
         narrator.trial(result.trial, None, float("inf"))
         if result.trial.outcome is not Outcome.OK:
             raise program_failed(parsed.job.argv, result.trial)
         runs.append(result)
 
-    run_untouched(unknown)
-    if len(runs[0].ranks) < (parsed.job.ranks or 1 if parsed.nodes == 1 else 1):
+    run_untouched(unknown, after(wishes.long_s) if wishes else None)
+    is_long = runs[0].trial.came_early
+    if not is_long and len(runs[0].ranks) < (parsed.job.ranks or 1 if parsed.nodes == 1 else 1):
         run_untouched(unknown)  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
     situation = _situation(parsed, mpi, observation, allowed)
+    marks_why = ""
+    if is_long and wishes is not None and records is not None:
+        try:
+            found = find_marks(trials, situation, host, narrator, records, wishes)
+        except NoMarksError as error:
+            marks_why, trials.arming = error.message, None
+            narrator.say(f"no marks, so that runs are whole: {marks_why}")
+            runs.clear()
+            run_untouched(situation)
+        else:
+            return _at_marks(found, situation, trials, compare=compare)
     wanted = 2 if runs[0].trial.wall_s > _LONG_S else 3
     recorded = Recordings()
     if records is not None:
@@ -91,7 +109,22 @@ def observe(
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
     originals = (*(result.trial for result in runs), *recorded.trials)
     trials.judge.learn(originals, compare=compare)
-    return Observed(situation, originals, recorded.recorded, recorded.notes)
+    return Observed(situation, originals, recorded.recorded, recorded.notes, marks_why=marks_why)
+
+
+def _at_marks(found: FoundMarks, situation: Situation, trials: Trials, *, compare: bool) -> Observed:
+    """What is known of a program whose runs end at a mark."""
+    trials.judge.learn_at_mark(
+        found.pair, list(zip(found.originals, found.left, strict=True)), compare=compare
+    )
+    recorded = (found.recorded,) if found.recorded else ()
+    observation = replace(
+        situation.observation,
+        wall_s=median(trial.wall_s for trial in found.originals),
+        behaviour=observed_behaviour(recorded, situation),
+    )
+    situation = replace(situation, observation=observation)
+    return Observed(situation, found.originals, recorded, marks=found)
 
 
 def _seen(runs: Sequence[TrialResult], parsed: ParsedJob, host: Host) -> Observation:

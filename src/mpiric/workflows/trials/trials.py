@@ -37,7 +37,6 @@ class TrialResult:
     trial: Trial
     ranks: tuple[RankSeen, ...] = ()
     marks: RunMarks | None = None
-    came_early: bool = False
 
     def ended(self, outcome: Outcome, reason: str) -> "TrialResult":
         """The same with another outcome."""
@@ -170,7 +169,7 @@ class Trials:
         if is_of_use and (phase not in _LEARNED_FROM or configuration):
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
-        if trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.printed is not None:
+        if trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.expectation is not None:
             return self._doubted(result, situation, set_by(launch))
         return result
 
@@ -224,13 +223,14 @@ class Trials:
             reason=execution.reason,
             rss_peak_bytes=execution.rss_peak_bytes,
             split=armed.split(marks, execution) if armed else None,
+            came_early=execution.came_early,
         )
         if armed:
             armed.remove()
         if trial.outcome is Outcome.OK:
-            trial = self.judge.judge(trial, launch, situation, execution.ranks, directory)
+            trial = self.judge.judge(trial, launch, situation, execution.ranks, directory, marks)
         self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
-        return TrialResult(trial, execution.ranks, marks, execution.came_early)
+        return TrialResult(trial, execution.ranks, marks)
 
     def _run_in_directory(
         self,
@@ -292,9 +292,9 @@ class Trials:
     def _doubted(self, result: TrialResult, situation: Situation, settings: tuple[str, ...]) -> TrialResult:
         """Before output counts against a configuration: see whether the original always prints the same."""
         self._reruns_left -= 1
-        trial, printed = result.trial, self.judge.printed
+        trial, before = result.trial, self.judge.expectation
         again = self.run(situation, Configuration(), Phase.OBSERVE)
-        if again.trial.outcome is not Outcome.OK or self.judge.printed is printed:
+        if again.trial.outcome is not Outcome.OK or self.judge.expectation is before:
             return result
         if not self.judge.prints_alike(Path(trial.stdout), settings):
             return result

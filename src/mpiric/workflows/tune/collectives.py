@@ -30,6 +30,10 @@ def learn_collectives(state: TuneState, host: Host) -> None:
     wall_s = situation.observation.wall_s
     if all(dimension.knob != _COLLECTIVES for dimension in requested_space(request, situation).dimensions):
         return
+    if state.marks is not None:
+        state.situation = replace(situation, tuner=Tuner())
+        state.note("algorithms of collectives were not learned: that takes a whole run (--to-the-end)")
+        return
     if proof_shortfall(state.budget, wall_s, request.rule):  # nor is there a run to learn in
         state.situation = replace(situation, tuner=Tuner())
         return

@@ -44,7 +44,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
         seen=() if state.known else [*state.originals, *state.earlier],
         known=state.known,
         seed=request.seed,
-        objective_is_time=request.objective.text in TIMES,
+        objective_is_time=request.objective.text in TIMES and state.marks is None,
         feasible=lambda configuration: is_worth_a_run(configuration, situation),
     )
     state.rejected.update(found.rejected)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from mpiric import knobs
 from mpiric.host.host import Host
+from mpiric.host.processes.early_end import after
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.symptom import RunTimes, SymptomChange
@@ -35,7 +36,10 @@ def observe_answer(state: TuneState, host: Host) -> None:
     try:
         directory.mkdir(parents=True)
         carried = recorder_for(state.situation, host).spelling(directory)
-        trial = trials.run(state.situation, answer, Phase.RECORD, limit_s, carried=carried).trial
+        early_end = after(state.situation.observation.wall_s) if state.marks else None
+        trial = trials.run(
+            state.situation, answer, Phase.RECORD, limit_s, carried=carried, early_end=early_end
+        ).trial
         state.budget.spend()
         state.report(trial)
         if trial.outcome is not Outcome.OK:

@@ -45,7 +45,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         say=state.narrator.phase,
         proved=lambda evidence: _keep(state, evidence),
         seed=state.request.seed,
-        stops=state.request.objective.text == "wall" and state.request.spread is None,
+        stops=state.request.objective.text == "wall" and not state.request.spread and not state.marks,
     )
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))

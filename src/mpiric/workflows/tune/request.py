@@ -34,6 +34,9 @@ class TuneRequest:
     rule: StoppingRule = field(default_factory=StoppingRule)
     seed: int = 0
     try_all: bool = False  # also what cannot matter to the program as it was recorded
+    to_the_end: bool = False  # no run ends at a mark
+    after_s: float = 0.0  # no mark before this time of a run
+    length_s: float | None = None  # of the run that is forecast from marks
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
     spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here

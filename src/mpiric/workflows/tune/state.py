@@ -14,6 +14,7 @@ from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
+from mpiric.workflows.trials.find_marks import FoundMarks
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialSource
 from mpiric.workflows.tune.request import TuneRequest
@@ -39,6 +40,8 @@ class TuneState:
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
     recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left
     answered: Recorded | None = None  # what a recorded run of the answer has left
+    marks: FoundMarks | None = None  # at which runs end; None: they are whole
+    marks_why: str = ""  # why they are whole
     known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
     space: SearchSpace = field(default_factory=SearchSpace)
     cannot_matter: tuple[CannotMatter, ...] = ()

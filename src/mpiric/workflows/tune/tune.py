@@ -29,7 +29,8 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
         observed_tune(request, parsed, log, host, narrator, runner or Runner()) as state,
     ):
         state.situation = with_networks(state.situation, host, narrator)
-        state.run_s = state.budget.elapsed_s / max(1, len(state.originals))
+        if state.marks is None:  # else runs before the marks were known were longer than any to come
+            state.run_s = state.budget.elapsed_s / max(1, len(state.originals))
         try:
             learn_collectives(state, host)
             candidates = find_candidates(state)

@@ -21,6 +21,7 @@ from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.tune.changes import changes_of
+from mpiric.workflows.tune.mark_results import marks_fields
 from mpiric.workflows.tune.observe_answer import with_afterwards
 from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
@@ -62,6 +63,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         store=str(directory),
         interrupted=state.interrupted,
         notes=tuple(state.notes),
+        **marks_fields(state, trials, original, tuned),
         split=split_gain(paired_splits(trials, evidence.configuration)) if evidence else None,
     )
     result = with_afterwards(result, state)

@@ -1,0 +1,148 @@
+"""A program that runs for hours, tuned in ten minutes of a script's clock by runs that end at a mark."""
+
+import pytest
+from tests.support.recorded_tune import RecordedTune, rank
+from tests.support.scripted_runner import INTERRUPTED, Behaviour
+from tests.support.stepping_runner import SteppingRunner, Steps
+
+from mpiric.host.installation import native
+from mpiric.model.evidence import Verdict
+from mpiric.model.trial import Outcome, Phase
+from mpiric.report.tuned_json import tuned_json
+from mpiric.workflows.trials import find_marks
+
+BUDGET_S = 600.0
+FASTER = {"binding": Behaviour(0.7)}
+
+
+@pytest.fixture
+def runtime(tmp_path, monkeypatch):
+    """An installation whose runtime knows marks, and is loaded by nobody."""
+    library = tmp_path / "native/openmpi/libmpiric.so"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
+    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
+    return library
+
+
+@pytest.fixture
+def tune(tmp_path, runtime, monkeypatch):
+    runner = SteppingRunner(ranks=(rank(0), rank(1)), settings=FASTER)
+    monkeypatch.setattr(find_marks, "read_recorded", runner.recorded)
+    made = RecordedTune(tmp_path, runner)
+
+    def call(**options):
+        return made(**{"budget_s": BUDGET_S, **options})
+
+    call.tune = made
+    return call
+
+
+def test_an_hour_is_tuned_within_the_budget_and_proved_by_its_steps(tune):
+    tuned = tune()
+    assert tuned.verdict is Verdict.FASTER
+    assert [change.knob for change in tuned.changes] == ["binding"]
+    assert tuned.evidence.ratio == pytest.approx(1 / 0.7, rel=0.02)
+    assert tune.tune.runner.now_s < 1.1 * BUDGET_S
+    assert tuned.original.median_s == pytest.approx(0.05, rel=0.02)
+    assert not any(trial.outcome is Outcome.FAILED for trial in tune.tune.trials)
+    assert all(trial.came_early for trial in tune.tune.trials)
+
+
+def test_scripts_read_what_was_compared(tune):
+    told = tuned_json(tune())
+    assert told["marks"]["function"] == "MPI_Allreduce"
+    assert told["marks"]["place"] == "lmp+0x48f2"
+    assert told["marks"]["communicator"] == {"ranks": 2, "birth": 0}
+    assert 1 <= told["marks"]["first"] < told["marks"]["last"] <= 400
+    assert (told["scope"], told["whole_check"], told["marks_why"]) == ("steps", "not run", None)
+    assert told["stopped_trials"] == told["runs"]
+    assert told["split"]["per_mark_s"] == [pytest.approx(0.05, rel=0.02), pytest.approx(0.035, rel=0.02)]
+    assert told["split"]["steps"]["ratio"] == pytest.approx(1 / 0.7, rel=0.02)
+    assert told["split"]["end_s"] is told["forecast_s"] is None
+
+
+def rejected(tuned):
+    return {reason for entry in tuned.rejected for reason in [entry.reason]}
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (Steps(calls=10), "other work than the original's: rank 0 made"),
+        (Steps(result=1.25), "the results of MPI_Allreduce at lmp+0x48f2 on rank 0 before the mark are not"),
+        (Steps(comes=False), "rank 0 did not come to the mark"),
+    ],
+    ids=["fewer calls", "another result", "never there"],
+)
+def test_what_does_other_work_before_the_mark_is_rejected(tune, odd, reason):
+    tune.tune.runner.odd = {"binding": odd}
+    tuned = tune()
+    assert not tuned.changes
+    assert any(reason in each for each in rejected(tuned))
+
+
+def test_originals_that_do_other_work_each_time_have_no_marks(tune):
+    runner, leave = tune.tune.runner, tune.tune.runner._leave_steps
+    counts = iter(range(20, 2000, 2))
+    runner._leave_steps = lambda *given: leave(*given[:-1], Steps(calls=next(counts)))
+    tuned = tune(budget_s=60.0)
+    assert tuned.marks is None
+    assert "its steps are not the same work in every run: calls of rank 0 differ by" in tuned.marks_why
+    assert tuned.scope == "whole run"
+    whole = [trial for trial in tune.tune.trials if trial.phase is Phase.OBSERVE and not trial.came_early]
+    assert all(trial.wall_s > 3000 for trial in whole)
+    assert len(whole) >= 2
+
+
+def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
+    tune.tune.runner.even = False
+    tuned = tune(budget_s=60.0)
+    assert tuned.marks_why == "no collective of all ranks and no send comes evenly"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"to_the_end": True}, "--to-the-end"),
+        ({"in_place": True}, "--in-place"),
+        ({"check_command": "true"}, "--check"),
+    ],
+)
+def test_runs_are_whole_where_that_is_asked_for(tune, options, reason):
+    tuned = tune(budget_s=60.0, **options)
+    assert reason in tuned.marks_why
+    assert not any(trial.came_early for trial in tune.tune.trials)
+
+
+def test_an_older_runtime_means_whole_runs(tune, runtime):
+    runtime.write_bytes(b"")
+    assert "cannot be given a runtime that knows marks" in tune(budget_s=60.0).marks_why
+
+
+def test_a_gain_of_start_up_alone_is_none_of_the_steps(tune):
+    tune.tune.runner.settings = {"binding": Behaviour(start_s=2.0)}
+    tune.tune.runner.init_s = 3.0
+    assert tune().verdict is not Verdict.FASTER
+
+
+def test_the_forecast_of_a_longer_run_counts_its_start_up(tune):
+    tuned = tune(length_s=7200.0)
+    told = tuned_json(tuned)
+    assert told["scope"] == "forecast"
+    assert told["forecast_s"] == [pytest.approx(7200, rel=0.01), pytest.approx(0.7 * 7200, rel=0.01)]
+    assert tuned.verdict is Verdict.FASTER
+
+
+def test_no_step_is_looked_at_before_the_time_that_is_given(tune):
+    assert tune(after_s=10.0).marks.pair.first >= 10.0 / 0.05
+
+
+def test_an_interrupted_tune_goes_on_with_its_marks(tune):
+    tune.tune.runner.nth = {9: INTERRUPTED}
+    assert tune().interrupted
+    before = len(tune.tune.trials)
+    tuned = tune(resume=True)
+    assert tuned.verdict is Verdict.FASTER
+    again = tune.tune.trials[before:]
+    assert Phase.RECORD not in {trial.phase for trial in again}

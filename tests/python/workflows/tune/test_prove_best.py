@@ -1,0 +1,155 @@
+"""What a tune proves: settings that must move together, shares in its result, runs that are stopped."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.recorded_tune import RecordedTune
+from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
+from tests.support.situations import MPIS, situation
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Verdict
+from mpiric.model.trial import Outcome, Phase
+from mpiric.tuning.objective import parse_objective
+from mpiric.tuning.recipe import read_recipe
+from mpiric.workflows.tune import tune as tune_module
+from mpiric.workflows.tune.find_candidates import look_at_knobs
+from mpiric.workflows.tune.prove_best import units_of
+
+BOUND = Configuration.of({"binding": "core"})
+LUCKY = Configuration.of({"binding": "core", "malloc": "keep-memory"})
+BOTH = {"binding": Behaviour(0.8), "huge-pages": Behaviour(0.9)}
+
+
+@pytest.fixture
+def tune(tmp_path: Path) -> RecordedTune:
+    return RecordedTune(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "units"),
+    [
+        ({"binding": "core", "malloc": "keep-memory"}, (("binding",), ("malloc",))),
+        (
+            {"binding": "none", "malloc": "keep-memory", "waiting": "yield"},
+            (("binding", "waiting"), ("malloc",)),
+        ),
+        (
+            {"omp-bind": "close", "omp-places": "cores", "omp-threads": "2"},
+            (("omp-bind", "omp-places", "omp-threads"),),
+        ),
+        ({}, ()),
+    ],
+)
+def test_settings_that_must_move_together_are_one_unit(settings, units):
+    assert units_of(Configuration.of(settings), situation(MPIS[0])) == units
+
+
+def test_each_setting_of_the_result_says_what_it_is_worth(tune):
+    tune.runner.settings = BOTH
+    tuned = tune(max_runs=120)
+    shares = {change.knob: change.share for change in tuned.changes}
+    assert set(shares) == {"binding", "huge-pages"}
+    for knob, worth in (("binding", 1 / 0.8), ("huge-pages", 1 / 0.9)):
+        assert shares[knob].shown
+        assert shares[knob].ratio == pytest.approx(worth, rel=0.01)
+    assert {change.knob: change.site for change in tuned.changes} == {"binding": True, "huge-pages": False}
+    recipe = read_recipe(Path(tuned.recipe), lambda *_: "")
+    assert recipe.evidence.shares == tuned.evidence.shares
+
+
+def test_too_few_runs_for_shares_leave_a_proved_answer_that_says_so(tune):
+    tune.runner.settings = BOTH
+    tuned = tune(max_runs=60)
+    assert tuned.verdict is Verdict.FASTER
+    assert {change.share.why for change in tuned.changes if not change.share.shown} <= {
+        f"the budget ended after {count} runs without it" for count in range(9)
+    }
+
+
+def test_the_second_run_of_a_pair_is_stopped_and_its_output_removed(tune):
+    tune.runner.settings = {"binding": Behaviour(0.25)}
+    tuned = tune(max_runs=60)
+    stopped = [trial for trial in tune.trials if trial.at_least is not None]
+    assert stopped
+    assert all(t.outcome is Outcome.TIMED_OUT and not t.configuration for t in stopped)
+    assert all(t.wall_s == pytest.approx(5.0, rel=0.01) for t in stopped)  # twice 2.5 s instead of 10 s
+    assert not any(Path(trial.stdout).exists() for trial in stopped)
+    assert tuned.verdict is Verdict.FASTER
+    assert tuned.evidence.stopped == len(stopped)
+
+
+def test_runs_are_not_stopped_when_something_else_than_time_is_the_objective(tune):
+    tune.runner.settings = {"binding": Behaviour(0.25)}
+    tune(max_runs=60, objective=parse_objective("core-hours"))
+    assert all(trial.at_least is None for trial in tune.trials)
+
+
+@pytest.fixture
+def lucky(tune, monkeypatch):
+    """The search brings `malloc` along, which does nothing, beside `binding`."""
+
+    def found(state):
+        look_at_knobs(state)
+        return [LUCKY]
+
+    monkeypatch.setattr(tune_module, "find_candidates", found)
+    tune.runner.settings = {"binding": Behaviour(0.8)}
+    return tune
+
+
+def test_what_is_not_shown_to_contribute_leaves_the_answer_and_is_said(lucky):
+    tuned = lucky(max_runs=120)
+    assert [change.knob for change in tuned.changes] == ["binding"]
+    assert "not shown to contribute, and left out: malloc" in tuned.notes
+    assert tuned.verdict is Verdict.FASTER
+    larger = {trial.pair for trial in lucky.trials if trial.configuration == LUCKY}
+    smaller = [
+        t for t in lucky.trials if t.configuration == BOUND and t.replicate >= 0 and t.phase is Phase.PROOF
+    ]
+    assert len(tuned.evidence.pairs) == len(smaller) >= 10
+    assert not larger & {trial.pair for trial in smaller}
+
+
+def test_an_interruption_while_a_smaller_answer_is_proved_keeps_the_larger_one(lucky):
+    lucky(max_runs=120)
+    number = next(t.number for t in lucky.trials if t.configuration == BOUND and t.replicate >= 0)
+    again = RecordedTune(lucky.place / "again")
+    again.place.mkdir()
+    again.runner.settings, again.runner.nth = lucky.runner.settings, {number + 3: INTERRUPTED}
+    stopped = again(max_runs=120)
+    assert stopped.interrupted
+    assert stopped.evidence.configuration == LUCKY
+    assert {change.knob: change.share.shown for change in stopped.changes}["malloc"] is False
+    resumed = again(max_runs=120, resume=True)
+    assert resumed.evidence.configuration == BOUND
+    numbers = [(t.configuration, t.pair, t.replicate) for t in again.trials if t.phase is Phase.PROOF]
+    assert len(set(numbers)) >= len(numbers) - 1  # the run that was interrupted
+
+
+def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stays(lucky):
+    lucky(max_runs=120)
+    number = next(t.number for t in lucky.trials if t.configuration == BOUND and t.replicate >= 0)
+    again = RecordedTune(lucky.place / "again")
+    again.place.mkdir()
+    again.runner.settings, again.runner.nth = lucky.runner.settings, {number: FAILS}
+    tuned = again(max_runs=120)
+    assert tuned.evidence.configuration == LUCKY
+    assert [str(each.configuration) for each in tuned.rejected] == [str(BOUND)]
+
+
+@pytest.mark.parametrize("after", [3, 12, 20, 30])
+def test_a_resumed_proof_of_several_settings_repeats_no_round(tune, tmp_path, after):
+    place = tmp_path / "undisturbed"
+    place.mkdir()
+    undisturbed = RecordedTune(place)
+    undisturbed.runner.settings = tune.runner.settings = BOTH
+    whole = undisturbed(max_runs=120)
+    first = next(trial.number for trial in undisturbed.trials if trial.phase is Phase.PROOF)
+    tune.runner.nth = {first + after: INTERRUPTED}
+    assert tune(max_runs=120).interrupted
+    resumed = tune(max_runs=120, resume=True)
+    assert resumed.evidence.configuration == whole.evidence.configuration
+    proof = [t for t in tune.trials if t.phase is Phase.PROOF and t.outcome is Outcome.OK]
+    assert len({(t.configuration, t.pair, t.replicate) for t in proof}) == len(proof)
+    assert [share.shown for share in resumed.evidence.shares] == [True, True]

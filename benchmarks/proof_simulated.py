@@ -1,0 +1,201 @@
+"""Error rates and costs of the proof on programs whose running time is made up: no real program runs.
+
+Errors: what is claimed of identical sides, and of settings that do nothing beside one that helps; the same
+where the second run of a pair is stopped, far earlier than a tune does. Costs: runs until the smallest
+answer is proved with the share of each setting, beside those of a proof of the whole answer alone.
+"""
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from statistics import fmean, median
+from typing import Any
+
+from tests.support.noise import NOISES, SimulatedProgram
+
+from benchmarks._report import Result, options, run, tell
+from benchmarks._statistics import upper_bound
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.proof import prove
+from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
+from mpiric.tuning.proof.stopping_rule import StoppingRule
+
+_GOAL = 0.01
+_SPREADS = (0.01, 0.1)  # of a run, in turn
+_STOP_AT = 0.55  # of the usual limit, twice the first run: 1.1 times the first
+
+# Speed-ups of the settings that help, how many do nothing beside them, and the noise of a run.
+_ANSWERS: Mapping[str, tuple[Mapping[str, float], int, float]] = {
+    "1.5×": ({"a": 1.5}, 0, 0.03),
+    "1.05×": ({"a": 1.05}, 0, 0.01),
+    "1.5×, one idle": ({"a": 1.5}, 1, 0.03),
+    "1.5×, two idle": ({"a": 1.5}, 2, 0.03),
+    "1.5×, six idle": ({"a": 1.5}, 6, 0.03),
+    "1.5× and 1.2×": ({"a": 1.5, "b": 1.2}, 0, 0.03),
+    "1.5× and 1.1×, one idle": ({"a": 1.5, "b": 1.1}, 1, 0.03),
+    "1.5×, 1.2× and 1.1×": ({"a": 1.5, "b": 1.2, "c": 1.1}, 0, 0.03),
+    "1.5× and 1.05×, noise 1 %": ({"a": 1.5, "b": 1.05}, 0, 0.01),
+    "1.5× and 1.2×, one idle, noise 10 %": ({"a": 1.5, "b": 1.2}, 1, 0.1),
+}
+
+COLUMNS = {
+    "what": "what",
+    "noise": "noise",
+    "proofs": "proofs",
+    "wrong": "wrong claims",
+    "upper95": "at most (95 %)",
+    "runs": "runs, median",
+    "runs_whole": "runs, whole answer alone",
+    "kept": "helping kept",
+    "idle": "idle in the answer",
+    "stopped": "runs stopped",
+}
+
+
+def main() -> int:
+    """Simulate errors, then costs."""
+    parser = options("proof_simulated", "How often is a claim of the proof wrong, and what does it cost?")
+    parser.add_argument("--proofs", type=int, help="of each kind (default 1000, quick 50)")
+    return run("proof_simulated", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """Everything, one kind of noise after the other."""
+    proofs = given.proofs or (50 if given.quick else 1000)
+    rows: list[dict[str, Any]] = []
+    for what, work in _CLAIMS.items():
+        for noise in NOISES:
+            rows.append(_errors(what, noise, [work(noise, seed) for seed in range(proofs)]))
+            tell(f"{what}, {noise}: {rows[-1]['wrong']} wrong of {proofs}")
+    errors = list(rows)
+    for name in _ANSWERS:
+        rows.append(_cost(name, max(1, proofs // 5)))
+        tell(f"{name}: {rows[-1]['runs']} runs")
+    return Result(COLUMNS, rows, summary_of(errors))
+
+
+def _verdict(noise: str, seed: int) -> tuple[bool, float]:
+    """Identical sides, one setting; whether something is claimed, and the share of runs stopped."""
+    return _is_claimed(prove(_program(noise, seed), _answer("a"), seed=seed).evidence), 0.0
+
+
+def _stopped(noise: str, seed: int) -> tuple[bool, float]:
+    """Identical sides, of which the second run is stopped early."""
+    program = _program(noise, seed, stop=_STOP_AT)
+    evidence = prove(program, _answer("a"), seed=seed, stops=True).evidence
+    return _is_claimed(evidence), evidence.stopped / (2 * len(evidence.pairs))
+
+
+def _several(noise: str, seed: int) -> tuple[bool, float]:
+    """Identical sides, three settings that do nothing."""
+    return _is_claimed(_smallest(_program(noise, seed), _answer("a", "b", "c"), seed).proof.evidence), 0.0
+
+
+def _idle(noise: str, seed: int) -> tuple[bool, float]:
+    """Two settings that do nothing beside one that helps."""
+    program = _program(noise, seed, {"a": 1.5})
+    shares = _smallest(program, _answer("a", "b", "c"), seed).proof.evidence.shares
+    return any(share.shown and "a" not in share.knobs for share in shares), 0.0
+
+
+def _idle_stopped(noise: str, seed: int) -> tuple[bool, float]:
+    """The same with pairs whose second run is stopped."""
+    program = _program(noise, seed, {"a": 1.5}, stop=_STOP_AT)
+    evidence = _smallest(program, _answer("a", "b", "c"), seed, stops=True).proof.evidence
+    wrong = any(share.shown and "a" not in share.knobs for share in evidence.shares)
+    return wrong, sum(trial.at_least is not None for trial in program.made) / len(program.made)
+
+
+_CLAIMS: Mapping[str, Callable[[str, int], tuple[bool, float]]] = {
+    "verdict, identical sides": _verdict,
+    "verdict, identical sides, stopped": _stopped,
+    "anything, three idle settings": _several,
+    "contribution, two idle beside 1.5×": _idle,
+    "contribution, the same, stopped": _idle_stopped,
+}
+
+
+def _cost(name: str, proofs: int) -> dict[str, Any]:
+    speedups, idle, spread = _ANSWERS[name]
+    answer = _answer(*speedups, *(f"idle{number}" for number in range(idle)))
+    runs, whole, kept, left = [], [], [], []
+    for seed in range(proofs):
+        alone = SimulatedProgram("lognormal", spread, seed, speedups)
+        prove(alone, answer, seed=seed)
+        whole.append(len(alone.made))
+        program = SimulatedProgram("lognormal", spread, seed, speedups)
+        found = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())
+        runs.append(len(program.made))
+        kept.append(len(found & set(speedups)) / len(speedups))
+        left.append(len(found - set(speedups)))
+    return {
+        "what": f"smallest answer: {name}",
+        "noise": f"lognormal {spread:.0%}",
+        "proofs": proofs,
+        "runs": median(runs),
+        "runs_whole": median(whole),
+        "kept": fmean(kept),
+        "idle": fmean(left),
+    }
+
+
+def _errors(what: str, noise: str, found: Iterable[tuple[bool, float]]) -> dict[str, Any]:
+    wrongs, stopped = zip(*found, strict=True)
+    return {
+        "what": what,
+        "noise": noise,
+        "proofs": len(wrongs),
+        "wrong": sum(wrongs),
+        "upper95": round(upper_bound(sum(wrongs), len(wrongs)), 4),
+        "stopped": fmean(stopped) or None,
+    }
+
+
+def _smallest(
+    program: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False
+) -> Smallest:
+    plan = ProofPlan(
+        program,
+        lambda configuration: tuple((knob,) for knob, _ in configuration.items),
+        StoppingRule(),
+        Budget(),
+        rounds=count(),
+        recorded=lambda _: (),
+        say=lambda _: None,
+        proved=lambda _: None,
+        seed=seed,
+        stops=stops,
+    )
+    return prove_smallest(plan, answer)
+
+
+def _program(
+    noise: str, seed: int, speedups: Mapping[str, float] | None = None, stop: float = 1.0
+) -> SimulatedProgram:
+    return SimulatedProgram(noise, _SPREADS[seed % len(_SPREADS)], seed, speedups, stop=stop)
+
+
+def _answer(*knobs: str) -> Configuration:
+    return Configuration.of(dict.fromkeys(knobs, "on"))
+
+
+def _is_claimed(evidence: Evidence) -> bool:
+    return evidence.verdict is not Verdict.NO_DIFFERENCE or any(share.shown for share in evidence.shares)
+
+
+def summary_of(errors: Iterable[Mapping[str, Any]]) -> str:
+    """The largest share of wrong claims, and all of them, against the goal."""
+    errors = list(errors)
+    wrong, proofs = (sum(row[key] for row in errors) for key in ("wrong", "proofs"))
+    worst = max(errors, key=lambda row: row["wrong"] / row["proofs"])
+    return (
+        f"{wrong} of {proofs} proofs claim something wrong ({wrong / proofs:.2%}, goal at most {_GOAL:.0%}); "
+        f"the most, {worst['wrong'] / worst['proofs']:.2%}, with {worst['noise']} noise: {worst['what']}."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

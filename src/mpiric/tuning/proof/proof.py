@@ -71,12 +71,14 @@ def prove(
     recorded: Iterable[Trial] = (),
     rounds: Iterator[int] | None = None,
     stops: bool = False,
+    proved: Callable[[Evidence], None] = lambda _: None,
 ) -> Proof:
     """Compare an answer with the original, and with itself without each of several units.
 
     ``measure`` runs one trial and records it; ``recorded`` are trials of this answer's rounds from before an
     interruption: what is complete of them counts. ``rounds`` numbers the fresh ones. ``stops``: the objective
     is the wall time, so the second run of a pair may be stopped. A budget ends the proof between two rounds.
+    ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
     Raises ProgramFailedError when the original keeps failing.
     """
     rule, budget = rule or StoppingRule(), budget or Budget()
@@ -93,6 +95,8 @@ def prove(
         budget.spend(len(trials))
         cost_s = max(trial.wall_s for trial in trials.values())
         standing.enter(trials)
+        if standing.claim.verdict is Verdict.FASTER:
+            proved(standing.evidence())
     for unit in standing.open:
         unit.close()
     return Proof(standing.evidence(), standing.rejected, cost_s)

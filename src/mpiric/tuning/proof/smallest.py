@@ -68,7 +68,7 @@ class _Sequence:
     rejected: list[tuple[Configuration, str]] = field(default_factory=list)
 
     def run(self) -> Smallest:
-        last = self._prove(self.first)
+        last = self._prove(self.first, self.plan.proved)
         while last.evidence.verdict is Verdict.FASTER:
             self.plan.proved(last.evidence)
             missing = _superfluous(last)
@@ -92,7 +92,7 @@ class _Sequence:
         kept = last.evidence.configuration.as_dict()
         return Smallest(last, tuple(self.rejected), tuple(k for k, _ in self.first.items if k not in kept))
 
-    def _prove(self, answer: Configuration) -> Proof:
+    def _prove(self, answer: Configuration, proved: Callable[[Evidence], None] = lambda _: None) -> Proof:
         plan = self.plan
         units = plan.units_of(answer)
         of_first = len(plan.units_of(self.first))
@@ -107,6 +107,7 @@ class _Sequence:
             recorded=plan.recorded(answer),
             rounds=plan.rounds,
             stops=plan.stops,
+            proved=proved,
         )
         if proof.rejected:
             self.rejected.append((answer, proof.rejected))

@@ -138,6 +138,20 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stays(lucky)
     assert [str(each.configuration) for each in tuned.rejected] == [str(BOUND)]
 
 
+def test_an_interruption_after_the_verdict_keeps_the_answer_and_the_shares_so_far(tune):
+    tune.runner.settings = BOTH
+    tune(max_runs=120)
+    first = next(trial.number for trial in tune.trials if trial.phase is Phase.PROOF)
+    again = RecordedTune(tune.place / "again")
+    again.place.mkdir()
+    again.runner.settings, again.runner.nth = BOTH, {first + 34: INTERRUPTED}  # four rounds of eight are over
+    stopped = again(max_runs=120)
+    assert stopped.interrupted
+    assert stopped.verdict is Verdict.FASTER
+    assert Path(stopped.recipe).is_file()
+    assert {change.share.runs for change in stopped.changes} == {4}
+
+
 @pytest.mark.parametrize("after", [3, 12, 20, 30])
 def test_a_resumed_proof_of_several_settings_repeats_no_round(tune, tmp_path, after):
     place = tmp_path / "undisturbed"

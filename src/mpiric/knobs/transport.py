@@ -243,7 +243,7 @@ KNOBS = (
         applies=_single_copy_applies,
         promise=_single_copy_promise,
         site_default=suits_every_program,
-        matters_when=("largest_node_message_bytes >= 4096",),
+        matters_when=("node_message_bound > 0", "largest_node_message_bytes >= 4096"),
         ceiling=("node_message_bound",),
         symptoms=("point_to_point_share", "system_share"),
     ),

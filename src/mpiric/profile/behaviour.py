@@ -9,7 +9,7 @@ from mpiric.model.policy import BLOCKING
 from mpiric.model.profile import Profile
 from mpiric.model.record import CallCell, RankRecord, Record
 from mpiric.profile.cells import bin_bounds, counted, mpi_s
-from mpiric.profile.message_sizes import sizes_by_reach
+from mpiric.profile.message_sizes import most_on_node, sizes_by_reach
 from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.traffic import nodes_of
 
@@ -47,7 +47,7 @@ def behaviour_of(
         "ucx_bound": max(ucx, default=0.0),
         "ucx_carries": float(any(several[reach] for reach in carriers.ucx)),
         "largest_node_message_bytes": max((size.high_bytes for size in sizes["node"]), default=0.0),
-        "most_node_messages": float(sum(size.messages for size in sizes["node"])),
+        "most_node_messages": float(most_on_node(record, places, carriers)),
         "io_bound": max((_share(rank.io_s, rank.wall_s) for rank in profile.ranks), default=1.0),
         "mpi_io_bound": _most(record, lambda cell: record.function_classes.get(cell.function) == "file"),
         "outside_bound": max(0.0, 1 - profile.wall_s / run_s) if run_s > 0 else 1.0,

@@ -37,6 +37,27 @@ def sizes_by_reach(
     return {**sizes, "ucx": tuple(through_ucx)}
 
 
+def most_on_node(record: Record, places: Mapping[int, int], carriers: Carriers) -> int:
+    """Messages on its node of the rank that sends most, with those that its collectives may be made of."""
+    alone = len(set(places.values())) == 1
+    return max(
+        (
+            sum(
+                peer.messages
+                for peer in rank.peers
+                if peer.world_rank is None or _is_near(peer.world_rank, rank, places)
+            )
+            + sum(
+                calls * len(places)
+                for _, _, calls, without in _within_collectives(record, rank, carriers)
+                if not (without and alone)
+            )
+            for rank in record.ranks
+        ),
+        default=0,
+    )
+
+
 def _about(size: float) -> tuple[float, float]:
     """A few of its leading bits: sizes that differ by less than a header are listed once."""
     unit = max(1, int(size) // _SAME)

@@ -1,0 +1,74 @@
+"""What a tune does not try, and why: a heat solver, and a program that only reduces, under a real MPI."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpiric.host.facts.local import LocalHost
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.mpis import find_mpis
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+UNUSED = {"ucx-transports", "zero-copy"}
+ELSEWHERE = {"alltoall", "allgather", "gather", "scatter"}
+pytestmark = pytest.mark.requires("gcc", "mpi:mpich")
+
+
+@pytest.fixture(scope="module")
+def mpich() -> MpiLibrary:
+    return next(mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith("mpich-5"))
+
+
+@pytest.fixture
+def tuned(mpich: MpiLibrary, tmp_path: Path):
+    """Tunes an example in a few runs, which do for what a record says."""
+
+    def tune(source: str, ranks: int, *arguments: str) -> dict[str, Any]:
+        program = tmp_path / Path(source).stem
+        words = [mpich.compilers["c"], "-O2", str(EXAMPLES / source), "-o", str(program), "-lm"]
+        subprocess.run(words, check=True)
+        line = [mpich.launcher, "-n", str(ranks), str(program), *arguments]
+        options = ["--json", "--max-runs", "8", "--no-check", "--store", str(tmp_path / "store")]
+        place = tmp_path / "work"
+        place.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-m", "mpiric", "tune", *options, "--", *line],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=600,
+        )
+        return json.loads(done.stdout)
+
+    return tune
+
+
+def needless(found: dict[str, Any]) -> dict[str, str]:
+    return {each["knob"]: each["why"] for each in found["cannot_matter"]}
+
+
+def test_a_heat_solver_on_one_node_is_not_tried_with_what_its_messages_never_meet(tuned):
+    found = tuned("heat3d/heat3d.c", 2, "224", "20")
+    why = needless(found)
+    assert UNUSED | {"eager-node"} | {f"{name}-algorithm" for name in ELSEWHERE} <= set(why)
+    assert "UCX" in why["zero-copy"]
+    assert "392 KiB" in why["eager-node"]
+    assert found["tried"]
+    assert not set(found["tried"]) & set(why)
+
+
+def test_who_only_reduces_has_no_messages_to_set_anything_for(tuned):
+    ranks = 2 * len(os.sched_getaffinity(0))
+    found = tuned("known_wins/oversubscribed.c", ranks, "20")
+    why = needless(found)
+    of_messages = {"eager-node", "single-copy", "single-copy-threshold", "node-buffers"}
+    assert UNUSED | of_messages | {f"{name}-algorithm" for name in ELSEWHERE} <= set(why)
+    assert why["eager-node"] == "no message is sent on a node"
+    assert found["tried"][0] == "waiting"
+    assert not set(found["tried"]) & set(why)

@@ -9,24 +9,24 @@ from typing import Any
 
 from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.workflows.tune.order import SPACE, in_order, program_class
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import least_share, needless_knobs, requested_space
 from mpiric.workflows.tune.state import TuneState
-
-_EVENT = "space"
 
 
 def fill_in_space(state: TuneState) -> None:
     """The knobs to try and those that cannot matter: as the tune's log has them, or found now and logged."""
     asked = _asked(state.request)
-    events = [event for event in state.log.read().events if event["event"] == _EVENT]
+    events = [event for event in state.log.read().events if event["event"] == SPACE]
     known = next((event for event in reversed(events) if event.get("asked") == asked), None)
     if known is not None:
         state.space, state.cannot_matter = _read(known)
         return
-    state.space = requested_space(state.request, state.situation)
+    state.space = in_order(requested_space(state.request, state.situation), state.request, state.situation)
     state.cannot_matter = needless_knobs(state.request, state.situation)
-    state.log.append(_EVENT, {"asked": asked, **_written(state.space, state.cannot_matter)})
+    written = _written(state.space, state.cannot_matter)
+    state.log.append(SPACE, {"asked": asked, "class": program_class(state.situation), **written})
 
 
 def _asked(request: TuneRequest) -> dict[str, Any]:

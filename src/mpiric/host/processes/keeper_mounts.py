@@ -12,6 +12,7 @@ is started beyond the namespace finds no directory to run in, and cannot mistake
 
 import ctypes
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ class Mounts:
                 os.close(descriptor)
 
     def clear(self) -> None:
-        """Take away what was mounted for a launch."""
+        """Take away what was mounted for a launch; a directory that was removed took its mount along."""
         while self._mounted:
-            _check(_libc.umount2(self._mounted.pop().encode(), _MNT_DETACH))
+            with suppress(FileNotFoundError):
+                _check(_libc.umount2(self._mounted.pop().encode(), _MNT_DETACH))
 
     def _enter(self, root: str) -> None:
         if _libc.unshare(_CLONE_NEWNS) != 0:

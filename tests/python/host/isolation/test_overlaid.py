@@ -176,6 +176,13 @@ def test_a_file_that_a_trial_wrote_into_is_laid_above_before_the_next(overlaid):
     assert directory.written() == {}
 
 
+def test_after_a_mount_a_trial_may_be_made_in_a_copy(overlaid):
+    copies, run = overlaid
+    run("exit 1")
+    copies.copy_instead()
+    assert run("echo $PWD; cat in.dat").endswith("run\noriginal")
+
+
 def test_a_command_of_the_users_sees_what_the_trial_left(overlaid, work):
     copies, run = overlaid
     assert run("pwd; echo x > new; rm in.dat").strip().endswith(str(work))

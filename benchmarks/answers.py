@@ -69,7 +69,7 @@ def main() -> int:
     """Run the cases that this machine has the libraries for."""
     parser = options("answers", "Do tune's answers hold what matters, and nothing else?")
     parser.add_argument("--max-runs", type=int, help="of one tune (default 200, quick 120)")
-    parser.add_argument("--budget", default="5m", help="of one tune")
+    parser.add_argument("--budget", default="10m", help="of one tune")
     parser.add_argument("--rounds", type=int, help="of the commands in turns (default 15, quick 5)")
     parser.add_argument("--baseline", metavar="TREE", help="a built checkout that answers as well")
     parser.add_argument(

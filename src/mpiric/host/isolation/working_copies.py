@@ -78,7 +78,8 @@ class WorkingCopies:
         self._policy = policy or CopyPolicy()
         self._area: Path | None = None
         self._path = self._source
-        self._entries: list[TreeEntry] = []
+        self._entries: dict[str, TreeEntry] = {}  # of the template, parents first
+        self._manifest: Manifest = {}
         self._linked: dict[str, FileState] = {}
         self._states: dict[str, FileState] = {}  # of the trial's directory, where it can be restored
         self._unlinkable: set[str] = set()
@@ -121,24 +122,19 @@ class WorkingCopies:
                 mount = self._overlaid.fresh()
                 return TrialDirectory(Path(mount.path), {}, mount, self._overlaid, self._policy.mounter)
             for path in self._written_links():
-                self._restore(next(entry for entry in self._entries if entry.path == path))
+                self._restore(self._entries[path])
             self._make_anew()
         except OSError as error:
             raise _no_room(error) from error
-        return TrialDirectory(self._path, manifest_of(self._entries))
+        return TrialDirectory(self._path, self._manifest)
 
     def _make_anew(self) -> None:
         """The trial's directory as it was: what the last trial touched is restored, or all is cloned."""
         if self._states and self._path.exists():
-            entries = {entry.path: entry for entry in self._entries}
             try:
-                restore(entries, self._states, str(self._template), str(self._path), self._may_link)
+                restore(self._entries, self._states, str(self._template), str(self._path), self._may_link)
                 close_directory(TreeEntry("", self._source.stat()), str(self._path))
-                self._linked = {
-                    path: _state(f"{self._template}/{path}")
-                    for path, entry in entries.items()
-                    if self._may_link(entry)
-                }
+                self._linked = {path: _state(f"{self._template}/{path}") for path in self._large()}
             except OSError:
                 self._states = {}
             else:
@@ -201,7 +197,9 @@ class WorkingCopies:
         if unread:
             self.notes.append(f"cannot be read and is missing in trials: {', '.join(unread[:3])}")
         missing = set(unread)
-        self._entries = [self._as_copied(entry) for entry in entries if entry.path not in missing]
+        copied = [self._as_copied(entry) for entry in entries if entry.path not in missing]
+        self._entries = {entry.path: entry for entry in copied}
+        self._manifest = manifest_of(copied)
 
     def _as_copied(self, entry: TreeEntry) -> TreeEntry:
         """The entry as it is in the template: links may have another target there."""
@@ -243,18 +241,21 @@ class WorkingCopies:
             )
 
     def _may_link(self, entry: TreeEntry) -> bool:
-        large = entry.is_file and entry.status.st_size > self._policy.link_from_bytes
+        large = entry.status.st_size > self._policy.link_from_bytes and entry.is_file
         return large and not self._shares and entry.path not in self._unlinkable
+
+    def _large(self) -> list[str]:
+        return [path for path, entry in self._entries.items() if self._may_link(entry)]
 
     def _clone(self) -> None:
         template, target = str(self._template), str(self._path)
         self._path.mkdir()
-        for entry in self._entries:
+        for entry in self._entries.values():
             link = self._may_link(entry)
             copy_entry(entry, template, target, link=link)
             if link:
                 self._linked[entry.path] = _state(f"{template}/{entry.path}")
-        for entry in reversed(self._entries):
+        for entry in reversed(list(self._entries.values())):
             if entry.is_dir:
                 close_directory(entry, target)
         close_directory(TreeEntry("", self._source.stat()), target)

@@ -29,6 +29,7 @@ class Mounts:
 
     def __init__(self) -> None:
         self._entered = False
+        self._root = ""  # where the whole tree of files is bound
         self._of_user = False  # whether the namespace belongs to a user namespace of our own
         self._mounted: list[str] = []
 
@@ -39,8 +40,11 @@ class Mounts:
         """
         root, source = wanted["root"], wanted["source"]
         if not self._entered:
-            self._enter(root)
+            self._enter()
         self.clear()
+        if root != self._root:
+            _mount("/", root, "", _MS_BIND | _MS_REC)
+            self._root = root
         held = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in wanted["kept"]]
         layers = [*wanted["lower"], wanted["upper"], wanted["work"]]
         opened = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in layers]
@@ -62,13 +66,12 @@ class Mounts:
             with suppress(FileNotFoundError):
                 _check(_libc.umount2(self._mounted.pop().encode(), _MNT_DETACH))
 
-    def _enter(self, root: str) -> None:
+    def _enter(self) -> None:
         if _libc.unshare(_CLONE_NEWNS) != 0:
             _enter_user_namespace()
             self._of_user = True
         self._entered = True
         _mount("", "/", "", _MS_REC | _MS_SLAVE)
-        _mount("/", root, "", _MS_BIND | _MS_REC)
 
     def _mount(self, source: str, target: str, kind: str, flags: int, data: str = "") -> None:
         _mount(source, target, kind, flags, data)

@@ -183,6 +183,16 @@ def test_after_a_mount_a_trial_may_be_made_in_a_copy(overlaid):
     assert run("echo $PWD; cat in.dat").endswith("run\noriginal")
 
 
+def test_one_runner_serves_one_area_after_the_other(work, tmp_path):
+    with Runner() as runner:
+        for turn in range(2):
+            with WorkingCopies(work, tmp_path / f"s{turn}", CopyPolicy(mounter=runner)) as copies:
+                if copies.fresh().mount is None:
+                    pytest.skip("this kernel lets nobody mount overlays here")
+                assert run_in(copies, runner, tmp_path, "cat in.dat; echo x > in.dat") == "original"
+    assert (work / "in.dat").read_text() == "original"
+
+
 def test_a_command_of_the_users_sees_what_the_trial_left(overlaid, work):
     copies, run = overlaid
     assert run("pwd; echo x > new; rm in.dat").strip().endswith(str(work))

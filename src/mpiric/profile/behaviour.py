@@ -100,10 +100,13 @@ def _family(function: str) -> str:
 
 
 def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
-    """What the ranks' own code and the kernel take; 1 where a rank did not say."""
+    """What the ranks' own code and the kernel take; 1 where a rank did not say.
+
+    What the kernel does is a share of the CPU time that a rank got: others may have been on its CPU too.
+    """
 
     def most(value: Callable[[RankRecord], float], key: str = "time.system_us") -> float:
-        known = [_share(value(rank), rank.wall_s) if key in rank.facts else 1.0 for rank in record.ranks]
+        known = [_share(value(rank), _on_cpu_s(rank)) if key in rank.facts else 1.0 for rank in record.ranks]
         return max(known, default=1.0)
 
     def kernel_s(rank: RankRecord) -> float:
@@ -120,6 +123,11 @@ def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
             lambda rank: min(kernel_s(rank), each_s * fact(rank, "faults.minor")), "faults.minor"
         ),
     }
+
+
+def _on_cpu_s(rank: RankRecord) -> float:
+    cpu_s = (fact(rank, "time.user_us") + fact(rank, "time.system_us")) / 1e6
+    return min(rank.wall_s, cpu_s) if cpu_s > 0 else rank.wall_s
 
 
 def _collectives(record: Record) -> tuple[CollectiveCalls, ...]:

@@ -103,8 +103,15 @@ def test_nonblocking_collectives_take_their_time_in_waiting():
     ],
 )
 def test_page_faults_take_no_more_than_the_kernel_does(facts, huge_pages, bound):
-    found = behaviour(rank(0, 10.0, facts={"host": "n1", **facts}), huge_pages=huge_pages)
+    always = {"host": "n1", "time.user_us": "10000000"}
+    found = behaviour(rank(0, 10.0, facts={**always, **facts}), huge_pages=huge_pages)
     assert found.numbers["fault_bound"] == pytest.approx(bound)
+
+
+def test_a_rank_that_others_kept_from_its_cpu_is_judged_by_the_time_it_got():
+    facts = {"time.user_us": "500000", "time.system_us": "500000", "faults.minor": "250000"}
+    found = behaviour(rank(0, 10.0, facts={"host": "n1", **facts}))
+    assert found.numbers["fault_bound"] == pytest.approx(0.5)
 
 
 def test_start_and_end_are_what_the_run_takes_beside_main():

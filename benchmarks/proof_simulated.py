@@ -86,7 +86,7 @@ def _stopped(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, of which the second run is stopped early."""
     program = _program(noise, seed, stop=_STOP_AT)
     evidence = prove(program, _answer("a"), seed=seed, stops=True).evidence
-    return _is_claimed(evidence), evidence.stopped / (2 * len(evidence.pairs))
+    return _is_claimed(evidence), len(evidence.stopped) / (2 * len(evidence.pairs))
 
 
 def _several(noise: str, seed: int) -> tuple[bool, float]:

@@ -45,7 +45,7 @@ class Evidence:
     failures: tuple[str, ...] = ()  # runs of the proof that had to be thrown away, and why
     ci95: tuple[float, float] = (0.0, inf)  # the same at 95 %
     shares: tuple[Share, ...] = ()  # of an answer with several settings
-    stopped: int = 0  # pairs whose second run was stopped: the pair then holds the limit
+    stopped: tuple[int, ...] = ()  # pairs whose second run was stopped: of the slower one they hold the limit
 
     def share_of(self, knob: str) -> Share | None:
         """Share of the unit that a knob belongs to; of a single unit it is the whole gain."""
@@ -53,6 +53,14 @@ class Evidence:
         if not self.shares and self.verdict is Verdict.FASTER and knob in knobs:
             return Share(knobs, self.ratio, self.low, self.high, len(self.pairs), shown=True)
         return next((share for share in self.shares if knob in share.knobs), None)
+
+    @property
+    def ended(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Objectives of the original and of the candidate in those runs that came to their end."""
+        of_original = tuple(o for n, (o, c) in enumerate(self.pairs) if n not in self.stopped or o < c)
+        of_candidate = tuple(c for n, (o, c) in enumerate(self.pairs) if n not in self.stopped or c < o)
+        everything = tuple(zip(*self.pairs, strict=True)) or ((), ())
+        return of_original or everything[0], of_candidate or everything[1]
 
     @property
     def interacts(self) -> bool:

@@ -103,6 +103,13 @@ class CheckedTable:
             raise self.error(key, "must be a finite number")
         return value
 
+    def integers(self, key: str, below: int) -> tuple[int, ...]:
+        """A list of whole numbers from 0 to ``below`` - 1, each of them once at most."""
+        values = self._list(key, below, "whole numbers")
+        if not all(type(value) is int and 0 <= value < below for value in values):
+            raise self.error(key, f"must be whole numbers from 0 to {below - 1}")
+        return tuple(value for value in values if isinstance(value, int))
+
     def numbers(self, key: str, exactly: int) -> tuple[float, ...]:
         """A list of so many numbers; infinity is allowed, not-a-number is not."""
         values = self._list(key, exactly, "numbers")

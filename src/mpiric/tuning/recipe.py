@@ -63,7 +63,7 @@ def render_recipe(recipe: Recipe) -> str:
 
 def _render_evidence(evidence: Evidence) -> dict[str, object]:
     shares = {"shares": [_render_share(share) for share in evidence.shares]} if evidence.shares else {}
-    stopped = {"stopped": evidence.stopped} if evidence.stopped else {}
+    stopped = {"stopped": list(evidence.stopped)} if evidence.stopped else {}
     return {
         "verdict": evidence.verdict.value,
         "ratio": evidence.ratio,
@@ -168,7 +168,7 @@ def _evidence(table: CheckedTable, version: int) -> Evidence:
         minimum_effect=table.number("minimum_effect"),
         stopped_because=table.text("stopped_because", default=""),
         failures=table.texts("failures", most=1000) if table.has("failures") else (),
-        stopped=table.integer("stopped", 0, len(pairs)) if table.has("stopped") else 0,
+        stopped=table.integers("stopped", len(pairs)) if table.has("stopped") else (),
         shares=tuple(map(_share, table.tables("shares", _MOST_KNOBS))) if table.has("shares") else (),
     )
     table.nothing_else()

@@ -46,7 +46,7 @@ def _recipe(**changes: object) -> Recipe:
         "decided",
         ("a",),
         shares=(Share(("allocator", "binding"), 1.5, 1.4, 1.6, 7, shown=True, why="shown by 7 runs"),),
-        stopped=1,
+        stopped=(1,),
     )
     fields: dict[str, object] = {
         "name": "lmp", "configuration": Configuration.of({"binding": "core", "allocator": "jemalloc"}),
@@ -124,6 +124,7 @@ def test_the_page_of_the_format_names_every_key() -> None:
         (('name = "lmp"', 'name = "lmp"\nrun = "rm -rf /"'), "'run' is not a key of this format"),
         (('name = "lmp"', 'name = "\\u001b[2Jlmp"'), "'name' holds control characters"),
         (('name = "lmp"', 'name = "\\u202elmp"'), "'name' holds control characters"),
+        (("stopped = [\n    1,\n]", "stopped = [2]"), "'evidence.stopped' must be whole numbers from 0 to 1"),
         (("ratio = 1.5", "ratio = nan"), "'evidence.ratio' must be a number"),
         (("ratio = 1.5", "ratio = inf"), "'evidence.ratio' must be a finite number"),
         (("ratio = 1.5", "ratio = -1.0"), "no ratio of two times"),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite, sqrt
+from statistics import median
 
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof import confidence_sequence
@@ -80,5 +81,15 @@ def hopeful(wins: float, count: int, z: float) -> float:
 
 
 def as_ratios(known: Sequence[Known]) -> list[float]:
-    """One number a pair, for their median: of a pair whose second run was stopped the bound that is known."""
-    return [low if low > 0 else high for low, high in known]
+    """One number a pair, for their median.
+
+    A pair whose second run was stopped counts as what the pairs beyond its bound are like (redistribution,
+    Efron 1967), as which run is the second is drawn; where there are none, as its bound.
+    """
+    exact = [low for low, high in known if low == high]
+
+    def likely(low: float, high: float) -> float:
+        beyond = [ratio for ratio in exact if low <= ratio <= high]
+        return median(beyond) if beyond else (low if low > 0 else high)
+
+    return [low if low == high else likely(low, high) for low, high in known]

@@ -227,7 +227,7 @@ class _Standing:
             failures=(*(f"the original: {reason}" for reason in self.failures), *rejected),
             ci95=claim.interval(max(_ERROR_OF_95, self.errors.main)),
             shares=tuple(unit.share() for unit in self.contributions if claim.verdict is Verdict.FASTER),
-            stopped=sum(inf in (*original, *answer) for original, answer in claim.pairs),
+            stopped=tuple(n for n, (o, a) in enumerate(self.claim.pairs) if inf in (*o, *a)),
         )
 
 

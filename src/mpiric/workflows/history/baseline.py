@@ -50,14 +50,14 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
             raise MpiricError(f"the recipe {path} has no evidence to compare with")
-        pairs = recipe.evidence.pairs[-_MOST_RUNS:]
+        original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
         objective = str(log.meta.get("objective", "wall"))
         return Baseline(
             f"{path} ({recipe.created[:10]})",
             recipe.configuration,
-            tuple(candidate for _, candidate in pairs),
-            tuple(original for original, _ in pairs),
+            tuned[-_MOST_RUNS:],
+            original[-_MOST_RUNS:],
             objective,
         )
     return _baseline_of_day(_date(request.against), Store(request.store), job)

@@ -93,7 +93,7 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
 
     if evidence is None or not evidence.pairs:
         return timing(_untouched(state.originals)), None
-    originals, candidates = zip(*evidence.pairs, strict=True)
+    originals, candidates = evidence.ended
     return timing(originals), timing(candidates)
 
 

@@ -271,7 +271,12 @@ def test_the_second_run_of_a_pair_is_stopped_at_twice_the_first() -> None:
     assert all(limit == pytest.approx(2 * first[pair].wall_s) for pair, limit in second.items())
     originals_second = [trial for trial in script.asked if trial.at_least is not None]
     assert {trial.configuration for trial in originals_second} == {ORIGINAL}
-    assert evidence.stopped == len(originals_second) > 0
+    assert evidence.stopped == tuple(sorted(trial.pair for trial in originals_second))
+    assert evidence.stopped
+    assert evidence.ratio == pytest.approx(10, rel=0.01)
+    assert all(value >= 10 for value in evidence.ended[0])
+    assert len(evidence.ended[0]) == len(evidence.pairs) - len(evidence.stopped)
+    assert len(evidence.ended[1]) == len(evidence.pairs)
     assert evidence.verdict is Verdict.FASTER
     assert evidence.high == inf
     assert 1.01 < evidence.low < 10

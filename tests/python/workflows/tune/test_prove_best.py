@@ -76,7 +76,9 @@ def test_the_second_run_of_a_pair_is_stopped_and_its_output_removed(tune):
     assert all(t.wall_s == pytest.approx(5.0, rel=0.01) for t in stopped)  # twice 2.5 s instead of 10 s
     assert not any(Path(trial.stdout).exists() for trial in stopped)
     assert tuned.verdict is Verdict.FASTER
-    assert tuned.evidence.stopped == len(stopped)
+    assert len(tuned.evidence.stopped) == len(stopped)
+    assert tuned.evidence.ratio == pytest.approx(4, rel=0.01)
+    assert tuned.original.median_s == pytest.approx(10.0, rel=0.01)
 
 
 def test_runs_are_not_stopped_when_something_else_than_time_is_the_objective(tune):

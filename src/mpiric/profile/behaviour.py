@@ -13,7 +13,7 @@ from mpiric.profile.message_sizes import most_on_node, sizes_by_reach
 from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.traffic import nodes_of
 
-_FAULT_S = 2e-6  # of a small page, at most: twice what a virtual machine takes
+_FAULT_S = 5e-6  # of a small page, at most: a virtual machine that others keep busy takes 3
 _HUGE_FAULT_S = 500e-6  # of a huge one, which is zeroed as a whole
 _MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
 _WAITS = frozenset({"start", "wait", "poll"})  # where nonblocking and persistent collectives take their time

@@ -95,8 +95,8 @@ def test_nonblocking_collectives_take_their_time_in_waiting():
 @pytest.mark.parametrize(
     ("facts", "huge_pages", "bound"),
     [
-        ({"time.system_us": "5000000", "faults.minor": "2000000"}, False, 0.4),
-        ({"time.system_us": "5000000", "faults.minor": "100"}, False, 0.00002),
+        ({"time.system_us": "5000000", "faults.minor": "500000"}, False, 0.25),
+        ({"time.system_us": "5000000", "faults.minor": "100"}, False, 0.00005),
         ({"time.system_us": "5000000", "faults.minor": "100"}, True, 0.005),
         ({"time.system_us": "10000", "faults.minor": "2000000"}, False, 0.001),
         ({}, False, 1.0),  # a record that does not tell allows everything

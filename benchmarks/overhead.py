@@ -1,10 +1,12 @@
-"""What the runtime adds to one MPI call: preloaded but idle, counting and timing, with call sites, and mpiP.
+"""What the runtime adds to one MPI call: idle, recording, with call sites, with armed marks, beside mpiP.
 
 One process, so that nothing is waited for, by its CPU time. Each round runs every mode once, in random
 order; a number is the best of five passes inside a run, what is added the difference to the plain run of the
 same round: its median over the rounds, with a 95 % interval. Instructions are counted by callgrind, as the
 difference of two runs of different length. The goals: 8 ns for a call that is counted, two readings of the
-clock and 12 ns for one that is timed, 60 ns more for its place in the program, 2 MiB of memory.
+clock and 12 ns for one that is timed, 10 ns more for one that may count the program's steps, 60 ns more for
+its place in the program, 2 MiB of memory. Where marks are armed: 2 ns for a call that may count steps, 60 ns
+for a result that is digested, nothing for any other.
 
 mpiP is measured where it is given: `--mpip mpich=PATH`, a libmpiP.so of its public release made for the
 library of that name; MPICH's serves Intel MPI.
@@ -34,6 +36,8 @@ ROOT = Path(__file__).parents[1]
 NATIVE = ROOT / "src/mpiric/_native"
 PROGRAM = Path(__file__).parent / "_overhead.c"
 COUNTED_NS, TIMED_NS, SITE_NS, MEMORY_KIB = 8.0, 12.0, 60.0, 2048.0
+LEARNT_NS, ARMED_NS, DIGEST_NS = 10.0, 2.0, 60.0
+ARMED = "armed"
 POLLED_IN_TURN = 17  # of polled calls one in so many is timed
 COLUMNS = {
     "mpi": "MPI",
@@ -57,18 +61,25 @@ class Kind:
     place: str
     functions: int
     timed: float
+    steps: int = 0  # functions that may count the program's steps
+    results: int = 0  # of these, how many have a result that is digested
 
     def goal_ns(self, clock_ns: float, site_ns: float) -> float:
         """What recording may add to it, given the cost of one reading of the clock and of a call site."""
         own = TIMED_NS if self.timed == 1 else COUNTED_NS
-        return self.functions * (own + self.timed * 2 * clock_ns + site_ns)
+        return self.functions * (own + self.timed * 2 * clock_ns + site_ns) + self.steps * LEARNT_NS
+
+    @property
+    def armed_goal_ns(self) -> float:
+        """What armed marks may add to it."""
+        return self.steps * ARMED_NS + self.results * DIGEST_NS
 
 
 KINDS = {
     "Comm_rank": Kind("comm_rank", 1, 0),
     "Iprobe": Kind("iprobe", 1, 1 / POLLED_IN_TURN),
-    "Irecv+Send+Wait": Kind("message", 3, 1),
-    "Allreduce(self)": Kind("allreduce", 1, 1),
+    "Irecv+Send+Wait": Kind("message", 3, 1, steps=1),
+    "Allreduce(self)": Kind("allreduce", 1, 1, steps=1, results=1),
 }
 Times = Mapping[tuple[str, str], Sequence[float]]  # (mode, what the program says) → one a round
 
@@ -79,6 +90,9 @@ def modes(bed: Bed, place: Path, mpip: str) -> dict[str, dict[str, str]]:
     record = {**runtime, "MPIRIC_RECORD_DIR": str(place / "record")}
     found = {"plain": {}, "idle": runtime, "mpiric": record}
     found["mpiric --call-sites"] = {**record, "MPIRIC_CALL_SITES": "1"}
+    # A mark that the program never comes to.
+    mark = {"MPIRIC_MARK": "MPI_Barrier@*@*:1,2", "MPIRIC_MARK_OUT": str(place / "record")}
+    found[ARMED] = {**runtime, **mark}
     if mpip:
         found["mpiP -k 0"] = {"LD_PRELOAD": mpip, "MPIP": "-k 0"}
         found["mpiP"] = {"LD_PRELOAD": mpip}
@@ -182,6 +196,8 @@ def rows_of(
             row["added_interval_ns"] = [low, high] if isfinite(high) else None
             if count is not None and plain_count is not None:
                 row["added_instructions"] = count - plain_count
+            if mode == ARMED:
+                row["goal_ns"] = description.armed_goal_ns
             if not mode.startswith("mpiric"):
                 continue
             sites = mode.endswith("--call-sites")

@@ -15,7 +15,7 @@ PROGRAMS = [
 ]
 OPTIONS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
 SANITIZED = ("-g", "-fsanitize=address,undefined")
-RECORDER = ("recorder", "rank_file", "merged_file", "timeline")
+RECORDER = ("recorder", "rank_file", "merged_file", "timeline", "pace")
 # of tests that need more than the source they are named for
 SOURCES = {
     "test_arithmetic": [],
@@ -26,6 +26,8 @@ SOURCES = {
     ],
     "test_handle_bag": [],
     "test_handle_map": [],
+    "test_digest": [],
+    "test_marks": [f"marks/{name}.cpp" for name in ("mark", "marks", "marks_file")],
     "test_merge": [
         "world/merge.cpp",
         "base/say.cpp",

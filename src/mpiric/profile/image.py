@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any
 
+from mpiric.model.pace import KeyPace
 from mpiric.model.record import (
     CallCell,
     CallSite,
@@ -20,6 +21,7 @@ from mpiric.model.record import (
 )
 from mpiric.profile import image_head, layout
 from mpiric.profile.image_head import ImageHead
+from mpiric.profile.pace import read_pace
 
 _STATES = {1: RankState.RUNNING, 2: RankState.FINALIZED, 3: RankState.STOPPED, 4: RankState.ABORTED}
 _KINDS = (TrafficKind.MESSAGE, TrafficKind.PUT, TrafficKind.GET)
@@ -175,12 +177,32 @@ def _facts(image: memoryview, head: ImageHead) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
+def _pace(
+    image: memoryview, head: ImageHead, names: Names, rows: tuple[CommunicatorRow, ...], tick: float
+) -> Iterator[KeyPace]:
+    if "pace" not in head.sections:
+        return iter(())
+    times_s = [
+        [(ticks - head.begin_ticks) * tick for ticks in line]
+        for line in _rows(image, head, "pace_times", layout.PACE_TIMES)
+    ]
+    return read_pace(
+        list(_rows(image, head, "pace", layout.PACE)),
+        times_s,
+        [name for name, _ in names],
+        rows,
+        _facts(image, head),
+        gathered=head.sections["communicators"][2] > 0,
+    )
+
+
 def read_image(image: memoryview, names: Names) -> RankRecord:
     """One rank from its image."""
     head = read_head(image)
     tick = _tick_s(head)
     timeline = _timeline(image, head, tick)
     # A rank that died had no time to look at the clock.
+    rows = tuple(_communicators(image, head))
     reached_s = _reached_s(timeline) if _STATES[head.state] is RankState.RUNNING else 0.0
     return RankRecord(
         rank=head.world_rank,
@@ -190,7 +212,7 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         wall_s=max(0.0, (head.latest_ns - head.begin_ns) / 1e9, reached_s),
         thread_level=head.thread_level,
         cells=tuple(_cells(image, head, names, tick)),
-        communicators=tuple(_communicators(image, head)),
+        communicators=rows,
         peers=tuple(_peers(image, head)),
         regions=tuple(
             Region(_text(name), entries, ticks * tick)
@@ -202,4 +224,5 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         timeline=timeline,
         facts=dict(zip(image_head.USAGE, map(str, head.usage), strict=False)) | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
+        pace=tuple(_pace(image, head, names, rows, tick)),
     )

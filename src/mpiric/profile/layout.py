@@ -5,13 +5,14 @@
 from dataclasses import dataclass
 from struct import Struct
 
-VERSION = 2  # what the runtime writes; `LAYOUTS` are all that can be read
+VERSION = 3  # what the runtime writes; `LAYOUTS` are all that can be read
 START = Struct("<8sI")  # of an image: magic and version
 IMAGE_MAGIC = b"MPIRICI\n"
 RECORD_MAGIC = b"MPIRICR\n"
 TIME_BINS = 32
 ACTIVITY_COUNT = 4
 SPAN_COUNT = 128
+PACE_TIME_COUNT = 64
 
 SECTION_ENTRY = Struct("<Q4I")
 CELL = Struct("<8Q32I")
@@ -21,6 +22,8 @@ REGION = Struct("<3Q40s")
 FILE = Struct("<14Q2I128s")
 SITE = Struct("<6Q")
 SPAN = Struct("<6Q")
+PACE = Struct("<Q2I2Q2I")
+PACE_TIMES = Struct("<64Q")
 MERGED_HEAD = Struct("<8s2I4Q")
 MERGED_ENTRY = Struct("<2Q2I")
 
@@ -41,5 +44,6 @@ class Layout:
 LAYOUTS = {
     1: Layout(Struct("<8s2IQ2i2I10Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1}),
     2: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48}),
+    3: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512}),
 }
 # fmt: on

@@ -161,17 +161,20 @@ def _rank(data: memoryview, head: _Head) -> RankMarks:
     )
 
 
-def _rows(data: memoryview, head: _Head, table: int) -> Iterator[tuple[Any, ...]]:
+def _rows(data: memoryview, table: int, count: int) -> Iterator[tuple[Any, ...]]:
     begin = layout.HEAD.size + sum(entry.size * room for entry, room in _TABLES[:table])
     entry: Struct = _TABLES[table][0]
-    return entry.iter_unpack(data[begin : begin + entry.size * head.used[table]])
+    return entry.iter_unpack(data[begin : begin + entry.size * count])
 
 
 def _results(data: memoryview, head: _Head) -> Iterator[PlaceResults]:
-    communicators = list(_rows(data, head, 0))
-    modules = [_text(name) for (name,) in _rows(data, head, 1)]
+    if not head.used[2]:
+        return
+    # The last row stands for what found none.
+    communicators = list(_rows(data, 0, layout.COMMUNICATOR_COUNT))
+    modules = [_text(name) for (name,) in _rows(data, 1, head.used[1])]
     for offset, module, communicator, function, results, digest, kind, width, size, _, last in _rows(
-        data, head, 2
+        data, 2, head.used[2]
     ):
         if module >= len(modules) or communicator >= len(communicators) or kind not in layout.KINDS:
             raise ValueError(f"a result of rank {head.rank} comes from what is not there")

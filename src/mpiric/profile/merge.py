@@ -61,7 +61,9 @@ def _compact(data: bytes) -> bytes:
     start = form.image.size + len(form.sections) * layout.SECTION_ENTRY.size
     for name, stride in form.strides.items():
         offset, used, lost = head.sections[name]
-        used = 0 if name == "names" else used
+        # As the ranks do it: names are there once, and times of a kind of call of rank 0 alone.
+        if name == "names" or (name == "pace_times" and head.world_rank != 0):
+            used = 0
         table += layout.SECTION_ENTRY.pack(start + len(body), stride, used, used, lost)
         body += data[offset : offset + stride * used]
         body += bytes(-len(body) % 8)

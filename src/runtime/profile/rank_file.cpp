@@ -50,6 +50,8 @@ void Recorder::lay_out(const Beginning& beginning) noexcept {
         {0, 1, uint32_t(beginning.names.size()), 0, 0},
         {0, 1, facts_capacity, 0, 0},
         {0, sizeof(Span), span_count, 0, 0},
+        {0, sizeof(Pace), PaceTable::capacity, 0, 0},
+        {0, sizeof(PaceTimes), PaceTable::capacity, 0, 0},
     };
     uint64_t offset = sizeof(Image);
     for (uint32_t at = 0; at < section_count; ++at) {
@@ -139,6 +141,8 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     learn_activities(beginning.names);
     timeline_.begin(entries<Span>(Section::spans), image_->span_ticks, section(Section::spans).used,
                     image_->begin_ticks);
+    pace_.begin(entries<Pace>(Section::pace), entries<PaceTimes>(Section::pace_times), section(Section::pace),
+                section(Section::pace_times));
     take_time();
     return true;
 }
@@ -167,6 +171,10 @@ void Recorder::fact(const char* key, uint64_t value) noexcept {
     fact(key, text);
 }
 
+bool Recorder::merged(Section kind) const noexcept {
+    return kind != Section::names && (kind != Section::pace_times || image_->world_rank == 0);
+}
+
 size_t Recorder::compact_bytes() const noexcept {
     size_t bytes = sizeof(Image);
     for (const SectionEntry& entry : image_->section)
@@ -179,7 +187,7 @@ size_t Recorder::compact(std::byte* to) const noexcept {
     uint64_t offset = sizeof(Image);
     for (uint32_t at = 0; at < section_count; ++at) {
         SectionEntry& entry = head.section[at];
-        if (at == uint32_t(Section::names))
+        if (!merged(Section(at)))
             entry.used = 0;
         const uint64_t bytes = uint64_t(entry.stride) * entry.used;
         std::memcpy(to + offset, reinterpret_cast<const std::byte*>(image_) + entry.offset, bytes);

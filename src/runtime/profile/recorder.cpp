@@ -215,6 +215,12 @@ bool Recorder::call_site(uint64_t address, uint32_t function, uint64_t bytes,
     return first;
 }
 
+bool Recorder::pace_among_threads(uint64_t address, uint32_t function, uint32_t communicator,
+                                  uint64_t now) noexcept {
+    const Held held(lock_, true);
+    return pace_.count(address, function, communicator, now);
+}
+
 void Recorder::looked_at(bool late, uint64_t bytes) noexcept {
     const Held held(lock_, many_threads_);
     ++image_->receives_looked_at;

@@ -5,6 +5,7 @@
 #include "base/spin_lock.hpp"
 #include "profile/dense_table.hpp"
 #include "profile/generated/format.hpp"
+#include "profile/pace.hpp"
 #include "profile/timeline.hpp"
 
 #include <csignal>
@@ -140,6 +141,15 @@ class Recorder {
     /// Counts a call from a place in the program; true when it is the first one from there.
     bool call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
 
+    /// Counts a call of what may count the program's steps, from a place in it; true when it is the first one
+    /// from there.
+    [[gnu::always_inline]] bool pace(uint64_t address, uint32_t function, uint32_t communicator,
+                                     uint64_t now) noexcept {
+        if (many_threads_) [[unlikely]]
+            return pace_among_threads(address, function, communicator, now);
+        return pace_.count(address, function, communicator, now);
+    }
+
     /// Counts a receive that was looked at before it was posted; `late`: its message was waiting already.
     void looked_at(bool late, uint64_t bytes) noexcept;
 
@@ -151,7 +161,7 @@ class Recorder {
 
     /// Bytes that compact() needs at most.
     size_t compact_bytes() const noexcept;
-    /// Writes the image without the room that was not used (and without the names); returns its length.
+    /// Writes the image without the room that was not used and what is not merged; returns its length.
     size_t compact(std::byte* to) const noexcept;
 
     /// Takes the file away after its contents have gone into a merged one.
@@ -194,6 +204,8 @@ class Recorder {
             cell.longest = ticks;
         ++cell.histogram[size_bin(ticks) < time_bins ? size_bin(ticks) : time_bins - 1];
     }
+    /// Whether a section goes into a merged file: names are there once, times of paces only of rank 0.
+    bool merged(Section kind) const noexcept;
     Cell* add_local(uint32_t function) noexcept;
     Cell* add_cell(uint64_t key, uint32_t slot) noexcept;
     SectionEntry& section(Section kind) noexcept { return image_->section[static_cast<uint32_t>(kind)]; }
@@ -212,6 +224,8 @@ class Recorder {
             spend_elsewhere(activity, spent, until, weight);
     }
     void spend_elsewhere(Activity activity, uint64_t spent, uint64_t until, uint32_t weight) noexcept;
+    bool pace_among_threads(uint64_t address, uint32_t function, uint32_t communicator,
+                            uint64_t now) noexcept;
     void other_traffic(Traffic kind, int world_rank, uint64_t bytes) noexcept;
     /// Writes the clock pair and the usage, so that a rank that dies leaves them.
     void take_stock() noexcept;
@@ -229,6 +243,7 @@ class Recorder {
     uint64_t region_since_[16] = {};
     SpinLock lock_;
     Timeline timeline_;
+    PaceTable pace_;
     Usage usage_at_begin_ = {};
     pthread_t owner_{};
     uint8_t activity_[function_capacity] = {};  ///< by function

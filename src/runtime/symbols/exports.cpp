@@ -123,6 +123,7 @@ void show_for(const char* opened) noexcept {
     });
 }
 
+constinit std::atomic<uint32_t> openings{0};
 constinit std::atomic<bool> library_loaded{false};
 thread_local constinit bool looking = false;
 
@@ -155,6 +156,8 @@ void update_visible_names(const char* opened) noexcept {
 
 }  // namespace
 
+uint32_t library_openings() noexcept { return openings.load(std::memory_order_relaxed); }
+
 void show_what_the_library_has() noexcept { update_visible_names(nullptr); }
 
 }  // namespace mpiric::symbols
@@ -163,6 +166,7 @@ void show_what_the_library_has() noexcept { update_visible_names(nullptr); }
 /// sought.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_opening(const char* path) noexcept {
     const int error = errno;
+    mpiric::symbols::openings.fetch_add(1, std::memory_order_relaxed);
     mpiric::symbols::update_visible_names(path);
     static void* const real = dlsym(RTLD_NEXT, "dlopen");
     errno = error;

@@ -3,6 +3,7 @@
 #include "base/say.hpp"
 #include "base/thread.hpp"
 #include "files/posix.hpp"
+#include "marks/mark.hpp"
 #include "profile/context.hpp"
 #include "symbols/next.hpp"
 #include "world/library.hpp"
@@ -58,17 +59,18 @@ constexpr const char* profiling_names[function_count] = {
 #undef MPIRIC_FUNCTION
 };
 
-/// What this process does: nothing, tuning alone, or recording, with or without tuning.
-enum class Mode : uint8_t { undecided, aside, tuning, recording };
+/// What this process does: nothing, what tuning and marks need, or recording, with or without either.
+enum class Mode : uint8_t { undecided, aside, partly, recording };
 constinit std::atomic<Mode> mode{Mode::undecided};
 constinit SpinLock deciding, resolving;
-constinit std::atomic<bool> completions_watched{false};
+constinit std::atomic<bool> completions_watched{false}, everything_watched{false};
+
+bool tunes() noexcept { return runtime.options.collectives != Collectives::off; }
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
-    const bool tunes = runtime.options.collectives != Collectives::off;
-    if (!*runtime.options.record_dir && !tunes)
+    if (!*runtime.options.record_dir && !tunes() && !*runtime.options.mark_out)
         return Mode::aside;
     if (!world::family_fits()) {
         say_once("nothing is recorded or tuned: this is the runtime for another family of MPI libraries than",
@@ -77,7 +79,7 @@ Mode decide() noexcept {
     }
     world::bind();
     world::world_stand_in = world::handles.comm_world;
-    return *runtime.options.record_dir ? Mode::recording : Mode::tuning;
+    return *runtime.options.record_dir ? Mode::recording : Mode::partly;
 }
 
 /// Where the tuner must know of a call although nothing is recorded: the beginning, the end, and handles
@@ -93,6 +95,25 @@ bool matters_to_tuning(Function function) noexcept {
         return true;
     default:
         return false;
+    }
+}
+
+/// Where marks must know of a call: the beginning and the end, and, unless only their times are asked for,
+/// what is counted, what makes and frees handles, and what may call either of these itself.
+bool matters_to_marks(Function function) noexcept {
+    switch (function) {
+    case Function::MPI_Init:
+    case Function::MPI_Init_thread:
+    case Function::MPI_Session_init:
+    case Function::MPI_Session_finalize:
+    case Function::MPI_Finalize:
+    case Function::MPI_Abort:
+        return true;
+    case Function::MPI_Type_free:
+    case Function::MPI_Request_free:
+        return marks::only_times != runtime.options.mark;
+    default:
+        return marks::only_times != runtime.options.mark && watched_by_marks(function);
     }
 }
 
@@ -119,7 +140,7 @@ bool handles_requests(Function function) noexcept {
 /// Makes the tuner the next function of a collective.
 void let_tuner_follow(uint32_t function) noexcept {
     const NextFunction tuner = wrap::tuned(Function(function));
-    if (runtime.options.collectives == Collectives::off || !tuner.next)
+    if (!tunes() || !tuner.next)
         return;
     wrap::untuned[function] = next_functions[function];
     next_functions[function] = tuner;
@@ -128,9 +149,12 @@ void let_tuner_follow(uint32_t function) noexcept {
 /// What a slot leads to; null: straight on.
 void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
     const auto wanted = [&](Function called) {
-        return matters_to_tuning(called) || (completions_watched && handles_requests(called));
+        return (tunes() && matters_to_tuning(called)) ||
+               (*runtime.options.mark_out && matters_to_marks(called)) ||
+               (completions_watched && handles_requests(called)) ||
+               (everything_watched && family_of(called) != Family::local);
     };
-    if (now == Mode::aside || (now == Mode::tuning && !wanted(Function(function))))
+    if (now == Mode::aside || (now == Mode::partly && !wanted(Function(function))))
         return nullptr;
     const Code wrapper = profiling ? wrappers[function].by_profiling_name : wrappers[function].by_name;
     return reinterpret_cast<void*>(wrapper);
@@ -177,16 +201,30 @@ void step_aside() noexcept {
         store(2 * function_count + at, files::next_posix(at));
 }
 
-void watch_completions() noexcept {
+namespace {
+
+/// Leads functions that have been called already to their wrappers; another finds its own when it is called.
+template <class Which> void lead_to_wrappers(Which&& which) noexcept {
     const Mode now = mode.load(std::memory_order_acquire);
-    if (completions_watched.exchange(true) || now == Mode::aside)
-        return;
-    // A function that has not been called yet finds its wrapper when it is.
-    for (uint32_t function = 0; function < function_count; ++function)
-        if (handles_requests(Function(function)) && next_functions[function].next) {
-            store(2 * function, leads_to(now, function, false));
-            store(2 * function + 1, leads_to(now, function, true));
-        }
+    for (uint32_t function = 0; now != Mode::aside && function < function_count; ++function) {
+        if (!which(Function(function)) || !next_functions[function].next)
+            continue;
+        for (const bool profiling : {false, true})
+            if (const void* wrapper = leads_to(now, function, profiling))
+                store(2 * function + profiling, wrapper);
+    }
+}
+
+}  // namespace
+
+void watch_completions() noexcept {
+    if (!completions_watched.exchange(true))
+        lead_to_wrappers(handles_requests);
+}
+
+void watch_everything() noexcept {
+    if (!everything_watched.exchange(true))
+        lead_to_wrappers([](Function function) { return family_of(function) != Family::local; });
 }
 
 void watch_posix() noexcept {
@@ -222,7 +260,7 @@ void* mpiric_resolve(uint32_t index) {
         const mpiric::Held held(resolving, true);
         if (!next_functions[function].next) {
             next_functions[function] = following;
-            if (now == Mode::tuning || now == Mode::recording)
+            if (now == Mode::partly || now == Mode::recording)
                 let_tuner_follow(function);
         }
     }

@@ -1,6 +1,8 @@
 // Where each exported name leads.
 #pragma once
 
+#include <cstdint>
+
 namespace mpiric::symbols {
 
 /// Leads every exported name straight to its next definition, from here on.
@@ -8,6 +10,12 @@ void step_aside() noexcept;
 
 /// Leads starts and completions of requests to their wrappers, also when nothing is recorded.
 void watch_completions() noexcept;
+
+/// Leads every function of MPI that is more than local to its wrapper, also when nothing is recorded.
+void watch_everything() noexcept;
+
+/// How many times a library has been opened by name: what is loaded may have changed since.
+uint32_t library_openings() noexcept;
 
 /// Leads the POSIX names to their wrappers.
 void watch_posix() noexcept;

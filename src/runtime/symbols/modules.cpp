@@ -20,25 +20,31 @@ constinit SpinLock lock;
 
 }  // namespace
 
-void record_module(void* address) noexcept {
+bool find_module(const void* address, CodeModule& module) noexcept {
     Dl_info where{};
     if (!address || !dladdr(address, &where) || !where.dli_fbase)
-        return;
-    char path[4096];
+        return false;
+    module.start = where.dli_fbase;
     // The executable is known by the name it was called by, which need not be a path.
-    const bool named = std::strchr(where.dli_fname, '/') && realpath(where.dli_fname, path);
-    if (!named) {
-        const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-        path[length > 0 ? length : 0] = '\0';
+    if (!std::strchr(where.dli_fname, '/') || !realpath(where.dli_fname, module.path)) {
+        const ssize_t length = readlink("/proc/self/exe", module.path, sizeof module.path - 1);
+        module.path[length > 0 ? length : 0] = '\0';
     }
+    return true;
+}
+
+void record_module(void* address) noexcept {
+    CodeModule module;
+    if (!find_module(address, module))
+        return;
     char key[32];
-    std::snprintf(key, sizeof key, "module.%lx", reinterpret_cast<unsigned long>(where.dli_fbase));
+    std::snprintf(key, sizeof key, "module.%lx", reinterpret_cast<unsigned long>(module.start));
     const Held held(lock, true);
     if (recorded_count == most ||
-        std::find(recorded, recorded + recorded_count, where.dli_fbase) != recorded + recorded_count)
+        std::find(recorded, recorded + recorded_count, module.start) != recorded + recorded_count)
         return;
-    recorded[recorded_count++] = where.dli_fbase;
-    runtime.recorder.fact(key, path);
+    recorded[recorded_count++] = module.start;
+    runtime.recorder.fact(key, module.path);
 }
 
 }  // namespace mpiric::symbols

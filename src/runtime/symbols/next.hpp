@@ -23,6 +23,43 @@ inline constexpr std::string_view function_names =
 #undef MPIRIC_FUNCTION
     ;
 
+/// Classes of spec/mpi/recording.toml, as the generated list has them.
+enum class Family : uint8_t {
+    collective,
+    file,
+    local,
+    manage,
+    one_sided,
+    persistent,
+    poll,
+    receive,
+    send,
+    start,
+    wait
+};
+
+inline constexpr Family families[function_count] = {
+#define MPIRIC_FUNCTION(name, family) Family::family,
+#include "symbols/generated/functions.inc"
+#undef MPIRIC_FUNCTION
+};
+constexpr Family family_of(Function function) noexcept { return families[static_cast<uint32_t>(function)]; }
+
+/// Whether calls of a function may count the steps of a program: they are the same in every run. What polls,
+/// waits or receives comes as often as it happens to.
+constexpr bool counts_steps(Function function) noexcept {
+    const Family family = family_of(function);
+    return family == Family::collective || family == Family::send || family == Family::start;
+}
+
+/// Whether calls of a function have a wrapper in their way while marks are armed: what may count steps, what
+/// makes communicators and persistent requests, and what may call either of these itself.
+constexpr bool watched_by_marks(Function function) noexcept {
+    const Family family = family_of(function);
+    return counts_steps(function) || family == Family::manage || family == Family::persistent ||
+           family == Family::file;
+}
+
 /// Where collectives are tuned, both are the tuner's, which has the true ones from wrap/collectives.hpp.
 struct NextFunction {
     void* next = nullptr;     ///< what the MPI_ name leads to without us: the library, or a tool before it

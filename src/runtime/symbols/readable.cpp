@@ -26,4 +26,9 @@ bool read_text(const void* from, char* to, size_t room) noexcept {
     return length > 0 && to[length] == '\0' && length < size_t(got);
 }
 
+bool read_bytes(const void* from, void* to, size_t bytes) noexcept {
+    const iovec local = {to, bytes}, remote = {const_cast<void*>(from), bytes};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == ssize_t(bytes);
+}
+
 }  // namespace mpiric::symbols

@@ -8,4 +8,7 @@ namespace mpiric::symbols {
 /// Copies a short printable text from an address that may be anything. False when it is no such text.
 bool read_text(const void* from, char* to, size_t room) noexcept;
 
+/// Copies bytes from an address that this process may not be able to read; false then.
+bool read_bytes(const void* from, void* to, size_t bytes) noexcept;
+
 }  // namespace mpiric::symbols

@@ -2,6 +2,7 @@
 // wrapper.
 #pragma once
 
+#include "base/element.hpp"
 #include "world/library.hpp"
 
 #include <atomic>
@@ -31,6 +32,7 @@ template <class Handle> uint64_t cache_index(Handle handle) noexcept {
 struct alignas(32) CachedSize {
     uint64_t handle;
     uint32_t generation;
+    Element element;  ///< once it was asked for
     uint64_t bytes;
 };
 
@@ -56,6 +58,20 @@ inline bool is_current(const CachedSize& cached, MPI_Datatype type) noexcept {
     if (is_current(cached, type)) [[likely]]
         return cached.bytes;
     return find_size(type, cached);
+}
+
+/// Asks the library what a type consists of.
+Element find_element(MPI_Datatype type, uint64_t bytes) noexcept;
+
+/// What a type consists of. Only for a type that the library has just accepted.
+inline Element element_of(MPI_Datatype type) noexcept {
+    const uint64_t bytes = size_of(type);
+    CachedSize& cached = cached_sizes[cache_index(type)];
+    if (!is_current(cached, type))
+        return find_element(type, bytes);
+    if (cached.element.kind == ElementKind::unknown)
+        cached.element = find_element(type, bytes);
+    return cached.element;
 }
 
 }  // namespace mpiric::world

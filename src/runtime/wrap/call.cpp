@@ -34,6 +34,11 @@ void Call::note_site() const noexcept {
         symbols::record_module(return_address);
 }
 
+void Call::note_place() const noexcept {
+    if (return_address)
+        symbols::record_module(return_address);
+}
+
 void Call::named(const char* name) noexcept {
     if (comm_info)
         runtime.recorder.name_communicator(comm_info->index, name);

@@ -93,6 +93,10 @@ struct Call {
     void remembers_receive(MPI_Request request, int source) noexcept;
     void starts(int count, const MPI_Request requests[]) noexcept;
 
+    /// Results are looked at where marks are armed only.
+    template <class Count> void result(const void*, Count, MPI_Datatype) noexcept {}
+    template <class Count> void result_at(int, const void*, Count, MPI_Datatype) noexcept {}
+
     void opened(MPI_File file, const char* name, MPI_Comm by) noexcept;
     void reads(MPI_File file) noexcept;
     void writes(MPI_File file) noexcept;
@@ -113,7 +117,15 @@ struct Call {
     /// The same out of line, for functions that are seldom called: it is compiled once.
     [[gnu::noinline]] void note_apart() const noexcept;
 
+    /// Counts the call among those that may count the program's steps.
+    [[gnu::always_inline]] void note_pace() const noexcept {
+        if (runtime.recorder.pace(reinterpret_cast<uint64_t>(return_address), function, communicator,
+                                  elapsed.end)) [[unlikely]]
+            note_place();
+    }
+
   private:
+    [[gnu::cold]] void note_place() const noexcept;
     [[gnu::cold]] void note_fully() const noexcept;
     void note_receives(profile::Cell* cell) const noexcept;
     void note_site() const noexcept;

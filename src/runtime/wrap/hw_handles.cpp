@@ -13,7 +13,7 @@ void forget_handle(MPI_Comm* comm) noexcept {
     if (!comm)
         return;
     select::forget_comm_state(*comm);
-    if (runtime.begun)
+    if (runtime.begun || armed.stage != Stage::off)
         world::forget(*comm);
 }
 
@@ -28,7 +28,7 @@ void forget_started(MPI_Request* request) noexcept {
     if (!request)
         return;
     select::timed_forgotten(*request);
-    if (runtime.begun) {
+    if (runtime.begun || armed.stage != Stage::off) {
         forget_request(*request);
         receive_forgotten(*request);
     }
@@ -41,7 +41,7 @@ void forget_file(MPI_File* file) noexcept {
 
 template <Function function, class Handle> [[gnu::always_inline]] inline int gives_back(Handle* handle) {
     return intercept<function, Policy::always, int (*)(Handle*)>([&](auto* next) { return next(handle); },
-                                                                 [](Call&) {});
+                                                                 [](auto&) {});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
 #include "symbols/readable.hpp"
+#include "wrap/armed.hpp"
 #include "wrap/intercept.hpp"
 
 #include <atomic>
@@ -24,6 +25,7 @@ template <Function function, class Pointer, class Do, class Begin>
     if (nested(self))
         return call_next(next);
     const Inside inside(self);
+    before_init();
     const uint64_t start = ticks();
     const int result = call_next(next);
     const uint64_t stop = ticks();
@@ -32,6 +34,7 @@ template <Function function, class Pointer, class Do, class Begin>
     begin_to_record();
     if (runtime.recording)
         Call(static_cast<uint32_t>(function), {stop - start, stop, 1}, 0, nullptr).note();
+    after_init();
     return result;
 }
 
@@ -39,9 +42,12 @@ void begin_with_world() noexcept {
     MPI_Group group{};
     int level = MPI_THREAD_SINGLE;
     world::library.Query_thread(&level);
-    if (world::library.Comm_group(world::handles.comm_world, &group) == MPI_SUCCESS)
+    const bool has_group = world::library.Comm_group(world::handles.comm_world, &group) == MPI_SUCCESS;
+    if (has_group)
         begin(group, level, false);
     select::begin_tuning(runtime.options, level, was_spawned(), symbols::watch_completions);
+    if (has_group)
+        arm(group, level, false);
 }
 
 /// Closes the record and lets the call through; afterwards no name leads here any more.
@@ -54,6 +60,7 @@ template <Function function, class Pointer, class Do>
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
+        finish_marks();
         select::end_tuning();
         end();
     }
@@ -105,8 +112,11 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
     auto* next =
         reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
-    if (!nested(self) && runtime.recorder.is_open())
-        runtime.recorder.finish(profile::State::aborted);
+    if (!nested(self)) {
+        abort_marks();
+        if (runtime.recorder.is_open())
+            runtime.recorder.finish(profile::State::aborted);
+    }
     return next(substitute(comm), errorcode);
 }
 extern "C" int p_MPI_Abort(MPI_Comm comm, int errorcode) {
@@ -149,9 +159,11 @@ extern "C" int w_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
             ++sessions;
             // The threads of a session are its own affair: count as if there were many.
             MPI_Group group{};
-            if (!runtime.begun &&
-                world::library.Group_from_session_pset(*session, "mpi://WORLD", &group) == MPI_SUCCESS)
-                begin(group, MPI_THREAD_MULTIPLE, true);
+            if (runtime.begun || armed.marks.is_open() ||
+                world::library.Group_from_session_pset(*session, "mpi://WORLD", &group) != MPI_SUCCESS)
+                return;
+            begin(group, MPI_THREAD_MULTIPLE, true);
+            arm(group, MPI_THREAD_MULTIPLE, true);
         });
 }
 extern "C" int p_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
@@ -163,7 +175,7 @@ extern "C" int w_MPI_Session_finalize(MPI_Session* session) {
         return ending<Function::MPI_Session_finalize, decltype(&w_MPI_Session_finalize)>(
             [&](auto* next) { return next(session); });
     return intercept<Function::MPI_Session_finalize, Policy::always, decltype(&w_MPI_Session_finalize)>(
-        [&](auto* next) { return next(session); }, [](Call&) {});
+        [&](auto* next) { return next(session); }, [](auto&) {});
 }
 extern "C" int p_MPI_Session_finalize(MPI_Session* session) {
     return by_profiling_name<Function::MPI_Session_finalize>(&w_MPI_Session_finalize, session);

@@ -5,6 +5,7 @@
 #include "select/timed_requests.hpp"
 #include "symbols/next.hpp"
 #include "world/substitute.hpp"
+#include "wrap/armed.hpp"
 #include "wrap/call.hpp"
 #include "wrap/runtime.hpp"
 
@@ -46,6 +47,26 @@ template <class Result> bool succeeded(const Result& result) noexcept {
     return true;
 }
 
+/// The body where nothing is recorded: up to the last mark calls are counted, past it they try to end the
+/// run.
+template <Function function, class Pointer, class Do, class Tell>
+[[gnu::always_inline]] inline auto mark(Thread& self, void* caller, Pointer next, Do&& call_next,
+                                        Tell&& tell) {
+    const Outermost inside(self);
+    if (armed.stage == Stage::passed) [[unlikely]]
+        try_to_end();
+    auto result = call_next(next);
+    if constexpr (symbols::watched_by_marks(function)) {
+        if (armed.stage == Stage::passed || !succeeded(result)) [[unlikely]]
+            return result;
+        MarkedCall call(static_cast<uint32_t>(function), caller);
+        tell(call);
+        if constexpr (symbols::counts_steps(function))
+            call.template note<function>();
+    }
+    return result;
+}
+
 template <Function function, Policy policy, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
     Thread& self = thread;
@@ -57,8 +78,13 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
         next = reinterpret_cast<Pointer>(following.library);
         caller = self.caller;
     }
-    if (nested(self) || !runtime.recording) [[unlikely]]
+    if (nested(self)) [[unlikely]]
         return call_next(next);
+    if (!runtime.recording) [[unlikely]] {
+        if (armed.stage == Stage::off)
+            return call_next(next);
+        return mark<function>(self, caller, next, call_next, tell);
+    }
     const Outermost inside(self);
     const bool timed = takes_time<policy>(self);
     uint64_t waited = 0;
@@ -75,6 +101,8 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
         call.note_apart();
     else
         call.note();
+    if constexpr (symbols::counts_steps(function))
+        call.note_pace();
     return result;
 }
 

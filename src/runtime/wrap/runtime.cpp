@@ -79,10 +79,12 @@ bool was_spawned() noexcept {
 }
 
 void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
-    if (runtime.begun || !*runtime.options.record_dir)
+    if (runtime.begun)
+        return;
+    runtime.of_sessions = of_sessions;
+    if (!*runtime.options.record_dir)
         return;
     runtime.begun = true;
-    runtime.of_sessions = of_sessions;
     world_group = world;
     world::library.Group_rank(world, &world_rank);
     world::library.Group_size(world, &world_size);

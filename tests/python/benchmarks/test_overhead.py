@@ -5,7 +5,7 @@ from benchmarks.overhead import KINDS, named_paths, rows_of, summary_of
 
 from mpiric.model.errors import NotFoundError
 
-MODES = ["plain", "mpiric", "mpiP -k 0"]
+MODES = ["plain", "mpiric", "armed", "mpiP -k 0"]
 ROUNDS = 9
 
 
@@ -22,15 +22,20 @@ def test_what_is_added_is_the_difference_to_the_plain_run_of_the_round() -> None
     assert (row["added_ns"], row["added_instructions"], row["of_mpip"]) == (30.0, 30.0, 0.25)
 
 
-def test_a_timed_call_may_cost_two_readings_of_the_clock_and_twelve_ns() -> None:
+def test_a_timed_call_may_cost_two_readings_of_the_clock_and_twelve_ns_and_ten_if_it_counts_steps() -> None:
     found = rows({})
-    assert found["Allreduce(self)", "mpiric"]["goal_ns"] == 32.0
-    assert found["Irecv+Send+Wait", "mpiric"]["goal_ns"] == 96.0
+    assert found["Allreduce(self)", "mpiric"]["goal_ns"] == 42.0
+    assert found["Irecv+Send+Wait", "mpiric"]["goal_ns"] == 106.0
     assert found["Comm_rank", "mpiric"]["goal_ns"] == 8.0
 
 
+def test_armed_marks_may_cost_what_counts_steps_or_is_digested_and_nothing_else() -> None:
+    goals = {call: row["goal_ns"] for (call, mode), row in rows({}).items() if mode == "armed"}
+    assert goals == {"Comm_rank": 0.0, "Iprobe": 0.0, "Irecv+Send+Wait": 2.0, "Allreduce(self)": 62.0}
+
+
 def test_the_summary_names_what_misses_its_goal() -> None:
-    found = list(rows({"mpiric": 40.0}).values())
+    found = list(rows({"mpiric": 50.0}).values())
     said = summary_of(found, {"mpich-5": 2100.0})
     assert "Allreduce(self) (mpiric) by 8.0 ns" in said
     assert "Irecv" not in said

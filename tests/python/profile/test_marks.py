@@ -40,6 +40,13 @@ def test_results_have_the_key_of_their_place_and_the_latest_numbers(tmp_path):
     assert (second.key.place, second.results, second.latest) == ("lmp+0x10", 3, ())
 
 
+def test_results_on_communicators_beyond_the_room_share_a_key_of_no_size(tmp_path):
+    fields = list(layout.RESULT.unpack(doubles(1.0)))
+    fields[2] = layout.COMMUNICATOR_COUNT - 1
+    marks_file(tmp_path, results=(layout.RESULT.pack(*fields),))
+    assert read_marks(tmp_path).ranks[0].results[0].key == MarkKey("MPI_Allreduce", "lmp+0x48f2", 0, 0)
+
+
 def test_of_a_long_result_the_kept_numbers_are_read(tmp_path):
     fields = list(layout.RESULT.unpack(doubles(*range(16))))
     fields[8] = 256  # bytes of the result

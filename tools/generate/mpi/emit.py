@@ -63,6 +63,7 @@ def statements(entry: Classified) -> list[str]:
             lines += [f"if ({name}) call.born{suffix}(*{name});" for name in entry.parameters(kind, "out")]
     lines.append(bytes_statement(notes))
     lines.append(message_statement(notes))
+    lines.append(result_statement(entry))
     for note in ("put_to", "got_from"):
         if note in notes:
             lines.append(f"call.{note}({notes[note]});")
@@ -74,6 +75,17 @@ def statements(entry: Classified) -> list[str]:
     if "names" in notes:
         lines.append(f"call.named({notes['names']});")
     return [line for line in lines if line]
+
+
+def result_statement(entry: Classified) -> str:
+    """The statement about what a blocking collective gave every rank, or its root; empty for others."""
+    notes = entry.rule.notes
+    if "result" not in notes or policy(entry) != "Policy::synchronising":
+        return ""
+    buffer, size = notes["result"].split(" ", 1)
+    count, type_name = re.sub(r"\[(\w+)\]", r"[call.\1()]", size).split("*")
+    at = f"_at({notes['result_at']}, " if "result_at" in notes else "("
+    return f"call.result{at}{buffer}, {count}, {type_name});"
 
 
 def arguments(entry: Classified) -> str:
@@ -104,7 +116,7 @@ def wrapper(entry: Classified) -> str:
     declared = ", ".join(p.declaration for p in entry.function.parameters)
     passed = ", ".join(p.name for p in entry.function.parameters)
     recorded = statements(entry)
-    tell = f"[&](Call& call) {{ {' '.join(recorded)} }}" if recorded else "[](Call&) {}"
+    tell = f"[&](auto& call) {{ {' '.join(recorded)} }}" if recorded else "[](auto&) {}"
     before = "".join(
         f"    posts({', '.join(notes.split())});\n"
         for key, notes in entry.rule.notes.items()

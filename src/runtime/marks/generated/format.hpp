@@ -30,7 +30,7 @@ enum class Flag : uint32_t {
     not_understood = 16,  ///< the mark that was asked for is not one: only times are taken
     not_ended = 32,  ///< the run cannot be ended at the last mark: no communicator for it could be made, or ranks may finalise alone
     flush_failed = 64,  ///< what the program had buffered could not all be written
-    device_memory = 128,  ///< results may lie in memory that the processor cannot read: none is digested
+    device_memory = 128,  ///< some results lie in memory that the processor cannot read: they are not digested
     passed = 256,  ///< the last mark was passed, and what was buffered is written
 };
 

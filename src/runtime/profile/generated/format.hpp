@@ -6,16 +6,17 @@
 
 namespace mpiric::profile {
 
-inline constexpr uint32_t format_version = 2;
+inline constexpr uint32_t format_version = 3;
 inline constexpr char image_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'I', '\n'};
 inline constexpr char record_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'R', '\n'};
 inline constexpr uint32_t time_bins = 32;  ///< bins of a cell's histogram
 inline constexpr uint32_t activity_count = 4;  ///< activities of a span
 inline constexpr uint32_t span_count = 128;  ///< spans of a run at most
+inline constexpr uint32_t pace_time_count = 64;  ///< times kept of calls of one kind
 
 /// Sections of an image; the position in its head is the kind.
-enum class Section : uint32_t { cells, communicators, peers, regions, files, sites, names, facts, spans };
-inline constexpr uint32_t section_count = 9;
+enum class Section : uint32_t { cells, communicators, peers, regions, files, sites, names, facts, spans, pace, pace_times };
+inline constexpr uint32_t section_count = 11;
 
 enum class State : uint32_t {
     running = 1,  ///< the rank died, or left without finalising
@@ -83,7 +84,7 @@ struct Image {
     Usage usage;
     SectionEntry section[section_count];
 };
-static_assert(sizeof(Image) == 400);
+static_assert(sizeof(Image) == 448);
 
 /// Calls of one function on one communicator with messages of one size, in one region.
 struct Cell {
@@ -169,6 +170,24 @@ struct Span {
     uint64_t region;  ///< the one with most of the span's time
 };
 static_assert(sizeof(Span) == 48);
+
+/// How often one function was called from one place on one communicator.
+struct Pace {
+    uint64_t address;  ///< return address, as mapped
+    uint32_t function;
+    uint32_t communicator;  ///< 65535: none
+    uint64_t calls;
+    uint64_t next;  ///< number of the call whose time is kept next, from 1
+    uint32_t stride;  ///< times are of every so-manyth call, from the first on
+    uint32_t kept;  ///< times in use
+};
+static_assert(sizeof(Pace) == 40);
+
+/// When some of those calls were over.
+struct PaceTimes {
+    uint64_t ticks[pace_time_count];
+};
+static_assert(sizeof(PaceTimes) == 512);
 
 /// Head of a merged file; images, index and names follow.
 struct MergedHead {

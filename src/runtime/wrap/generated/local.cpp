@@ -352,7 +352,7 @@ extern "C" int p_MPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultle
 extern "C" int w_MPI_Comm_get_parent(MPI_Comm* parent) {
     return intercept<Function::MPI_Comm_get_parent, Policy::always, decltype(&w_MPI_Comm_get_parent)>(
         [&](auto* next) { return next(parent); },
-        [&](Call& call) { if (parent) call.born(*parent); });
+        [&](auto& call) { if (parent) call.born(*parent); });
 }
 extern "C" int p_MPI_Comm_get_parent(MPI_Comm* parent) {
     return by_profiling_name<Function::MPI_Comm_get_parent>(&w_MPI_Comm_get_parent, parent);

@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Buffer_attach(void* buffer, int size) {
     return intercept<Function::MPI_Buffer_attach, Policy::rare, decltype(&w_MPI_Buffer_attach)>(
         [&](auto* next) { return next(buffer, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Buffer_attach(void* buffer, int size) {
     return by_profiling_name<Function::MPI_Buffer_attach>(&w_MPI_Buffer_attach, buffer, size);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Buffer_attach(void* buffer, int size) {
 extern "C" int w_MPI_Buffer_attach_c(void* buffer, MPI_Count size) {
     return intercept<Function::MPI_Buffer_attach_c, Policy::rare, decltype(&w_MPI_Buffer_attach_c)>(
         [&](auto* next) { return next(buffer, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Buffer_attach_c(void* buffer, MPI_Count size) {
     return by_profiling_name<Function::MPI_Buffer_attach_c>(&w_MPI_Buffer_attach_c, buffer, size);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_Buffer_attach_c(void* buffer, MPI_Count size) {
 extern "C" int w_MPI_Buffer_detach(void* buffer_addr, int* size) {
     return intercept<Function::MPI_Buffer_detach, Policy::rare, decltype(&w_MPI_Buffer_detach)>(
         [&](auto* next) { return next(buffer_addr, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Buffer_detach(void* buffer_addr, int* size) {
     return by_profiling_name<Function::MPI_Buffer_detach>(&w_MPI_Buffer_detach, buffer_addr, size);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_Buffer_detach(void* buffer_addr, int* size) {
 extern "C" int w_MPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
     return intercept<Function::MPI_Buffer_detach_c, Policy::rare, decltype(&w_MPI_Buffer_detach_c)>(
         [&](auto* next) { return next(buffer_addr, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
     return by_profiling_name<Function::MPI_Buffer_detach_c>(&w_MPI_Buffer_detach_c, buffer_addr, size);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
 extern "C" int w_MPI_Buffer_flush() {
     return intercept<Function::MPI_Buffer_flush, Policy::rare, decltype(&w_MPI_Buffer_flush)>(
         [&](auto* next) { return next(); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Buffer_flush() {
     return by_profiling_name<Function::MPI_Buffer_flush>(&w_MPI_Buffer_flush);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_Buffer_flush() {
 extern "C" int w_MPI_Buffer_iflush(MPI_Request* request) {
     return intercept<Function::MPI_Buffer_iflush, Policy::rare, decltype(&w_MPI_Buffer_iflush)>(
         [&](auto* next) { return next(request); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Buffer_iflush(MPI_Request* request) {
     return by_profiling_name<Function::MPI_Buffer_iflush>(&w_MPI_Buffer_iflush, request);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_Buffer_iflush(MPI_Request* request) {
 extern "C" int w_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
     return intercept<Function::MPI_Cart_create, Policy::rare, decltype(&w_MPI_Cart_create)>(
         [&](auto* next) { return next(substitute(comm_old), ndims, dims, periods, reorder, comm_cart); },
-        [&](Call& call) { call.on(comm_old); if (comm_cart) call.born(*comm_cart); });
+        [&](auto& call) { call.on(comm_old); if (comm_cart) call.born(*comm_cart); });
 }
 extern "C" int p_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
     return by_profiling_name<Function::MPI_Cart_create>(&w_MPI_Cart_create, comm_old, ndims, dims, periods, reorder, comm_cart);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 extern "C" int w_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
     return intercept<Function::MPI_Cart_map, Policy::rare, decltype(&w_MPI_Cart_map)>(
         [&](auto* next) { return next(substitute(comm), ndims, dims, periods, newrank); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
     return by_profiling_name<Function::MPI_Cart_map>(&w_MPI_Cart_map, comm, ndims, dims, periods, newrank);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const 
 extern "C" int w_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
     return intercept<Function::MPI_Cart_sub, Policy::rare, decltype(&w_MPI_Cart_sub)>(
         [&](auto* next) { return next(substitute(comm), remain_dims, newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Cart_sub>(&w_MPI_Cart_sub, comm, remain_dims, newcomm);
@@ -107,7 +107,7 @@ extern "C" int p_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* 
 extern "C" int w_MPI_Close_port(const char* port_name) {
     return intercept<Function::MPI_Close_port, Policy::rare, decltype(&w_MPI_Close_port)>(
         [&](auto* next) { return next(port_name); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Close_port(const char* port_name) {
     return by_profiling_name<Function::MPI_Close_port>(&w_MPI_Close_port, port_name);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_Close_port(const char* port_name) {
 extern "C" int w_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_accept, Policy::rare, decltype(&w_MPI_Comm_accept)>(
         [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_accept>(&w_MPI_Comm_accept, port_name, info, root, comm, newcomm);
@@ -129,7 +129,7 @@ extern "C" int p_MPI_Comm_accept(const char* port_name, MPI_Info info, int root,
 extern "C" int w_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
     return intercept<Function::MPI_Comm_attach_buffer, Policy::rare, decltype(&w_MPI_Comm_attach_buffer)>(
         [&](auto* next) { return next(substitute(comm), buffer, size); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
     return by_profiling_name<Function::MPI_Comm_attach_buffer>(&w_MPI_Comm_attach_buffer, comm, buffer, size);
@@ -140,7 +140,7 @@ extern "C" int p_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
 extern "C" int w_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
     return intercept<Function::MPI_Comm_attach_buffer_c, Policy::rare, decltype(&w_MPI_Comm_attach_buffer_c)>(
         [&](auto* next) { return next(substitute(comm), buffer, size); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
     return by_profiling_name<Function::MPI_Comm_attach_buffer_c>(&w_MPI_Comm_attach_buffer_c, comm, buffer, size);
@@ -151,7 +151,7 @@ extern "C" int p_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count
 extern "C" int w_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_connect, Policy::rare, decltype(&w_MPI_Comm_connect)>(
         [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_connect>(&w_MPI_Comm_connect, port_name, info, root, comm, newcomm);
@@ -162,7 +162,7 @@ extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root
 extern "C" int w_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create, Policy::rare, decltype(&w_MPI_Comm_create)>(
         [&](auto* next) { return next(substitute(comm), group, newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_create>(&w_MPI_Comm_create, comm, group, newcomm);
@@ -173,7 +173,7 @@ extern "C" int p_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newco
 extern "C" int w_MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create_from_group, Policy::rare, decltype(&w_MPI_Comm_create_from_group)>(
         [&](auto* next) { return next(group, stringtag, info, errhandler, newcomm); },
-        [&](Call& call) { if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_create_from_group>(&w_MPI_Comm_create_from_group, group, stringtag, info, errhandler, newcomm);
@@ -184,7 +184,7 @@ extern "C" int p_MPI_Comm_create_from_group(MPI_Group group, const char* stringt
 extern "C" int w_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create_group, Policy::rare, decltype(&w_MPI_Comm_create_group)>(
         [&](auto* next) { return next(substitute(comm), group, tag, newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_create_group>(&w_MPI_Comm_create_group, comm, group, tag, newcomm);
@@ -195,7 +195,7 @@ extern "C" int p_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, 
 extern "C" int w_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
     return intercept<Function::MPI_Comm_detach_buffer, Policy::rare, decltype(&w_MPI_Comm_detach_buffer)>(
         [&](auto* next) { return next(substitute(comm), buffer_addr, size); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
     return by_profiling_name<Function::MPI_Comm_detach_buffer>(&w_MPI_Comm_detach_buffer, comm, buffer_addr, size);
@@ -206,7 +206,7 @@ extern "C" int p_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* s
 extern "C" int w_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
     return intercept<Function::MPI_Comm_detach_buffer_c, Policy::rare, decltype(&w_MPI_Comm_detach_buffer_c)>(
         [&](auto* next) { return next(substitute(comm), buffer_addr, size); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
     return by_profiling_name<Function::MPI_Comm_detach_buffer_c>(&w_MPI_Comm_detach_buffer_c, comm, buffer_addr, size);
@@ -217,7 +217,7 @@ extern "C" int p_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_
 extern "C" int w_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_dup, Policy::rare, decltype(&w_MPI_Comm_dup)>(
         [&](auto* next) { return next(substitute(comm), newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_dup>(&w_MPI_Comm_dup, comm, newcomm);
@@ -228,7 +228,7 @@ extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 extern "C" int w_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_dup_with_info, Policy::rare, decltype(&w_MPI_Comm_dup_with_info)>(
         [&](auto* next) { return next(substitute(comm), info, newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_dup_with_info>(&w_MPI_Comm_dup_with_info, comm, info, newcomm);
@@ -239,7 +239,7 @@ extern "C" int p_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
 extern "C" int w_MPI_Comm_flush_buffer(MPI_Comm comm) {
     return intercept<Function::MPI_Comm_flush_buffer, Policy::rare, decltype(&w_MPI_Comm_flush_buffer)>(
         [&](auto* next) { return next(substitute(comm)); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_flush_buffer(MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Comm_flush_buffer>(&w_MPI_Comm_flush_buffer, comm);
@@ -250,7 +250,7 @@ extern "C" int p_MPI_Comm_flush_buffer(MPI_Comm comm) {
 extern "C" int w_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
     return intercept<Function::MPI_Comm_idup, Policy::rare, decltype(&w_MPI_Comm_idup)>(
         [&](auto* next) { return next(substitute(comm), newcomm, request); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Comm_idup>(&w_MPI_Comm_idup, comm, newcomm, request);
@@ -261,7 +261,7 @@ extern "C" int p_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* re
 extern "C" int w_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
     return intercept<Function::MPI_Comm_idup_with_info, Policy::rare, decltype(&w_MPI_Comm_idup_with_info)>(
         [&](auto* next) { return next(substitute(comm), info, newcomm, request); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Comm_idup_with_info>(&w_MPI_Comm_idup_with_info, comm, info, newcomm, request);
@@ -272,7 +272,7 @@ extern "C" int p_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm*
 extern "C" int w_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Comm_iflush_buffer, Policy::rare, decltype(&w_MPI_Comm_iflush_buffer)>(
         [&](auto* next) { return next(substitute(comm), request); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Comm_iflush_buffer>(&w_MPI_Comm_iflush_buffer, comm, request);
@@ -283,7 +283,7 @@ extern "C" int p_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
 extern "C" int w_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
     return intercept<Function::MPI_Comm_join, Policy::rare, decltype(&w_MPI_Comm_join)>(
         [&](auto* next) { return next(fd, intercomm); },
-        [&](Call& call) { if (intercomm) call.born(*intercomm); });
+        [&](auto& call) { if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
     return by_profiling_name<Function::MPI_Comm_join>(&w_MPI_Comm_join, fd, intercomm);
@@ -294,7 +294,7 @@ extern "C" int p_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
 extern "C" int w_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
     return intercept<Function::MPI_Comm_set_name, Policy::rare, decltype(&w_MPI_Comm_set_name)>(
         [&](auto* next) { return next(substitute(comm), comm_name); },
-        [&](Call& call) { call.on(comm); call.named(comm_name); });
+        [&](auto& call) { call.on(comm); call.named(comm_name); });
 }
 extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
     return by_profiling_name<Function::MPI_Comm_set_name>(&w_MPI_Comm_set_name, comm, comm_name);
@@ -305,7 +305,7 @@ extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 extern "C" int w_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return intercept<Function::MPI_Comm_spawn, Policy::rare, decltype(&w_MPI_Comm_spawn)>(
         [&](auto* next) { return next(command, argv, maxprocs, info, root, substitute(comm), intercomm, array_of_errcodes); },
-        [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
+        [&](auto& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return by_profiling_name<Function::MPI_Comm_spawn>(&w_MPI_Comm_spawn, command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
@@ -316,7 +316,7 @@ extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs,
 extern "C" int w_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return intercept<Function::MPI_Comm_spawn_multiple, Policy::rare, decltype(&w_MPI_Comm_spawn_multiple)>(
         [&](auto* next) { return next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, substitute(comm), intercomm, array_of_errcodes); },
-        [&](Call& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
+        [&](auto& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return by_profiling_name<Function::MPI_Comm_spawn_multiple>(&w_MPI_Comm_spawn_multiple, count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
@@ -327,7 +327,7 @@ extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], c
 extern "C" int w_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split, Policy::rare, decltype(&w_MPI_Comm_split)>(
         [&](auto* next) { return next(substitute(comm), color, key, newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_split>(&w_MPI_Comm_split, comm, color, key, newcomm);
@@ -338,7 +338,7 @@ extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* new
 extern "C" int w_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split_type, Policy::rare, decltype(&w_MPI_Comm_split_type)>(
         [&](auto* next) { return next(substitute(comm), split_type, key, info, newcomm); },
-        [&](Call& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
+        [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return by_profiling_name<Function::MPI_Comm_split_type>(&w_MPI_Comm_split_type, comm, split_type, key, info, newcomm);
@@ -349,7 +349,7 @@ extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI
 extern "C" int w_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return intercept<Function::MPI_Dist_graph_create, Policy::rare, decltype(&w_MPI_Dist_graph_create)>(
         [&](auto* next) { return next(substitute(comm_old), n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph); },
-        [&](Call& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
+        [&](auto& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
 extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return by_profiling_name<Function::MPI_Dist_graph_create>(&w_MPI_Dist_graph_create, comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
@@ -360,7 +360,7 @@ extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sourc
 extern "C" int w_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return intercept<Function::MPI_Dist_graph_create_adjacent, Policy::rare, decltype(&w_MPI_Dist_graph_create_adjacent)>(
         [&](auto* next) { return next(substitute(comm_old), indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph); },
-        [&](Call& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
+        [&](auto& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
 extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return by_profiling_name<Function::MPI_Dist_graph_create_adjacent>(&w_MPI_Dist_graph_create_adjacent, comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
@@ -371,7 +371,7 @@ extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 extern "C" int w_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
     return intercept<Function::MPI_Graph_create, Policy::rare, decltype(&w_MPI_Graph_create)>(
         [&](auto* next) { return next(substitute(comm_old), nnodes, index, edges, reorder, comm_graph); },
-        [&](Call& call) { call.on(comm_old); if (comm_graph) call.born(*comm_graph); });
+        [&](auto& call) { call.on(comm_old); if (comm_graph) call.born(*comm_graph); });
 }
 extern "C" int p_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
     return by_profiling_name<Function::MPI_Graph_create>(&w_MPI_Graph_create, comm_old, nnodes, index, edges, reorder, comm_graph);
@@ -382,7 +382,7 @@ extern "C" int p_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index
 extern "C" int w_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
     return intercept<Function::MPI_Graph_map, Policy::rare, decltype(&w_MPI_Graph_map)>(
         [&](auto* next) { return next(substitute(comm), nnodes, index, edges, newrank); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
     return by_profiling_name<Function::MPI_Graph_map>(&w_MPI_Graph_map, comm, nnodes, index, edges, newrank);
@@ -393,7 +393,7 @@ extern "C" int p_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], con
 extern "C" int w_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
     return intercept<Function::MPI_Grequest_start, Policy::rare, decltype(&w_MPI_Grequest_start)>(
         [&](auto* next) { return next(query_fn, free_fn, cancel_fn, extra_state, request); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Grequest_start>(&w_MPI_Grequest_start, query_fn, free_fn, cancel_fn, extra_state, request);
@@ -404,7 +404,7 @@ extern "C" int p_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_G
 extern "C" int w_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
     return intercept<Function::MPI_Intercomm_create, Policy::rare, decltype(&w_MPI_Intercomm_create)>(
         [&](auto* next) { return next(substitute(local_comm), local_leader, substitute(peer_comm), remote_leader, tag, newintercomm); },
-        [&](Call& call) { call.on(local_comm); if (newintercomm) call.born(*newintercomm); });
+        [&](auto& call) { call.on(local_comm); if (newintercomm) call.born(*newintercomm); });
 }
 extern "C" int p_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
     return by_profiling_name<Function::MPI_Intercomm_create>(&w_MPI_Intercomm_create, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
@@ -415,7 +415,7 @@ extern "C" int p_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI
 extern "C" int w_MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
     return intercept<Function::MPI_Intercomm_create_from_groups, Policy::rare, decltype(&w_MPI_Intercomm_create_from_groups)>(
         [&](auto* next) { return next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm); },
-        [&](Call& call) { if (newintercomm) call.born(*newintercomm); });
+        [&](auto& call) { if (newintercomm) call.born(*newintercomm); });
 }
 extern "C" int p_MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
     return by_profiling_name<Function::MPI_Intercomm_create_from_groups>(&w_MPI_Intercomm_create_from_groups, local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm);
@@ -426,7 +426,7 @@ extern "C" int p_MPI_Intercomm_create_from_groups(MPI_Group local_group, int loc
 extern "C" int w_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
     return intercept<Function::MPI_Intercomm_merge, Policy::rare, decltype(&w_MPI_Intercomm_merge)>(
         [&](auto* next) { return next(substitute(intercomm), high, newintracomm); },
-        [&](Call& call) { call.on(intercomm); if (newintracomm) call.born(*newintracomm); });
+        [&](auto& call) { call.on(intercomm); if (newintracomm) call.born(*newintracomm); });
 }
 extern "C" int p_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
     return by_profiling_name<Function::MPI_Intercomm_merge>(&w_MPI_Intercomm_merge, intercomm, high, newintracomm);
@@ -437,7 +437,7 @@ extern "C" int p_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* new
 extern "C" int w_MPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
     return intercept<Function::MPI_Lookup_name, Policy::rare, decltype(&w_MPI_Lookup_name)>(
         [&](auto* next) { return next(service_name, info, port_name); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
     return by_profiling_name<Function::MPI_Lookup_name>(&w_MPI_Lookup_name, service_name, info, port_name);
@@ -448,7 +448,7 @@ extern "C" int p_MPI_Lookup_name(const char* service_name, MPI_Info info, char* 
 extern "C" int w_MPI_Open_port(MPI_Info info, char* port_name) {
     return intercept<Function::MPI_Open_port, Policy::rare, decltype(&w_MPI_Open_port)>(
         [&](auto* next) { return next(info, port_name); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Open_port(MPI_Info info, char* port_name) {
     return by_profiling_name<Function::MPI_Open_port>(&w_MPI_Open_port, info, port_name);
@@ -459,7 +459,7 @@ extern "C" int p_MPI_Open_port(MPI_Info info, char* port_name) {
 extern "C" int w_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
     return intercept<Function::MPI_Pack, Policy::rare, decltype(&w_MPI_Pack)>(
         [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, substitute(comm)); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Pack>(&w_MPI_Pack, inbuf, incount, datatype, outbuf, outsize, position, comm);
@@ -470,7 +470,7 @@ extern "C" int p_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype,
 extern "C" int w_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
     return intercept<Function::MPI_Pack_c, Policy::rare, decltype(&w_MPI_Pack_c)>(
         [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, substitute(comm)); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Pack_c>(&w_MPI_Pack_c, inbuf, incount, datatype, outbuf, outsize, position, comm);
@@ -481,7 +481,7 @@ extern "C" int p_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype d
 extern "C" int w_MPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
     return intercept<Function::MPI_Pack_external, Policy::rare, decltype(&w_MPI_Pack_external)>(
         [&](auto* next) { return next(datarep, inbuf, incount, datatype, outbuf, outsize, position); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
     return by_profiling_name<Function::MPI_Pack_external>(&w_MPI_Pack_external, datarep, inbuf, incount, datatype, outbuf, outsize, position);
@@ -492,7 +492,7 @@ extern "C" int p_MPI_Pack_external(const char datarep[], const void* inbuf, int 
 extern "C" int w_MPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
     return intercept<Function::MPI_Pack_external_c, Policy::rare, decltype(&w_MPI_Pack_external_c)>(
         [&](auto* next) { return next(datarep, inbuf, incount, datatype, outbuf, outsize, position); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
     return by_profiling_name<Function::MPI_Pack_external_c>(&w_MPI_Pack_external_c, datarep, inbuf, incount, datatype, outbuf, outsize, position);
@@ -503,7 +503,7 @@ extern "C" int p_MPI_Pack_external_c(const char datarep[], const void* inbuf, MP
 extern "C" int w_MPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
     return intercept<Function::MPI_Publish_name, Policy::rare, decltype(&w_MPI_Publish_name)>(
         [&](auto* next) { return next(service_name, info, port_name); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
     return by_profiling_name<Function::MPI_Publish_name>(&w_MPI_Publish_name, service_name, info, port_name);
@@ -514,7 +514,7 @@ extern "C" int p_MPI_Publish_name(const char* service_name, MPI_Info info, const
 extern "C" int w_MPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
     return intercept<Function::MPI_Reduce_local, Policy::rare, decltype(&w_MPI_Reduce_local)>(
         [&](auto* next) { return next(inbuf, inoutbuf, count, datatype, op); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
     return by_profiling_name<Function::MPI_Reduce_local>(&w_MPI_Reduce_local, inbuf, inoutbuf, count, datatype, op);
@@ -525,7 +525,7 @@ extern "C" int p_MPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, 
 extern "C" int w_MPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
     return intercept<Function::MPI_Reduce_local_c, Policy::rare, decltype(&w_MPI_Reduce_local_c)>(
         [&](auto* next) { return next(inbuf, inoutbuf, count, datatype, op); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
     return by_profiling_name<Function::MPI_Reduce_local_c>(&w_MPI_Reduce_local_c, inbuf, inoutbuf, count, datatype, op);
@@ -536,7 +536,7 @@ extern "C" int p_MPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count
 extern "C" int w_MPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
     return intercept<Function::MPI_Session_attach_buffer, Policy::rare, decltype(&w_MPI_Session_attach_buffer)>(
         [&](auto* next) { return next(session, buffer, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
     return by_profiling_name<Function::MPI_Session_attach_buffer>(&w_MPI_Session_attach_buffer, session, buffer, size);
@@ -547,7 +547,7 @@ extern "C" int p_MPI_Session_attach_buffer(MPI_Session session, void* buffer, in
 extern "C" int w_MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
     return intercept<Function::MPI_Session_attach_buffer_c, Policy::rare, decltype(&w_MPI_Session_attach_buffer_c)>(
         [&](auto* next) { return next(session, buffer, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
     return by_profiling_name<Function::MPI_Session_attach_buffer_c>(&w_MPI_Session_attach_buffer_c, session, buffer, size);
@@ -558,7 +558,7 @@ extern "C" int p_MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, 
 extern "C" int w_MPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
     return intercept<Function::MPI_Session_detach_buffer, Policy::rare, decltype(&w_MPI_Session_detach_buffer)>(
         [&](auto* next) { return next(session, buffer_addr, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
     return by_profiling_name<Function::MPI_Session_detach_buffer>(&w_MPI_Session_detach_buffer, session, buffer_addr, size);
@@ -569,7 +569,7 @@ extern "C" int p_MPI_Session_detach_buffer(MPI_Session session, void* buffer_add
 extern "C" int w_MPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
     return intercept<Function::MPI_Session_detach_buffer_c, Policy::rare, decltype(&w_MPI_Session_detach_buffer_c)>(
         [&](auto* next) { return next(session, buffer_addr, size); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
     return by_profiling_name<Function::MPI_Session_detach_buffer_c>(&w_MPI_Session_detach_buffer_c, session, buffer_addr, size);
@@ -580,7 +580,7 @@ extern "C" int p_MPI_Session_detach_buffer_c(MPI_Session session, void* buffer_a
 extern "C" int w_MPI_Session_flush_buffer(MPI_Session session) {
     return intercept<Function::MPI_Session_flush_buffer, Policy::rare, decltype(&w_MPI_Session_flush_buffer)>(
         [&](auto* next) { return next(session); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Session_flush_buffer(MPI_Session session) {
     return by_profiling_name<Function::MPI_Session_flush_buffer>(&w_MPI_Session_flush_buffer, session);
@@ -591,7 +591,7 @@ extern "C" int p_MPI_Session_flush_buffer(MPI_Session session) {
 extern "C" int w_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
     return intercept<Function::MPI_Session_iflush_buffer, Policy::rare, decltype(&w_MPI_Session_iflush_buffer)>(
         [&](auto* next) { return next(session, request); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Session_iflush_buffer>(&w_MPI_Session_iflush_buffer, session, request);
@@ -602,7 +602,7 @@ extern "C" int p_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* req
 extern "C" int w_MPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
     return intercept<Function::MPI_Unpack, Policy::rare, decltype(&w_MPI_Unpack)>(
         [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, substitute(comm)); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Unpack>(&w_MPI_Unpack, inbuf, insize, position, outbuf, outcount, datatype, comm);
@@ -613,7 +613,7 @@ extern "C" int p_MPI_Unpack(const void* inbuf, int insize, int* position, void* 
 extern "C" int w_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
     return intercept<Function::MPI_Unpack_c, Policy::rare, decltype(&w_MPI_Unpack_c)>(
         [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, substitute(comm)); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Unpack_c>(&w_MPI_Unpack_c, inbuf, insize, position, outbuf, outcount, datatype, comm);
@@ -624,7 +624,7 @@ extern "C" int p_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* po
 extern "C" int w_MPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
     return intercept<Function::MPI_Unpack_external, Policy::rare, decltype(&w_MPI_Unpack_external)>(
         [&](auto* next) { return next(datarep, inbuf, insize, position, outbuf, outcount, datatype); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_Unpack_external>(&w_MPI_Unpack_external, datarep, inbuf, insize, position, outbuf, outcount, datatype);
@@ -635,7 +635,7 @@ extern "C" int p_MPI_Unpack_external(const char datarep[], const void* inbuf, MP
 extern "C" int w_MPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
     return intercept<Function::MPI_Unpack_external_c, Policy::rare, decltype(&w_MPI_Unpack_external_c)>(
         [&](auto* next) { return next(datarep, inbuf, insize, position, outbuf, outcount, datatype); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_Unpack_external_c>(&w_MPI_Unpack_external_c, datarep, inbuf, insize, position, outbuf, outcount, datatype);
@@ -646,7 +646,7 @@ extern "C" int p_MPI_Unpack_external_c(const char datarep[], const void* inbuf, 
 extern "C" int w_MPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
     return intercept<Function::MPI_Unpublish_name, Policy::rare, decltype(&w_MPI_Unpublish_name)>(
         [&](auto* next) { return next(service_name, info, port_name); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
     return by_profiling_name<Function::MPI_Unpublish_name>(&w_MPI_Unpublish_name, service_name, info, port_name);
@@ -657,7 +657,7 @@ extern "C" int p_MPI_Unpublish_name(const char* service_name, MPI_Info info, con
 extern "C" int w_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate, Policy::rare, decltype(&w_MPI_Win_allocate)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate>(&w_MPI_Win_allocate, size, disp_unit, info, comm, baseptr, win);
@@ -668,7 +668,7 @@ extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, M
 extern "C" int w_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_c, Policy::rare, decltype(&w_MPI_Win_allocate_c)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate_c>(&w_MPI_Win_allocate_c, size, disp_unit, info, comm, baseptr, win);
@@ -679,7 +679,7 @@ extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info 
 extern "C" int w_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_shared, Policy::rare, decltype(&w_MPI_Win_allocate_shared)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate_shared>(&w_MPI_Win_allocate_shared, size, disp_unit, info, comm, baseptr, win);
@@ -690,7 +690,7 @@ extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info 
 extern "C" int w_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_shared_c, Policy::rare, decltype(&w_MPI_Win_allocate_shared_c)>(
         [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_allocate_shared_c>(&w_MPI_Win_allocate_shared_c, size, disp_unit, info, comm, baseptr, win);
@@ -701,7 +701,7 @@ extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MP
 extern "C" int w_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create, Policy::rare, decltype(&w_MPI_Win_create)>(
         [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_create>(&w_MPI_Win_create, base, size, disp_unit, info, comm, win);
@@ -712,7 +712,7 @@ extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_In
 extern "C" int w_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create_c, Policy::rare, decltype(&w_MPI_Win_create_c)>(
         [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_create_c>(&w_MPI_Win_create_c, base, size, disp_unit, info, comm, win);
@@ -723,7 +723,7 @@ extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit,
 extern "C" int w_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create_dynamic, Policy::rare, decltype(&w_MPI_Win_create_dynamic)>(
         [&](auto* next) { return next(info, substitute(comm), win); },
-        [&](Call& call) { call.on(comm); if (win) call.born_window(*win); });
+        [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return by_profiling_name<Function::MPI_Win_create_dynamic>(&w_MPI_Win_create_dynamic, info, comm, win);
@@ -734,7 +734,7 @@ extern "C" int p_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* w
 extern "C" int w_MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
     return intercept<Function::MPI_Win_lock, Policy::rare, decltype(&w_MPI_Win_lock)>(
         [&](auto* next) { return next(lock_type, rank, assert, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_lock>(&w_MPI_Win_lock, lock_type, rank, assert, win);
@@ -745,7 +745,7 @@ extern "C" int p_MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) 
 extern "C" int w_MPI_Win_lock_all(int assert, MPI_Win win) {
     return intercept<Function::MPI_Win_lock_all, Policy::rare, decltype(&w_MPI_Win_lock_all)>(
         [&](auto* next) { return next(assert, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_lock_all(int assert, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_lock_all>(&w_MPI_Win_lock_all, assert, win);
@@ -756,7 +756,7 @@ extern "C" int p_MPI_Win_lock_all(int assert, MPI_Win win) {
 extern "C" int w_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
     return intercept<Function::MPI_Win_post, Policy::rare, decltype(&w_MPI_Win_post)>(
         [&](auto* next) { return next(group, assert, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_post>(&w_MPI_Win_post, group, assert, win);
@@ -767,7 +767,7 @@ extern "C" int p_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
 extern "C" int w_MPI_Win_set_name(MPI_Win win, const char* win_name) {
     return intercept<Function::MPI_Win_set_name, Policy::rare, decltype(&w_MPI_Win_set_name)>(
         [&](auto* next) { return next(win, win_name); },
-        [&](Call& call) { call.on_window(win); call.named(win_name); });
+        [&](auto& call) { call.on_window(win); call.named(win_name); });
 }
 extern "C" int p_MPI_Win_set_name(MPI_Win win, const char* win_name) {
     return by_profiling_name<Function::MPI_Win_set_name>(&w_MPI_Win_set_name, win, win_name);
@@ -778,7 +778,7 @@ extern "C" int p_MPI_Win_set_name(MPI_Win win, const char* win_name) {
 extern "C" int w_MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
     return intercept<Function::MPI_Win_start, Policy::rare, decltype(&w_MPI_Win_start)>(
         [&](auto* next) { return next(group, assert, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_start>(&w_MPI_Win_start, group, assert, win);

@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
     return intercept<Function::MPI_Improbe, Policy::polled, decltype(&w_MPI_Improbe)>(
         [&](auto* next) { return next(source, tag, substitute(comm), flag, message, status); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Improbe>(&w_MPI_Improbe, source, tag, comm, flag, message, status);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_
 extern "C" int w_MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
     return intercept<Function::MPI_Iprobe, Policy::polled, decltype(&w_MPI_Iprobe)>(
         [&](auto* next) { return next(source, tag, substitute(comm), flag, status); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Iprobe>(&w_MPI_Iprobe, source, tag, comm, flag, status);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_S
 extern "C" int w_MPI_Parrived(MPI_Request request, int partition, int* flag) {
     return intercept<Function::MPI_Parrived, Policy::polled, decltype(&w_MPI_Parrived)>(
         [&](auto* next) { return next(request, partition, flag); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Parrived(MPI_Request request, int partition, int* flag) {
     return by_profiling_name<Function::MPI_Parrived>(&w_MPI_Parrived, request, partition, flag);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_Parrived(MPI_Request request, int partition, int* flag) {
 extern "C" int w_MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return intercept<Function::MPI_Request_get_status, Policy::polled, decltype(&w_MPI_Request_get_status)>(
         [&](auto* next) { return next(request, flag, status); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Request_get_status>(&w_MPI_Request_get_status, request, flag, status);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_Request_get_status(MPI_Request request, int* flag, MPI_Stat
 extern "C" int w_MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
     return intercept<Function::MPI_Request_get_status_all, Policy::polled, decltype(&w_MPI_Request_get_status_all)>(
         [&](auto* next) { return next(count, array_of_requests, flag, array_of_statuses); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
     return by_profiling_name<Function::MPI_Request_get_status_all>(&w_MPI_Request_get_status_all, count, array_of_requests, flag, array_of_statuses);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_Request_get_status_all(int count, const MPI_Request array_o
 extern "C" int w_MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
     return intercept<Function::MPI_Request_get_status_any, Policy::polled, decltype(&w_MPI_Request_get_status_any)>(
         [&](auto* next) { return next(count, array_of_requests, index, flag, status); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Request_get_status_any>(&w_MPI_Request_get_status_any, count, array_of_requests, index, flag, status);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_Request_get_status_any(int count, const MPI_Request array_o
 extern "C" int w_MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
     return intercept<Function::MPI_Request_get_status_some, Policy::polled, decltype(&w_MPI_Request_get_status_some)>(
         [&](auto* next) { return next(incount, array_of_requests, outcount, array_of_indices, array_of_statuses); },
-        [](Call&) {});
+        [](auto&) {});
 }
 extern "C" int p_MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
     return by_profiling_name<Function::MPI_Request_get_status_some>(&w_MPI_Request_get_status_some, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_Request_get_status_some(int incount, const MPI_Request arra
 extern "C" int w_MPI_Win_test(MPI_Win win, int* flag) {
     return intercept<Function::MPI_Win_test, Policy::polled, decltype(&w_MPI_Win_test)>(
         [&](auto* next) { return next(win, flag); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_test(MPI_Win win, int* flag) {
     return by_profiling_name<Function::MPI_Win_test>(&w_MPI_Win_test, win, flag);

@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Bsend, Policy::always, decltype(&w_MPI_Bsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Bsend>(&w_MPI_Bsend, buf, count, datatype, dest, tag, comm);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" int w_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Bsend_c, Policy::always, decltype(&w_MPI_Bsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Bsend_c>(&w_MPI_Bsend_c, buf, count, datatype, dest, tag, comm);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 extern "C" int w_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibsend, Policy::always, decltype(&w_MPI_Ibsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ibsend>(&w_MPI_Ibsend, buf, count, datatype, dest, tag, comm, request);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, i
 extern "C" int w_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibsend_c, Policy::always, decltype(&w_MPI_Ibsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ibsend_c>(&w_MPI_Ibsend_c, buf, count, datatype, dest, tag, comm, request);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 extern "C" int w_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Irsend, Policy::always, decltype(&w_MPI_Irsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Irsend>(&w_MPI_Irsend, buf, count, datatype, dest, tag, comm, request);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, i
 extern "C" int w_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Irsend_c, Policy::always, decltype(&w_MPI_Irsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Irsend_c>(&w_MPI_Irsend_c, buf, count, datatype, dest, tag, comm, request);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 extern "C" int w_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isend, Policy::always, decltype(&w_MPI_Isend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isend>(&w_MPI_Isend, buf, count, datatype, dest, tag, comm, request);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" int w_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isend_c, Policy::always, decltype(&w_MPI_Isend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isend_c>(&w_MPI_Isend_c, buf, count, datatype, dest, tag, comm, request);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype data
 extern "C" int w_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv, Policy::always, decltype(&w_MPI_Isendrecv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv>(&w_MPI_Isendrecv, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
@@ -107,7 +107,7 @@ extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype 
 extern "C" int w_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_c, Policy::always, decltype(&w_MPI_Isendrecv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv_c>(&w_MPI_Isendrecv_c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 extern "C" int w_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_replace, Policy::always, decltype(&w_MPI_Isendrecv_replace)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv_replace>(&w_MPI_Isendrecv_replace, buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
@@ -129,7 +129,7 @@ extern "C" int p_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype dataty
 extern "C" int w_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_replace_c, Policy::always, decltype(&w_MPI_Isendrecv_replace_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv_replace_c>(&w_MPI_Isendrecv_replace_c, buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
@@ -140,7 +140,7 @@ extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatyp
 extern "C" int w_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Issend, Policy::always, decltype(&w_MPI_Issend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Issend>(&w_MPI_Issend, buf, count, datatype, dest, tag, comm, request);
@@ -151,7 +151,7 @@ extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, i
 extern "C" int w_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Issend_c, Policy::always, decltype(&w_MPI_Issend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Issend_c>(&w_MPI_Issend_c, buf, count, datatype, dest, tag, comm, request);
@@ -162,7 +162,7 @@ extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 extern "C" int w_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Rsend, Policy::always, decltype(&w_MPI_Rsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Rsend>(&w_MPI_Rsend, buf, count, datatype, dest, tag, comm);
@@ -173,7 +173,7 @@ extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" int w_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Rsend_c, Policy::always, decltype(&w_MPI_Rsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Rsend_c>(&w_MPI_Rsend_c, buf, count, datatype, dest, tag, comm);
@@ -184,7 +184,7 @@ extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 extern "C" int w_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Send, Policy::always, decltype(&w_MPI_Send)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Send>(&w_MPI_Send, buf, count, datatype, dest, tag, comm);
@@ -195,7 +195,7 @@ extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int
 extern "C" int w_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Send_c, Policy::always, decltype(&w_MPI_Send_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Send_c>(&w_MPI_Send_c, buf, count, datatype, dest, tag, comm);
@@ -206,7 +206,7 @@ extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datat
 extern "C" int w_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv, Policy::always, decltype(&w_MPI_Sendrecv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), status); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv>(&w_MPI_Sendrecv, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
@@ -217,7 +217,7 @@ extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
 extern "C" int w_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_c, Policy::always, decltype(&w_MPI_Sendrecv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), status); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv_c>(&w_MPI_Sendrecv_c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
@@ -228,7 +228,7 @@ extern "C" int p_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 extern "C" int w_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_replace, Policy::always, decltype(&w_MPI_Sendrecv_replace)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), status); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv_replace>(&w_MPI_Sendrecv_replace, buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
@@ -239,7 +239,7 @@ extern "C" int p_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatyp
 extern "C" int w_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_replace_c, Policy::always, decltype(&w_MPI_Sendrecv_replace_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), status); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv_replace_c>(&w_MPI_Sendrecv_replace_c, buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
@@ -250,7 +250,7 @@ extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
 extern "C" int w_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Ssend, Policy::always, decltype(&w_MPI_Ssend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Ssend>(&w_MPI_Ssend, buf, count, datatype, dest, tag, comm);
@@ -261,7 +261,7 @@ extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" int w_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Ssend_c, Policy::always, decltype(&w_MPI_Ssend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
-        [&](Call& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Ssend_c>(&w_MPI_Ssend_c, buf, count, datatype, dest, tag, comm);

@@ -9,7 +9,7 @@ extern "C" int w_MPI_Start(MPI_Request* request) {
     starting(1, request);
     return intercept<Function::MPI_Start, Policy::always, decltype(&w_MPI_Start)>(
         [&](auto* next) { return next(request); },
-        [&](Call& call) { call.starts(1, request); });
+        [&](auto& call) { call.starts(1, request); });
 }
 extern "C" int p_MPI_Start(MPI_Request* request) {
     return by_profiling_name<Function::MPI_Start>(&w_MPI_Start, request);
@@ -21,7 +21,7 @@ extern "C" int w_MPI_Startall(int count, MPI_Request array_of_requests[]) {
     starting(count, array_of_requests);
     return intercept<Function::MPI_Startall, Policy::always, decltype(&w_MPI_Startall)>(
         [&](auto* next) { return next(count, array_of_requests); },
-        [&](Call& call) { call.starts(count, array_of_requests); });
+        [&](auto& call) { call.starts(count, array_of_requests); });
 }
 extern "C" int p_MPI_Startall(int count, MPI_Request array_of_requests[]) {
     return by_profiling_name<Function::MPI_Startall>(&w_MPI_Startall, count, array_of_requests);

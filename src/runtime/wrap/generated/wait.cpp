@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
     return intercept<Function::MPI_Mprobe, Policy::always, decltype(&w_MPI_Mprobe)>(
         [&](auto* next) { return next(source, tag, substitute(comm), message, status); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Mprobe>(&w_MPI_Mprobe, source, tag, comm, message, status);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mes
 extern "C" int w_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Probe, Policy::always, decltype(&w_MPI_Probe)>(
         [&](auto* next) { return next(source, tag, substitute(comm), status); },
-        [&](Call& call) { call.on(comm); });
+        [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Probe>(&w_MPI_Probe, source, tag, comm, status);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* statu
 extern "C" int w_MPI_Win_complete(MPI_Win win) {
     return intercept<Function::MPI_Win_complete, Policy::always, decltype(&w_MPI_Win_complete)>(
         [&](auto* next) { return next(win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_complete(MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_complete>(&w_MPI_Win_complete, win);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_Win_complete(MPI_Win win) {
 extern "C" int w_MPI_Win_fence(int assert, MPI_Win win) {
     return intercept<Function::MPI_Win_fence, Policy::always, decltype(&w_MPI_Win_fence)>(
         [&](auto* next) { return next(assert, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_fence(int assert, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_fence>(&w_MPI_Win_fence, assert, win);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_Win_fence(int assert, MPI_Win win) {
 extern "C" int w_MPI_Win_flush(int rank, MPI_Win win) {
     return intercept<Function::MPI_Win_flush, Policy::always, decltype(&w_MPI_Win_flush)>(
         [&](auto* next) { return next(rank, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_flush(int rank, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_flush>(&w_MPI_Win_flush, rank, win);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_Win_flush(int rank, MPI_Win win) {
 extern "C" int w_MPI_Win_flush_all(MPI_Win win) {
     return intercept<Function::MPI_Win_flush_all, Policy::always, decltype(&w_MPI_Win_flush_all)>(
         [&](auto* next) { return next(win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_flush_all(MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_flush_all>(&w_MPI_Win_flush_all, win);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_Win_flush_all(MPI_Win win) {
 extern "C" int w_MPI_Win_flush_local(int rank, MPI_Win win) {
     return intercept<Function::MPI_Win_flush_local, Policy::always, decltype(&w_MPI_Win_flush_local)>(
         [&](auto* next) { return next(rank, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_flush_local(int rank, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_flush_local>(&w_MPI_Win_flush_local, rank, win);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_Win_flush_local(int rank, MPI_Win win) {
 extern "C" int w_MPI_Win_flush_local_all(MPI_Win win) {
     return intercept<Function::MPI_Win_flush_local_all, Policy::always, decltype(&w_MPI_Win_flush_local_all)>(
         [&](auto* next) { return next(win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_flush_local_all(MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_flush_local_all>(&w_MPI_Win_flush_local_all, win);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Win_flush_local_all(MPI_Win win) {
 extern "C" int w_MPI_Win_unlock(int rank, MPI_Win win) {
     return intercept<Function::MPI_Win_unlock, Policy::always, decltype(&w_MPI_Win_unlock)>(
         [&](auto* next) { return next(rank, win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_unlock(int rank, MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_unlock>(&w_MPI_Win_unlock, rank, win);
@@ -107,7 +107,7 @@ extern "C" int p_MPI_Win_unlock(int rank, MPI_Win win) {
 extern "C" int w_MPI_Win_unlock_all(MPI_Win win) {
     return intercept<Function::MPI_Win_unlock_all, Policy::always, decltype(&w_MPI_Win_unlock_all)>(
         [&](auto* next) { return next(win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_unlock_all(MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_unlock_all>(&w_MPI_Win_unlock_all, win);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_Win_unlock_all(MPI_Win win) {
 extern "C" int w_MPI_Win_wait(MPI_Win win) {
     return intercept<Function::MPI_Win_wait, Policy::always, decltype(&w_MPI_Win_wait)>(
         [&](auto* next) { return next(win); },
-        [&](Call& call) { call.on_window(win); });
+        [&](auto& call) { call.on_window(win); });
 }
 extern "C" int p_MPI_Win_wait(MPI_Win win) {
     return by_profiling_name<Function::MPI_Win_wait>(&w_MPI_Win_wait, win);

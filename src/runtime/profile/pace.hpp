@@ -1,0 +1,52 @@
+// How often each function was called from each place on each communicator, and when: what shows a program's
+// steps.
+#pragma once
+
+#include "profile/dense_table.hpp"
+#include "profile/generated/format.hpp"
+
+#include <cstdint>
+
+namespace mpiric::profile {
+
+class PaceTable {
+  public:
+    static constexpr uint32_t capacity = 512;
+
+    /// Takes the two sections, zeroed, in the mapped file.
+    void begin(Pace* rows, PaceTimes* times, SectionEntry& rows_entry, SectionEntry& times_entry) noexcept {
+        rows_ = rows;
+        times_ = times;
+        rows_entry_ = &rows_entry;
+        times_entry_ = &times_entry;
+    }
+
+    /// Counts a call that was over at this tick; true when it is the first of its kind.
+    [[gnu::always_inline]] bool count(uint64_t address, uint32_t function, uint32_t communicator,
+                                      uint64_t now) noexcept {
+        const uint64_t key = address ^ uint64_t(function) << 48 ^ uint64_t(communicator) << 32;
+        const uint32_t slot = index_.slot(key, [&](uint32_t at) {
+            const Pace& row = rows_[at];
+            return row.address == address && row.function == function && row.communicator == communicator;
+        });
+        if (index_.free(slot)) [[unlikely]]
+            return add(slot, address, function, communicator, now);
+        Pace& row = rows_[index_.position(slot)];
+        if (++row.calls == row.next) [[unlikely]]
+            keep(row, now);
+        return false;
+    }
+
+  private:
+    [[gnu::cold]] bool add(uint32_t slot, uint64_t address, uint32_t function, uint32_t communicator,
+                           uint64_t now) noexcept;
+    [[gnu::cold]] void keep(Pace& row, uint64_t now) noexcept;
+
+    Pace* rows_ = nullptr;
+    PaceTimes* times_ = nullptr;
+    SectionEntry* rows_entry_ = nullptr;
+    SectionEntry* times_entry_ = nullptr;
+    DenseIndex<10> index_;
+};
+
+}  // namespace mpiric::profile

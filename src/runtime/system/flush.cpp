@@ -1,0 +1,56 @@
+#include "system/flush.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <dlfcn.h>
+#include <pthread.h>
+
+namespace mpiric::system {
+namespace {
+
+/// Holds back, for a scope, the signals that answer a write to a pipe without a reader, or beyond the limit
+/// on the size of files, and drops those that came.
+class WithoutWriteSignals {
+  public:
+    WithoutWriteSignals() noexcept {
+        sigemptyset(&held_);
+        sigaddset(&held_, SIGPIPE);
+        sigaddset(&held_, SIGXFSZ);
+        sigpending(&before_);
+        pthread_sigmask(SIG_BLOCK, &held_, &mask_);
+    }
+    ~WithoutWriteSignals() {
+        for (const int signal : {SIGPIPE, SIGXFSZ}) {
+            sigset_t pending, only;
+            sigemptyset(&only);
+            sigaddset(&only, signal);
+            const timespec at_once{};
+            if (sigpending(&pending) == 0 && sigismember(&pending, signal) == 1 &&
+                sigismember(&before_, signal) == 0)
+                sigtimedwait(&only, nullptr, &at_once);
+        }
+        pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    }
+    WithoutWriteSignals(const WithoutWriteSignals&) = delete;
+    WithoutWriteSignals& operator=(const WithoutWriteSignals&) = delete;
+
+  private:
+    sigset_t held_{}, mask_{}, before_{};
+};
+
+}  // namespace
+
+bool flush_output() noexcept {
+    const WithoutWriteSignals quiet;
+    const bool flushed = std::fflush(nullptr) == 0;
+    // No unit: all of them.
+    using FlushUnits = void (*)(const int* unit);
+    if (auto* flush_units = reinterpret_cast<FlushUnits>(dlsym(RTLD_DEFAULT, "_gfortran_flush_i4")))
+        flush_units(nullptr);
+    else
+        dlerror();  // the program must not read of our question
+    return flushed;
+}
+
+}  // namespace mpiric::system

@@ -1,0 +1,10 @@
+// What a program has written and still holds in its buffers.
+#pragma once
+
+namespace mpiric::system {
+
+/// Hands the kernel what stdio and the units of gfortran hold; false when not all of it could be written. A
+/// full disk or a reader that is gone costs the program no signal that it would not have met by itself.
+bool flush_output() noexcept;
+
+}  // namespace mpiric::system

@@ -1,0 +1,122 @@
+// A run whose marks are armed: what its wrappers count up to the last mark, and how it ends there.
+#pragma once
+
+#include "marks/marks.hpp"
+#include "symbols/next.hpp"
+#include "wrap/call.hpp"
+
+#include <cstdint>
+
+namespace mpiric::wrap {
+
+enum class Stage : uint8_t {
+    off,        ///< nothing is counted: not armed, or past the last mark
+    counting,   ///< up to the last mark
+    following,  ///< counting, until rank 0 has passed the last mark
+    passed      ///< past it: the run ends when all ranks are
+};
+
+struct Armed {
+    Stage stage = Stage::off;
+    uint16_t function = 0;  ///< of the mark
+    marks::Marks marks;
+};
+inline constinit Armed armed;
+
+/// Before MPI is initialised: takes the time.
+void before_init() noexcept;
+
+/// MPI has been initialised by the program: arms the mark that was asked for, or takes times alone.
+/// Collective over the world where the run is to end at the last mark.
+void arm(MPI_Group world, int thread_level, bool of_sessions) noexcept;
+
+/// The program goes on, initialised.
+void after_init() noexcept;
+
+/// The program has come to MPI_Finalize; collective where arm() was.
+void finish_marks() noexcept;
+
+/// The program ends itself by MPI_Abort.
+void abort_marks() noexcept;
+
+/// Past the last mark: asks, without waiting, whether all ranks are, and ends the run then.
+void try_to_end() noexcept;
+
+/// One call of the program, for the counts and digests up to the last mark. It takes the same notes as Call;
+/// most of them matter to a record only.
+struct MarkedCall {
+    MarkedCall(uint32_t of_function, void* caller) noexcept : function(of_function), return_address(caller) {}
+
+    uint32_t function;
+    void* return_address;
+    uint64_t bytes = 0;
+    MPI_Comm comm{};
+    bool has_comm = false;
+    uint32_t started_on = marks::Marks::no_communicator;  ///< communicator of a persistent request
+
+    void on(MPI_Comm on_comm) noexcept {
+        comm = on_comm;
+        has_comm = true;
+    }
+    void born(MPI_Comm fresh) const noexcept { world::comm_info(fresh); }
+    const world::CommInfo* info() const noexcept { return has_comm ? world::comm_info(comm) : nullptr; }
+    int32_t size() const noexcept { return info() ? info()->size : 0; }
+    int32_t group() const noexcept { return info() ? info()->group : 0; }
+    int32_t rank() const noexcept { return info() ? info()->rank : 0; }
+    int32_t degree() const noexcept {
+        world::CommInfo* found = has_comm ? world::comm_info(comm) : nullptr;
+        return found ? world::out_degree(*found, comm) : 0;
+    }
+
+    void sent_to(int destination) noexcept {
+        if (destination == MPI_PROC_NULL)
+            bytes = 0;
+    }
+    void remembers(MPI_Request request, int destination) noexcept;
+    void starts(int count, const MPI_Request requests[]) noexcept;
+
+    /// So many elements of a type that all ranks, or the one at `root`, have got.
+    template <class Count>
+    [[gnu::always_inline]] void result(const void* at, Count count, MPI_Datatype type) const noexcept {
+        if (const uint64_t size = payload(type, count); size - 1 < marks::result_bytes)
+            note_result(at, size, type);
+    }
+    template <class Count>
+    [[gnu::always_inline]] void result_at(int root, const void* at, Count count,
+                                          MPI_Datatype type) const noexcept {
+        if (root >= 0 && root == rank())
+            result(at, count, type);
+    }
+
+    // Of no matter before the last mark.
+    void on_window(MPI_Win) noexcept {}
+    void born_window(MPI_Win) noexcept {}
+    void named(const char*) noexcept {}
+    void put_to(int) noexcept {}
+    void got_from(int) noexcept {}
+    void remembers_receive(MPI_Request, int) noexcept {}
+    void opened(MPI_File, const char*, MPI_Comm) noexcept {}
+    void reads(MPI_File) noexcept {}
+    void writes(MPI_File) noexcept {}
+
+    /// Counts a call of what may count the program's steps.
+    template <symbols::Function counted> [[gnu::always_inline]] void note() const noexcept {
+        if (armed.stage != Stage::counting || armed.marks.many_threads()) [[unlikely]]
+            return note_carefully(symbols::family_of(counted));
+        if constexpr (symbols::family_of(counted) == symbols::Family::collective)
+            armed.marks.count_collective(bytes);
+        else
+            armed.marks.count_send(bytes);
+        if (armed.function == uint16_t(counted)) [[unlikely]]
+            note_marked();
+    }
+
+  private:
+    void note_result(const void* at, uint64_t size, MPI_Datatype type) const noexcept;
+    void note_marked() const noexcept;
+    void note_carefully(symbols::Family family) const noexcept;
+    bool counts_as_last() const noexcept;
+    uint32_t row() const noexcept;
+};
+
+}  // namespace mpiric::wrap

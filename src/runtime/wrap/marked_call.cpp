@@ -1,0 +1,96 @@
+#include "base/spin_lock.hpp"
+#include "symbols/readable.hpp"
+#include "wrap/armed.hpp"
+#include "wrap/ending.hpp"
+#include "wrap/requests.hpp"
+
+namespace mpiric::wrap {
+namespace {
+
+using marks::Marks;
+using marks::Passed;
+
+constexpr const char* function_texts[] = {
+#define MPIRIC_FUNCTION(name, family) #name,
+#include "symbols/generated/functions.inc"
+#undef MPIRIC_FUNCTION
+};
+
+}  // namespace
+
+void MarkedCall::remembers(MPI_Request request, int destination) noexcept {
+    remember_request(request, {row(), destination == MPI_PROC_NULL && bytes ? 0 : bytes, -1, false, false});
+    bytes = 0;  // nothing moves before it is started
+}
+
+void MarkedCall::starts(int count, const MPI_Request requests[]) noexcept {
+    for (int at = 0; at < count; ++at) {
+        Persistent known;
+        if (!find_request(requests[at], known))
+            continue;
+        bytes += known.bytes;
+        if (count == 1)
+            started_on = known.communicator;
+    }
+}
+
+uint32_t MarkedCall::row() const noexcept {
+    const world::CommInfo* found = info();
+    return found ? found->index : started_on;
+}
+
+void MarkedCall::note_result(const void* at, uint64_t size, MPI_Datatype type) const noexcept {
+    const world::CommInfo* found = info();
+    const Element element = world::element_of(type);
+    if (!found || found->is_inter || element.kind == ElementKind::scattered)
+        return;
+    alignas(8) char copy[marks::result_bytes];
+    if (results_may_be_elsewhere()) [[unlikely]] {
+        if (!symbols::read_bytes(at, copy, size)) {
+            armed.marks.set(marks::Flag::device_memory);
+            return;
+        }
+        at = copy;
+    }
+    Marks& marks = armed.marks;
+    const Held held(marks.lock(), marks.many_threads());
+    if (armed.stage == Stage::counting || armed.stage == Stage::following)
+        marks.add_result(reinterpret_cast<uint64_t>(return_address), function, function_texts[function],
+                         found->index, at, size, element);
+}
+
+bool MarkedCall::counts_as_last() const noexcept {
+    return armed.marks.is_marked(reinterpret_cast<uint64_t>(return_address), row()) &&
+           armed.marks.count_marked() == Passed::last;
+}
+
+void MarkedCall::note_marked() const noexcept {
+    if (!counts_as_last())
+        return;
+    armed.stage = Stage::off;
+    pass_last_mark();
+}
+
+void MarkedCall::note_carefully(symbols::Family family) const noexcept {
+    Marks& marks = armed.marks;
+    bool last = false;
+    {
+        row();  // asks the library where the communicator is new: not under the lock
+        const Held held(marks.lock(), marks.many_threads());
+        if (armed.stage != Stage::counting && armed.stage != Stage::following)
+            return;
+        if (family == symbols::Family::collective)
+            marks.count_collective(bytes);
+        else
+            marks.count_send(bytes);
+        last = armed.stage == Stage::counting && armed.function == function && counts_as_last();
+        if (last)
+            armed.stage = Stage::off;
+    }
+    if (last)
+        pass_last_mark();
+    else if (armed.stage == Stage::following)
+        follow_first_rank();
+}
+
+}  // namespace mpiric::wrap

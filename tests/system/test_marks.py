@@ -1,0 +1,260 @@
+"""Marks in real programs: what a run leaves of itself, how it ends at one, and that it is never harmed."""
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.support.preloaded import NATIVE
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.marks import MarksState, mark_option
+from mpiric.model.pace import MarkKey
+from mpiric.profile.marks import read_marks
+from mpiric.profile.pace import run_pace
+from mpiric.profile.read import read_record
+
+PROGRAMS = Path(__file__).parent / "runtime_programs"
+ENDLESS = 2_000_000_000  # steps: such a run is over only when something ends it
+ANYWHERE = MarkKey("MPI_Allreduce", "", 0, 0)
+
+
+@pytest.fixture
+def steps(mpi, tmp_path):
+    """steps.c, built for the library."""
+    if "c" not in mpi.compilers:
+        pytest.skip("no C compiler of this library")
+    program = tmp_path / "steps"
+    subprocess.run(
+        [mpi.compilers["c"], "-O1", "-pthread", str(PROGRAMS / "steps.c"), "-o", str(program)],
+        check=True,
+        env={"PATH": "/usr/bin:/bin", **mpi.environment},
+    )
+    return program
+
+
+@pytest.fixture
+def armed(mpi, steps, mpi_run, tmp_path):
+    """`armed(name, mark, ranks, N, HOW)`: the run, and what it left in a directory of that name."""
+
+    def run(name, mark, ranks, *words, **settings):
+        given = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / name), **settings}
+        words = [*preloaded(mpi), steps, *words]
+        return mpi_run(mpi, ranks, *words, env=given), read_marks(tmp_path / name)
+
+    return run
+
+
+def preloaded(mpi):
+    return "env", f"LD_PRELOAD={NATIVE / mpi.abi_families[0].value / 'libmpiric.so'}"
+
+
+def learned(mpi, steps, mpi_run, tmp_path, ranks, *words):
+    """The pace of a run of the original, by its record."""
+    record = tmp_path / "learned"
+    given = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree"}
+    done = mpi_run(mpi, ranks, *preloaded(mpi), steps, *words, env=given)
+    assert done.returncode == 0, done.stderr
+    return run_pace(read_record(record))
+
+
+def key_of(pace, function):
+    (found,) = [each for each in pace.first_rank.keys if each.key.function == function]
+    return found.key
+
+
+def test_a_key_of_the_record_marks_the_same_calls_of_every_run(mpi, steps, armed, mpi_run, tmp_path):
+    pace = learned(mpi, steps, mpi_run, tmp_path, 3, "100", "copy")
+    for rank in pace.ranks:
+        made = {(each.key.function, each.key.place[:5]): each.calls for each in rank.keys}
+        assert made["MPI_Sendrecv", "steps"] == made["MPI_Allreduce", "steps"] == 100
+    kept = pace.first_rank.of(key_of(pace, "MPI_Allreduce"))
+    assert (kept.stride, len(kept.times_s), kept.key.ranks, kept.key.birth) == (2, 50, 3, 1)
+    assert list(kept.times_s) == sorted(kept.times_s)
+    mark = mark_option(kept.key, 20, 80)
+    done, first = armed("first", mark, 3, "100", "copy")
+    _, second = armed("second", mark, 3, "100", "copy")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "finished"
+    for run in (first, second):
+        assert [(rank.first.calls, rank.last.calls) for rank in run.ranks] == [(40, 160)] * 3
+        assert [(rank.first.bytes, rank.last.bytes) for rank in run.ranks] == [(320, 1280)] * 3
+        assert {rank.state for rank in run.ranks} == {MarksState.FINALIZED}
+    for rank, again in zip(first.ranks, second.ranks, strict=True):
+        assert rank.results == again.results
+        assert [(each.key, each.results) for each in rank.results] == [(kept.key, 80)]
+        assert 0 < rank.first.at_s < rank.last.at_s < rank.finalize_s
+
+
+def test_a_run_ends_at_its_last_mark_with_its_output_written(armed):
+    done, run = armed("out", mark_option(ANYWHERE, 50, 200), 3, ENDLESS, MPIRIC_MARK_END="1")
+    assert done.stdout.startswith("step 0 value ")
+    lines = done.stdout.splitlines()
+    assert len(lines) >= 199
+    assert [int(line.split()[1]) for line in lines[:199]] == list(range(199))
+    assert run.ranks[0].state is MarksState.ENDED
+    assert {rank.calls for rank in run.ranks} == {200}
+    assert all("passed" in rank.flags for rank in run.ranks)
+
+
+def test_a_run_can_end_at_a_send(armed):
+    done, run = armed(
+        "out",
+        mark_option(MarkKey("MPI_Sendrecv", "", 3, 0), 50, 200),
+        3,
+        ENDLESS,
+        "sends",
+        MPIRIC_MARK_END="1",
+    )
+    assert done.stdout.startswith("step 0 value ")
+    assert run.ranks[0].state is MarksState.ENDED
+    assert [rank.last.calls for rank in run.ranks] == [200] * 3
+
+
+def test_of_master_and_workers_rank_0_alone_counts(armed):
+    mark = mark_option(MarkKey("MPI_Send", "", 3, 0), 50, 200)
+    _, run = armed("out", mark, 3, ENDLESS, "workers", MPIRIC_MARK_END="1", MPIRIC_MARK_RANKS="first")
+    assert run.ranks[0].state is MarksState.ENDED
+    assert [rank.calls for rank in run.ranks] == [200, 0, 0]
+    assert all(rank.last is not None for rank in run.ranks)
+    assert all("passed" in rank.flags for rank in run.ranks)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        mark_option(ANYWHERE, 5, 200),  # never comes
+        mark_option(MarkKey("MPI_Allreduce", "steps+0x1", 3, 0), 5, 20),
+        mark_option(MarkKey("MPI_Allreduce", "", 2, 0), 5, 20),
+        mark_option(MarkKey("MPI_Reduce", "", 3, 0), 5, 20),
+        mark_option(MarkKey("MPI_Barrier", "libelsewhere.so+0x1", 3, 7), 5, 20),
+        mark_option(MarkKey("MPI_Wait", "", 3, 0), 5, 20),
+        "MPI_Allreduce",
+        "",
+    ],
+)
+@pytest.mark.parametrize("ranks", ["all", "first"])
+def test_wrong_marks_change_nothing(mark, ranks, mpi, steps, mpi_run, tmp_path):
+    plain = mpi_run(mpi, 3, steps, "100")
+    given = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
+    done = mpi_run(mpi, 3, *preloaded(mpi), steps, "100", env={**given, "MPIRIC_MARK_RANKS": ranks})
+    assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, plain.stderr)
+
+
+def test_a_mark_that_only_some_ranks_come_to_ends_nothing(armed):
+    mark = mark_option(MarkKey("MPI_Sendrecv", "", 3, 0), 5, 80)
+    done, run = armed("out", mark, 3, "100", "unequal", MPIRIC_MARK_END="1")
+    assert (done.returncode, done.stdout) == (0, "finished\n"), done.stderr
+    assert [rank.last is not None for rank in run.ranks] == [True, True, False]
+    assert {rank.state for rank in run.ranks} == {MarksState.FINALIZED}
+
+
+def test_threads_at_once_are_counted_and_said(armed):
+    done, run = armed("out", mark_option(ANYWHERE, 50, 190), 2, "100", "threads")
+    assert done.returncode == 0, done.stderr
+    for rank in run.ranks:
+        assert (rank.calls, rank.last.calls) == (190, 190)
+        assert "thread_multiple" in rank.flags
+    _, ended = armed("ended", mark_option(ANYWHERE, 50, 190), 2, "100000000", "threads", MPIRIC_MARK_END="1")
+    assert ended.ranks[0].state is MarksState.ENDED
+
+
+def test_main_takes_times_alone(armed):
+    done, run = armed("out", "main", 2, "100", MPIRIC_MARK_END="1")
+    assert done.returncode == 0, done.stderr
+    for rank in run.ranks:
+        assert rank.init_s > 0
+        assert rank.finalize_s > 0
+        assert (rank.first, rank.calls, rank.results) == (None, 0, ())
+
+
+def test_of_a_type_with_holes_nothing_is_digested(armed):
+    _, first = armed("first", mark_option(MarkKey("MPI_Bcast", "", 2, 0), 1, 200), 2, "100", "holes")
+    _, second = armed("second", mark_option(MarkKey("MPI_Bcast", "", 2, 0), 1, 200), 2, "100", "holes")
+    assert [each.results for each in first.ranks[1].results] == [100]
+    assert first.ranks[1].results[0].latest == (99,)
+    assert first.ranks[1].results == second.ranks[1].results
+
+
+def test_while_it_is_recorded_only_times_are_taken(mpi, armed, tmp_path):
+    mark = mark_option(ANYWHERE, 5, 20)
+    done, run = armed("out", mark, 2, "100", MPIRIC_RECORD_DIR=str(tmp_path / "record"), MPIRIC_MARK_END="1")
+    assert done.returncode == 0, done.stderr
+    assert all("recorded" in rank.flags and rank.finalize_s and not rank.calls for rank in run.ranks)
+    assert len(read_record(tmp_path / "record").ranks) == 2
+
+
+DEBIAN = {"mpich": ["mpiexec.mpich"], "openmpi": ["mpirun.openmpi", "--oversubscribe"]}
+
+
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(name, marks=pytest.mark.requires(f"debian-{name}", "gfortran")) for name in DEBIAN],
+)
+def test_what_fortran_has_buffered_is_written_before_the_end(family, environment, tmp_path):
+    program = tmp_path / "steps"
+    source = str(PROGRAMS / "steps.f90")
+    subprocess.run([f"mpif90.{family}", source, "-o", program], check=True, cwd=tmp_path)
+    mark = mark_option(ANYWHERE, 50, 200)  # of every language: the place is that of MPI's own layer
+    given = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
+    words = ["env", f"LD_PRELOAD={NATIVE / family / 'libmpiric.so'}", program]
+    done = subprocess.run(
+        [*DEBIAN[family], "-n", "2", *words],
+        env={**environment, **given},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    steps_said = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["step"]]
+    assert [int(words[1]) for words in steps_said[:199]] == list(range(1, 200))
+    written = (tmp_path / "steps.txt").read_text().splitlines()
+    assert [int(line.split()[1]) for line in written[:199]] == list(range(1, 200))
+    rank = read_marks(tmp_path / "out").ranks[1]
+    (place,) = rank.results
+    assert (place.results, place.latest) == (200, (401.0,))
+
+
+def test_the_pace_of_a_run_can_be_read_while_it_runs_and_after_a_kill(
+    mpi, steps, environment, eventually, tmp_path
+):
+    record = tmp_path / "record"
+    given = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree"}
+    paths = {
+        "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+        "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
+    }
+
+    def calls() -> int:
+        try:
+            pace = run_pace(read_record(record))
+        except MpiricError:
+            return 0
+        return max((each.calls for rank in pace.ranks for each in rank.keys), default=0)
+
+    with subprocess.Popen(
+        [mpi.launcher, "-n", "2", *preloaded(mpi), steps, str(ENDLESS)],
+        env={**environment, **mpi.environment, **paths, **given},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as run:
+        assert eventually(lambda: calls() > 1000)
+        os.killpg(run.pid, signal.SIGKILL)
+    eventually(lambda: not any(str(steps) in line for line in running_commands()))
+    assert calls() > 1000
+    pace = run_pace(read_record(record))
+    kept = pace.first_rank.of(key_of(pace, "MPI_Allreduce"))
+    assert 32 <= len(kept.times_s) <= 64
+    assert kept.times_s[-1] <= pace.first_rank.seen_s
+
+
+def running_commands() -> list[str]:
+    """Command lines of the processes of this machine."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return found

@@ -79,7 +79,7 @@ struct MarkedCall {
     template <class Count>
     [[gnu::always_inline]] void result(const void* at, Count count, MPI_Datatype type) const noexcept {
         if (const uint64_t size = payload(type, count); size - 1 < marks::result_bytes)
-            note_result(at, size, type);
+            in_memory().note_result(at, size, type);
     }
     template <class Count>
     [[gnu::always_inline]] void result_at(int root, const void* at, Count count,
@@ -102,16 +102,18 @@ struct MarkedCall {
     /// Counts a call of what may count the program's steps.
     template <symbols::Function counted> [[gnu::always_inline]] void note() const noexcept {
         if (armed.stage != Stage::counting || armed.marks.many_threads()) [[unlikely]]
-            return note_carefully(symbols::family_of(counted));
+            return in_memory().note_carefully(symbols::family_of(counted));
         if constexpr (symbols::family_of(counted) == symbols::Family::collective)
             armed.marks.count_collective(bytes);
         else
             armed.marks.count_send(bytes);
         if (armed.function == uint16_t(counted)) [[unlikely]]
-            note_marked();
+            in_memory().note_marked();
     }
 
   private:
+    /// A copy for what is not inlined, so that the call itself stays in registers.
+    [[gnu::always_inline]] MarkedCall in_memory() const noexcept { return *this; }
     void note_result(const void* at, uint64_t size, MPI_Datatype type) const noexcept;
     void note_marked() const noexcept;
     void note_carefully(symbols::Family family) const noexcept;

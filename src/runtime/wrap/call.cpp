@@ -34,9 +34,9 @@ void Call::note_site() const noexcept {
         symbols::record_module(return_address);
 }
 
-void Call::note_place() const noexcept {
-    if (return_address)
-        symbols::record_module(return_address);
+void Call::note_place(void* address) noexcept {
+    if (address)
+        symbols::record_module(address);
 }
 
 void Call::named(const char* name) noexcept {

@@ -121,11 +121,11 @@ struct Call {
     [[gnu::always_inline]] void note_pace() const noexcept {
         if (runtime.recorder.pace(reinterpret_cast<uint64_t>(return_address), function, communicator,
                                   elapsed.end)) [[unlikely]]
-            note_place();
+            note_place(return_address);
     }
 
   private:
-    [[gnu::cold]] void note_place() const noexcept;
+    [[gnu::cold]] static void note_place(void* address) noexcept;
     [[gnu::cold]] void note_fully() const noexcept;
     void note_receives(profile::Cell* cell) const noexcept;
     void note_site() const noexcept;

@@ -218,7 +218,24 @@ def test_structs_have_the_documented_sizes():
         "names": 1,
         "facts": 1,
         "spans": 48,
+        "pace": 40,
+        "pace_times": 512,
     }
+
+
+def test_kinds_of_call_are_counted_on_every_rank_and_timed_on_the_first():
+    for use in read_record(SAMPLE).ranks:
+        paces = {each.key.function: each for each in use.pace if each.key.ranks == 4}
+        assert {(name, each.calls) for name, each in paces.items()} == {
+            ("MPI_Send", 100),
+            ("MPI_Allreduce", 100),
+        }
+        assert all(each.key.place.startswith("sample+0x") for each in paces.values())
+        assert {len(each.times_s) for each in paces.values()} == ({50} if use.rank == 0 else {0})
+
+
+def test_records_before_version_3_have_no_pace():
+    assert all(use.pace == () for use in read_record(DATA / "v2/record.mpiric").ranks)
 
 
 def test_timelines_tell_what_a_rank_did_and_in_which_phase():

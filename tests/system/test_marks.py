@@ -22,7 +22,7 @@ ANYWHERE = MarkKey("MPI_Allreduce", "", 0, 0)
 
 
 @pytest.fixture
-def steps(mpi, tmp_path):
+def steps(mpi, environment, tmp_path):
     """steps.c, built for the library."""
     if "c" not in mpi.compilers:
         pytest.skip("no C compiler of this library")
@@ -30,7 +30,7 @@ def steps(mpi, tmp_path):
     subprocess.run(
         [mpi.compilers["c"], "-O1", "-pthread", str(PROGRAMS / "steps.c"), "-o", str(program)],
         check=True,
-        env={"PATH": "/usr/bin:/bin", **mpi.environment},
+        env={**environment, **mpi.environment},
     )
     return program
 
@@ -258,3 +258,57 @@ def running_commands() -> list[str]:
         with suppress(OSError):
             found.append(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
     return found
+
+
+@pytest.fixture
+def in_mpich(environment, mpi_prefix, tmp_path):
+    """`in_mpich(source)` runs a program on two ranks of MPICH, whose processes all have the runtime."""
+
+    def run(source):
+        program, prefix = tmp_path / Path(source).stem, mpi_prefix("mpich")
+        words = [prefix / "bin/mpicc", str(PROGRAMS / source), "-o", program]
+        subprocess.run(words, check=True, env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")})
+        given = {
+            "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so"),
+            "MPIRIC_MARK": mark_option(ANYWHERE, 1, 500),
+            "MPIRIC_MARK_OUT": str(tmp_path / "out"),
+            "MPIRIC_MARK_END": "1",
+        }
+        flags = [word for name, value in given.items() for word in ("-genv", name, value)]
+        return subprocess.run(
+            [prefix / "bin/mpiexec", *flags, "-n", "2", program],
+            env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.mark.requires("mpi:mpich")
+def test_of_sessions_only_times_are_taken(in_mpich, tmp_path):
+    done = in_mpich("sessions.c")
+    assert done.returncode == 0, done.stderr
+    for rank in read_marks(tmp_path / "out").ranks:
+        assert "sessions" in rank.flags
+        assert (rank.state, rank.calls) == (MarksState.FINALIZED, 0)
+
+
+@pytest.mark.requires("mpi:mpich")
+def test_spawned_ranks_count_nothing_and_hold_up_nobody(in_mpich, tmp_path):
+    done = in_mpich("spawns.c")
+    assert (done.returncode, done.stdout) == (0, "sum 2\n" * 4), done.stderr
+    written = [read_marks(directory).ranks for directory in apart(tmp_path / "out")]
+    spawned = {"spawned" in rank.flags: rank.calls for ranks in written for rank in ranks}
+    assert spawned == {True: 0, False: 100}
+
+
+def apart(directory: Path) -> list[Path]:
+    """Each marks file of a directory in one of its own: ranks of two worlds have the same numbers."""
+    alone = []
+    for number, path in enumerate(sorted(directory.glob("*.marks"))):
+        place = directory / str(number)
+        place.mkdir()
+        alone.append(path.rename(place / path.name).parent)
+    return alone

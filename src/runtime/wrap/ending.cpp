@@ -8,6 +8,7 @@
 #include "wrap/armed.hpp"
 
 #include <atomic>
+#include <cstdlib>
 
 namespace mpiric::wrap {
 namespace {
@@ -15,37 +16,80 @@ namespace {
 using world::handles;
 using world::library;
 
-/// The first barrier is through when rank 0 has passed the last mark, where the others follow it; the last
-/// one when every rank has.
+constexpr int report_tag = 1, signal_tag = 2;
+
+/// Every other rank reports to rank 0, once: that it has passed the last mark, or has come to MPI_Finalize
+/// without. Where rank 0 alone counts, it signals to the others, once, which of the two it has done.
 struct Ending {
     bool prepared = false;
     bool follows = false;  ///< rank 0 alone counts
-    int rank = 0;
-    int wanted = 0;   ///< barriers
-    int started = 0;  ///< of them
+    int rank = 0, size = 1;
     MPI_Comm comm{};
-    MPI_Request requests[2] = {};
+
+    bool reported = false;       ///< not on rank 0
+    MPI_Request reporting{};     ///< on rank 0 the receive of the next report
+    bool report = false;         ///< sent, or received
+    int reports = 0;             ///< that have come to rank 0
+    bool all_passed = true;      ///< of those
+    bool signalled = false;      ///< rank 0 has sent the signal, or this rank has received it
+    bool signal = false;         ///< sent, or received
+    MPI_Request signal_in{};     ///< not on rank 0
+    MPI_Request* signals_out{};  ///< of rank 0, one for each of the others
 };
 constinit Ending ending;
 constinit std::atomic_flag asking = ATOMIC_FLAG_INIT;
 
-void start_barriers(int up_to) noexcept {
-    for (; ending.started < up_to; ++ending.started)
-        if (library.Ibarrier(ending.comm, &ending.requests[ending.started]) != MPI_SUCCESS)
-            return;
+bool is_first() noexcept { return ending.rank == 0; }
+
+void receive_report() noexcept {
+    library.Irecv(&ending.report, 1, handles.byte, MPI_ANY_SOURCE, report_tag, ending.comm,
+                  &ending.reporting);
 }
 
-/// Asks whether the barriers that were started are through.
-bool barriers_through() noexcept {
-    int through = 0;
-    return library.Testall(ending.started, ending.requests, &through, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
-           through;
+/// Takes the reports that have come to rank 0; whether they are all there.
+bool take_reports() noexcept {
+    while (ending.reports < ending.size - 1) {
+        int came = 0;
+        if (library.Test(&ending.reporting, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS || !came)
+            return false;
+        ending.all_passed = ending.all_passed && ending.report;
+        if (++ending.reports < ending.size - 1)
+            receive_report();
+    }
+    return true;
 }
 
-void end_run() noexcept {
+void report(bool passed) noexcept {
+    if (is_first() || ending.reported)
+        return;
+    ending.reported = true;
+    ending.report = passed;
+    library.Isend(&ending.report, 1, handles.byte, 0, report_tag, ending.comm, &ending.reporting);
+}
+
+void signal_others(bool passed) noexcept {
+    if (!is_first() || !ending.follows || ending.signalled)
+        return;
+    ending.signalled = true;
+    ending.signal = passed;
+    for (int other = 1; other < ending.size; ++other)
+        library.Isend(&ending.signal, 1, handles.byte, other, signal_tag, ending.comm,
+                      &ending.signals_out[other - 1]);
+}
+
+bool is_done(MPI_Request& request) noexcept {
+    int done = 0;
+    return library.Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
+}
+
+void wait_for(MPI_Request& request) noexcept {
+    world::wait_until([&](int* done) { return library.Test(&request, done, MPI_STATUS_IGNORE); });
+}
+
+/// Rank 0 has every report: ends the run, or lets it go on where some rank came to its end before the mark.
+void conclude() noexcept {
     armed.stage = Stage::off;
-    ending.prepared = false;
-    if (ending.rank != 0)
+    if (!ending.all_passed)
         return;
     if (armed.marks.is_open())
         armed.marks.head().state = uint32_t(marks::State::ended);
@@ -58,12 +102,19 @@ bool prepare_ending(bool counts) noexcept {
     ending.comm = world::make_merge_comm(world::Made::at_beginning);
     if (ending.comm == handles.comm_null)
         return false;
-    ending.prepared = true;
     library.Comm_rank(ending.comm, &ending.rank);
+    library.Comm_size(ending.comm, &ending.size);
     ending.follows = runtime.options.mark_ranks == MarkRanks::first;
-    ending.wanted = ending.follows ? 2 : 1;
+    if (is_first() && ending.follows) {
+        ending.signals_out = static_cast<MPI_Request*>(std::calloc(size_t(ending.size), sizeof(MPI_Request)));
+        if (!ending.signals_out)
+            return false;
+    }
+    if (is_first() && ending.size > 1)
+        receive_report();
     if (!counts)
-        start_barriers(1);
+        library.Irecv(&ending.signal, 1, handles.byte, 0, signal_tag, ending.comm, &ending.signal_in);
+    ending.prepared = true;
     return true;
 }
 
@@ -73,7 +124,8 @@ void pass_last_mark() noexcept {
     if (!system::flush_output())
         armed.marks.set(marks::Flag::flush_failed);
     armed.marks.set(marks::Flag::passed);
-    start_barriers(ending.wanted);
+    signal_others(true);
+    report(true);
     armed.stage = Stage::passed;
     symbols::watch_everything();
 }
@@ -81,12 +133,16 @@ void pass_last_mark() noexcept {
 void follow_first_rank() noexcept {
     constexpr uint32_t asked_in_turn = 16;
     static constinit std::atomic<uint32_t> turn{0};
-    if (turn.fetch_add(1, std::memory_order_relaxed) % asked_in_turn != 0 || asking.test_and_set())
+    if (!ending.prepared || turn.fetch_add(1, std::memory_order_relaxed) % asked_in_turn != 0 ||
+        asking.test_and_set())
         return;
-    if (armed.stage == Stage::following && barriers_through()) {
-        armed.stage = Stage::off;
-        armed.marks.pass_last();
-        pass_last_mark();
+    if (armed.stage == Stage::following && !ending.signalled && is_done(ending.signal_in)) {
+        ending.signalled = true;
+        if (ending.signal) {
+            armed.stage = Stage::off;
+            armed.marks.pass_last();
+            pass_last_mark();
+        }
     }
     asking.clear();
 }
@@ -94,8 +150,12 @@ void follow_first_rank() noexcept {
 void try_to_end() noexcept {
     if (asking.test_and_set())
         return;  // another thread does
-    if (armed.stage == Stage::passed && ending.started == ending.wanted && barriers_through())
-        end_run();
+    if (armed.stage == Stage::passed) {
+        if (is_first() && take_reports())
+            conclude();
+        else if (!is_first() && is_done(ending.reporting))
+            armed.stage = Stage::off;
+    }
     asking.clear();
 }
 
@@ -103,10 +163,20 @@ void finish_ending() noexcept {
     if (!ending.prepared)
         return;
     ending.prepared = false;
-    start_barriers(ending.wanted);
-    world::wait_until([](int* through) {
-        return library.Testall(ending.started, ending.requests, through, MPI_STATUSES_IGNORE);
-    });
+    signal_others(false);
+    report(false);
+    if (is_first()) {
+        world::wait_until([](int* all) {
+            *all = take_reports();
+            return MPI_SUCCESS;
+        });
+        for (int other = 1; ending.follows && other < ending.size; ++other)
+            wait_for(ending.signals_out[other - 1]);
+    } else {
+        wait_for(ending.reporting);
+        if (ending.follows && !ending.signalled)
+            wait_for(ending.signal_in);
+    }
     library.Comm_free(&ending.comm);
 }
 

@@ -6,8 +6,8 @@
 
 namespace mpiric::wrap {
 
-/// This rank is past the last mark. Where the run ends there it writes out what is buffered, starts the
-/// barrier, and has every function of MPI ask whether it is through.
+/// This rank is past the last mark. Where the run ends there it writes out what is buffered, tells rank 0,
+/// and has every function of MPI ask whether all ranks have told.
 void pass_last_mark() noexcept;
 
 /// Asks now and then whether rank 0 has passed the last mark; passes it then.
@@ -17,7 +17,8 @@ void follow_first_rank() noexcept;
 /// when there is no communicator for it.
 bool prepare_ending(bool counts) noexcept;
 
-/// Completes, at MPI_Finalize, the barriers that ranks may have started; collective if prepare_ending() was.
+/// Tells rank 0, at MPI_Finalize, that this rank will not come to the last mark any more, and completes what
+/// is under way; collective if prepare_ending() was.
 void finish_ending() noexcept;
 
 /// Whether the driver of an accelerator is loaded, so that results may lie in its memory.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 #include <dlfcn.h>
+#include <initializer_list>
 #include <pthread.h>
 
 namespace mpiric::system {

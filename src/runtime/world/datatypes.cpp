@@ -26,7 +26,7 @@ Element element_named(std::string_view name, uint64_t bytes) noexcept {
     if (name.find("LONG_DOUBLE") != std::string_view::npos)
         return {ElementKind::scattered, 0};
     const bool is_complex = name.find("COMPLEX") != std::string_view::npos;
-    const bool is_pair = name.starts_with("2");
+    const bool is_pair = name.starts_with('2');
     name.remove_prefix(is_pair ? 1 : 0);
     const uint64_t width = is_complex || is_pair ? bytes / 2 : bytes;
     return {is_complex ? ElementKind::floating : kind_of(name), uint8_t(width < 256 ? width : 0)};

@@ -1,0 +1,239 @@
+// What a call's arguments become on the other side, and what they come back as.
+#pragma once
+
+#include "library.hpp"
+#include "values.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace mpiric::translate {
+
+/// Room for as many values as a call needs: on the stack while they are few.
+template <class T> class Room {
+  public:
+    explicit Room(long count) : data_(count <= few ? small_ : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count)))) {
+        if (!data_)
+            give_up("there is no memory for the %ld elements of an argument", count);
+    }
+    ~Room() {
+        if (data_ != small_)
+            std::free(data_);
+    }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    T* data() { return data_; }
+    T& operator[](long at) { return data_[at]; }
+
+  private:
+    static constexpr long few = 32;
+    T small_[few];
+    T* data_;
+};
+
+/// The same values for as long as the process lives, each sequence once: a library may read them after the call.
+const void* kept(const void* values, std::size_t bytes);
+
+template <class T> class Handles {
+  public:
+    Handles(const PHandle<T>* given, long count, bool is_kept = false)
+        : given_(given), room_(given && count > 0 ? count : 0) {
+        for (long at = 0; given && at < count; ++at)
+            room_[at] = in<T>(given[at]);
+        pointer_ = given_ ? room_.data() : nullptr;
+        if (is_kept && given_ && count > 0)
+            pointer_ = static_cast<const LHandle<T>*>(kept(room_.data(), sizeof(LHandle<T>) * std::size_t(count)));
+    }
+    const LHandle<T>* pointer() const { return pointer_; }
+
+  private:
+    const PHandle<T>* given_;
+    Room<LHandle<T>> room_;
+    const LHandle<T>* pointer_ = nullptr;
+};
+
+template <class T> class ChangedHandles {
+  public:
+    ChangedHandles(PHandle<T>* given, long count) : given_(given), count_(given && count > 0 ? count : 0), room_(count_) {
+        for (long at = 0; at < count_; ++at)
+            room_[at] = in<T>(given[at]);
+    }
+    ChangedHandles(const PHandle<T>* given, long count) : ChangedHandles(const_cast<PHandle<T>*>(given), count) {}
+    LHandle<T>* pointer() { return given_ ? room_.data() : nullptr; }
+    void done() {
+        for (long at = 0; at < count_; ++at)
+            if (room_[at] != in<T>(given_[at]))
+                given_[at] = out<T>(room_[at]);
+    }
+
+  private:
+    PHandle<T>* given_;
+    long count_;
+    Room<LHandle<T>> room_;
+};
+
+template <class T> class NewHandle {
+  public:
+    explicit NewHandle(PHandle<T>* given) : given_(given) {}
+    LHandle<T>* pointer() { return given_ ? &value_ : nullptr; }
+    void done(int code) {
+        if (given_ && code == 0)
+            *given_ = out<T>(value_);
+    }
+
+  private:
+    PHandle<T>* given_;
+    LHandle<T> value_{};
+};
+
+template <class T> class ChangedHandle {
+  public:
+    explicit ChangedHandle(PHandle<T>* given) : given_(given), before_(given ? in<T>(*given) : LHandle<T>{}), value_(before_) {}
+    LHandle<T>* pointer() { return given_ ? &value_ : nullptr; }
+    void done() {
+        if (given_ && value_ != before_)
+            *given_ = out<T>(value_);
+    }
+
+  private:
+    PHandle<T>* given_;
+    LHandle<T> before_, value_;
+};
+
+inline void mark(LStatus& status) { status.MPI_SOURCE = status.MPI_ERROR = unwritten; }
+
+/// What the library has written of a status, and nothing else: calls that complete one operation leave MPI_ERROR alone.
+inline void copy_written(PStatus& to, const LStatus& from) {
+    if (from.MPI_SOURCE != unwritten) {
+        to.MPI_SOURCE = to_program_rank(from.MPI_SOURCE);
+        to.MPI_TAG = to_program_tag(from.MPI_TAG);
+        to.set(from.bytes(), from.cancelled());
+    }
+    if (from.MPI_ERROR != unwritten)
+        to.MPI_ERROR = to_program_error(from.MPI_ERROR);
+}
+inline void copy_given(LStatus& to, const PStatus& from) {
+    to.MPI_SOURCE = to_library_rank(from.MPI_SOURCE);
+    to.MPI_TAG = to_library_tag(from.MPI_TAG);
+    to.MPI_ERROR = to_library_error(from.MPI_ERROR);
+    to.set(from.bytes(), from.cancelled());
+}
+
+class NewStatus {
+  public:
+    explicit NewStatus(PStatus* given) : given_(given) { mark(value_); }
+    LStatus* pointer() { return given_ == program::status_ignore ? library::status_ignore : given_ ? &value_ : nullptr; }
+    void done() {
+        if (given_ && given_ != program::status_ignore)
+            copy_written(*given_, value_);
+    }
+
+  private:
+    PStatus* given_;
+    LStatus value_;
+};
+
+class Statuses {
+  public:
+    Statuses(PStatus* given, long count)
+        : given_(given), count_(given && given != program::status_ignore && count > 0 ? count : 0), room_(count_) {
+        for (long at = 0; at < count_; ++at)
+            mark(room_[at]);
+    }
+    LStatus* pointer() { return given_ == program::status_ignore ? library::status_ignore : given_ ? room_.data() : nullptr; }
+    void done() {
+        for (long at = 0; at < count_; ++at)
+            copy_written(given_[at], room_[at]);
+    }
+
+  private:
+    PStatus* given_;
+    long count_;
+    Room<LStatus> room_;
+};
+
+class GivenStatus {
+  public:
+    explicit GivenStatus(const PStatus* given) : given_(given) {
+        if (given_ && given_ != program::status_ignore)
+            copy_given(value_, *given_);
+    }
+    LStatus* pointer() { return given_ == program::status_ignore ? library::status_ignore : given_ ? &value_ : nullptr; }
+    void write(PStatus* to) {
+        if (given_ && given_ != program::status_ignore)
+            to->set(value_.bytes(), value_.cancelled());
+    }
+
+  private:
+    const PStatus* given_;
+    LStatus value_{};
+};
+
+class Integers {
+  public:
+    template <class Convert> Integers(const int* given, long count, Convert&& convert) : given_(given), room_(count > 0 ? count : 0) {
+        for (long at = 0; given && at < count; ++at)
+            room_[at] = convert(given[at]);
+    }
+    const int* pointer() { return given_ ? room_.data() : nullptr; }
+
+  private:
+    const int* given_;
+    Room<int> room_;
+};
+
+/// Integers that the library has written, in place.
+template <class Convert> void each(int code, int* values, long count, Convert&& convert) {
+    for (long at = 0; code == 0 && values && at < count; ++at)
+        convert(values[at]);
+}
+
+/// A string whose room both sides know from their headers. A longer one is cut where it is prose; a name of something that
+/// the program is to give back is refused.
+template <int room, bool is_prose> class Text {
+  public:
+    explicit Text(char* given) : given_(given) {}
+    char* pointer() { return given_ ? text_ : nullptr; }
+    void done(int& code, int* length) {
+        if (!given_ || code != 0)
+            return;
+        const std::size_t whole = strnlen(text_, sizeof text_ - 1);
+        if (!is_prose && whole >= room) {
+            code = library::ERR_OTHER;
+            return;
+        }
+        const std::size_t taken = std::min<std::size_t>(whole, room - 1);
+        std::memcpy(given_, text_, taken);
+        given_[taken] = '\0';
+        if (length)
+            *length = int(taken);
+    }
+
+  private:
+    char* given_;
+    char text_[8193] = "";  // more than any family's longest
+};
+
+inline const void* in_buffer(const void* buffer) {
+    return buffer == program::in_place ? library::in_place : buffer;
+}
+inline void* in_buffer(void* buffer) { return buffer == program::in_place ? library::in_place : buffer; }
+
+/// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY of either side.
+struct Weights {
+    const int *unweighted, *empty;
+};
+extern Weights program_weights, library_weights;
+inline const int* in_weights(const int* weights) {
+    return weights == program_weights.unweighted ? library_weights.unweighted
+           : weights == program_weights.empty    ? library_weights.empty
+                                                 : weights;
+}
+
+/// Ranks that a rank of a communicator talks to in a collective call.
+long peers(PComm comm);
+/// Its neighbours in the topology: those that it sends to, or receives from.
+template <bool is_sending> long neighbours(PComm comm);
+
+}  // namespace mpiric::translate

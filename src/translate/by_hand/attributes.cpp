@@ -1,0 +1,112 @@
+// Attributes: callbacks that copy and delete them, and predefined ones whose values are integers of the interface.
+#include "arguments.hpp"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace mpiric::translate {
+namespace {
+
+template <class T> using Copy = int(PHandle<T>, int, void*, void*, void*, int*);
+template <class T> using Delete = int(PHandle<T>, int, void*, void*);
+
+/// What the program has given with a keyval. It is kept for good: attributes outlive their keyval.
+template <class T> struct Callbacks {
+    Copy<T>* copy;
+    Delete<T>* remove;
+    void* extra;
+};
+
+/// The one of these callbacks, however many keyvals have them.
+template <class T> Callbacks<T>* callbacks(Copy<T>* copy, Delete<T>* remove, void* extra) {
+    static std::mutex changing;
+    static std::map<std::tuple<Copy<T>*, Delete<T>*, void*>, Callbacks<T>> known;
+    const std::lock_guard held(changing);
+    return &known.try_emplace({copy, remove, extra}, Callbacks<T>{copy, remove, extra}).first->second;
+}
+
+/// The predefined functions are small numbers where they are no functions: 0 copies nothing, 1 copies the value.
+template <class Function> std::uintptr_t number(Function* function) { return reinterpret_cast<std::uintptr_t>(function); }
+
+template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* value, void* result, int* flag) {
+    const auto& given = *static_cast<Callbacks<T>*>(extra);
+    if (number(given.copy) <= 1) {
+        *flag = number(given.copy) == 1;
+        if (*flag)
+            *static_cast<void**>(result) = value;
+        return 0;
+    }
+    const PHandle<T> translated = out<T>(from);
+    const Outside outside;
+    return TO_LIBRARY(error, given.copy(translated, TO_PROGRAM(keyval, keyval), given.extra, value, result, flag));
+}
+template <class T> int remove(LHandle<T> from, int keyval, void* value, void* extra) {
+    const auto& given = *static_cast<Callbacks<T>*>(extra);
+    if (number(given.remove) <= 1)
+        return 0;
+    const PHandle<T> translated = out<T>(from);
+    const Outside outside;
+    return TO_LIBRARY(error, given.remove(translated, TO_PROGRAM(keyval, keyval), value, given.extra));
+}
+
+/// The program's value of a predefined attribute; null for one that is the same on both sides.
+int* translated(int keyval, int value) {
+    static constinit thread_local int io = 0, host = 0, last = 0, flavor = 0, model = 0;
+    const auto is = [keyval](int predefined) { return predefined != absent && keyval == predefined; };
+    // In the order of the spec: KEYVAL_INVALID TAG_UB HOST IO WTIME_IS_GLOBAL UNIVERSE_SIZE LASTUSEDCODE …
+    const auto& keyvals = program::keyval_values;
+    if (is(keyvals[2]))
+        return host = TO_PROGRAM(rank, value), &host;
+    if (is(keyvals[3]))
+        return io = TO_PROGRAM(rank, value), &io;
+    if (is(keyvals[6]))
+        return last = last_code(), &last;
+    if (is(keyvals[11]))
+        return flavor = TO_PROGRAM(flavor, value), &flavor;
+    if (is(keyvals[12]))
+        return model = TO_PROGRAM(model, value), &model;
+    return nullptr;
+}
+
+void translate_value(int code, int keyval, void* value, const int* flag) {
+    if (code != 0 || !value || !flag || !*flag)
+        return;
+    int*& given = *static_cast<int**>(value);
+    for (const int predefined : program::keyval_values)
+        if (predefined == keyval && given)
+            if (int* own = translated(keyval, *given))
+                given = own;
+}
+
+}  // namespace
+
+#define GET(name, type)                                                                                      \
+    static int t_##name(PHandle<type> handle, int keyval, void* value, int* flag) {                          \
+        const Inside inside;                                                                                 \
+        const int rc =                                                                                       \
+            CALL(name, int, LHandle<type>, int, void*, int*)(in<type>(handle), TO_LIBRARY(keyval, keyval), value, flag); \
+        translate_value(rc, keyval, value, flag);                                                            \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+GET(MPI_Comm_get_attr, Comm)
+GET(MPI_Attr_get, Comm)
+GET(MPI_Win_get_attr, Win)
+#undef GET
+
+#define CREATE(name, type)                                                                                   \
+    static int t_##name(Copy<type>* copy_, Delete<type>* remove_, int* keyval, void* extra) {                \
+        const Inside inside;                                                                                 \
+        const int rc = CALL(name, int, void*, void*, int*, void*)(                                           \
+            reinterpret_cast<void*>(&copy<type>), reinterpret_cast<void*>(&remove<type>), keyval,            \
+            callbacks<type>(copy_, remove_, extra));                                                         \
+        each(rc, keyval, 1, [](int& value) { value = TO_PROGRAM(keyval, value); });                          \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+CREATE(MPI_Comm_create_keyval, Comm)
+CREATE(MPI_Keyval_create, Comm)
+CREATE(MPI_Type_create_keyval, Datatype)
+CREATE(MPI_Win_create_keyval, Win)
+#undef CREATE
+
+}  // namespace mpiric::translate

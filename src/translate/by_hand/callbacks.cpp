@@ -1,0 +1,164 @@
+// Functions of the program that the library calls: operations, error handlers, generalized requests, data representations.
+#include "arguments.hpp"
+#include "closures.hpp"
+
+namespace mpiric::translate {
+namespace {
+
+// The counts of the large forms are passed on: their type is the library's business and the program's.
+using UserFunction = void(void*, void*, void*, PDatatype*);
+template <class T> using UserHandler = void(PHandle<T>*, int*, ...);
+
+[[gnu::used]] void operate(void* from, void* into, void* count, LDatatype* type, UserFunction* function) asm("mpiric_operate");
+void operate(void* from, void* into, void* count, LDatatype* type, UserFunction* function) {
+    PDatatype translated = out<Datatype>(*type);
+    const Outside outside;
+    function(from, into, count, &translated);
+}
+[[gnu::naked]] void operate_entrance() { asm("mov %r10, %r8\n jmp mpiric_operate"); }
+Closures operations(&operate_entrance);
+
+template <class T> void handle_error(LHandle<T>* where, int* code, UserHandler<T>* function) {
+    PHandle<T> translated = out<T>(*where);
+    int translated_code = TO_PROGRAM(error, *code);
+    const Outside outside;
+    function(&translated, &translated_code);
+}
+#define HANDLER(type)                                                                                        \
+    [[gnu::used]] void handle_##type(LHandle<type>* where, int* code, UserHandler<type>* function)           \
+        asm("mpiric_handle_" #type);                                                                         \
+    void handle_##type(LHandle<type>* where, int* code, UserHandler<type>* function) {                       \
+        handle_error<type>(where, code, function);                                                           \
+    }                                                                                                        \
+    [[gnu::naked]] void handle_##type##_entrance() { asm("mov %r10, %rdx\n jmp mpiric_handle_" #type); }     \
+    Closures handlers_##type(&handle_##type##_entrance);
+HANDLER(Comm)
+HANDLER(Win)
+HANDLER(File)
+HANDLER(Session)
+#undef HANDLER
+
+}  // namespace
+
+#define CREATE_OPERATION(name)                                                                               \
+    static int t_##name(UserFunction* function, int commutes, POp* op) {                                     \
+        const Inside inside;                                                                                 \
+        NewHandle<Op> op_(op);                                                                               \
+        void* entrance = operations.entrance(reinterpret_cast<void*>(function));                             \
+        const int rc = CALL(name, int, void*, int, LOp*)(entrance, commutes, op_.pointer());                 \
+        op_.done(rc);                                                                                        \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+CREATE_OPERATION(MPI_Op_create)
+CREATE_OPERATION(MPI_Op_create_c)
+#undef CREATE_OPERATION
+
+#define CREATE_HANDLER(name, type)                                                                           \
+    static int t_##name(UserHandler<type>* function, PErrhandler* handler) {                                 \
+        const Inside inside;                                                                                 \
+        NewHandle<Errhandler> handler_(handler);                                                             \
+        void* entrance = handlers_##type.entrance(reinterpret_cast<void*>(function));                        \
+        const int rc = CALL(name, int, void*, LErrhandler*)(entrance, handler_.pointer());                   \
+        handler_.done(rc);                                                                                   \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+CREATE_HANDLER(MPI_Comm_create_errhandler, Comm)
+CREATE_HANDLER(MPI_Errhandler_create, Comm)
+CREATE_HANDLER(MPI_Win_create_errhandler, Win)
+CREATE_HANDLER(MPI_File_create_errhandler, File)
+CREATE_HANDLER(MPI_Session_create_errhandler, Session)
+#undef CREATE_HANDLER
+
+namespace {
+
+struct Generalized {
+    int (*query)(void*, PStatus*);
+    int (*free)(void*);
+    int (*cancel)(void*, int);
+    void* extra;
+};
+
+int query(void* extra, LStatus* status) {
+    const auto& request = *static_cast<Generalized*>(extra);
+    PStatus translated{};
+    int rc;
+    {
+        const Outside outside;
+        rc = request.query(request.extra, &translated);
+    }
+    const int error = status->MPI_ERROR;
+    copy_given(*status, translated);
+    status->MPI_ERROR = error;
+    return TO_LIBRARY(error, rc);
+}
+int free(void* extra) {
+    auto* request = static_cast<Generalized*>(extra);
+    int rc;
+    {
+        const Outside outside;
+        rc = request->free(request->extra);
+    }
+    delete request;
+    return TO_LIBRARY(error, rc);
+}
+int cancel(void* extra, int is_complete) {
+    const auto& request = *static_cast<Generalized*>(extra);
+    const Outside outside;
+    return TO_LIBRARY(error, request.cancel(request.extra, is_complete));
+}
+
+struct Representation {
+    int (*read)(void*, PDatatype, long long, void*, long long, void*);
+    int (*write)(void*, PDatatype, long long, void*, long long, void*);
+    int (*extent)(PDatatype, long*, void*);
+    void* extra;
+};
+
+/// Reads or writes; an int goes where a count of the large form would: in the same register.
+template <class Count, auto way>
+int convert(void* buffer, LDatatype type, Count count, void* file, long long position, void* extra) {
+    const auto& representation = *static_cast<Representation*>(extra);
+    const PDatatype translated = out<Datatype>(type);
+    const Outside outside;
+    return TO_LIBRARY(error, (representation.*way)(buffer, translated, count, file, position, representation.extra));
+}
+int extent(LDatatype type, long* bytes, void* extra) {
+    const auto& representation = *static_cast<Representation*>(extra);
+    const PDatatype translated = out<Datatype>(type);
+    const Outside outside;
+    return TO_LIBRARY(error, representation.extent(translated, bytes, representation.extra));
+}
+
+}  // namespace
+
+static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(void*), int (*cancel_)(void*, int),
+                                void* extra, PRequest* request) {
+    const Inside inside;
+    NewHandle<Request> request_(request);
+    auto* generalized = new Generalized{query_, free_, cancel_, extra};
+    const int rc = CALL(MPI_Grequest_start, int, void*, void*, void*, void*, LRequest*)(
+        reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free), reinterpret_cast<void*>(&cancel), generalized,
+        request_.pointer());
+    if (rc != 0)
+        delete generalized;
+    request_.done(rc);
+    return TO_PROGRAM(error, rc);
+}
+
+#define REGISTER(name, Count)                                                                                \
+    static int t_##name(const char* datarep, decltype(Representation::read) read,                            \
+                        decltype(Representation::write) write, decltype(Representation::extent) extent_,     \
+                        void* extra) {                                                                       \
+        const Inside inside;                                                                                 \
+        auto* kept_for_good = new Representation{read, write, extent_, extra};                               \
+        return TO_PROGRAM(                                                                                   \
+            error, CALL(name, int, const char*, void*, void*, void*, void*)(                                 \
+                       datarep, read ? reinterpret_cast<void*>(&convert<Count, &Representation::read>) : nullptr, \
+                       write ? reinterpret_cast<void*>(&convert<Count, &Representation::write>) : nullptr,   \
+                       reinterpret_cast<void*>(&extent), kept_for_good));                                    \
+    }
+REGISTER(MPI_Register_datarep, int)
+REGISTER(MPI_Register_datarep_c, long long)
+#undef REGISTER
+
+}  // namespace mpiric::translate

@@ -1,0 +1,254 @@
+// Functions whose arguments are not what their types say: codes, buffers of the library, contents of types, Fortran's handles.
+#include "arguments.hpp"
+
+#include <mutex>
+#include <vector>
+
+namespace mpiric::translate {
+namespace {
+
+// Codes of the library by their place: the program's number of it is that many behind its last one.
+std::vector<int> codes;
+std::mutex codes_changing;
+constexpr std::size_t most_codes = 1u << 20;  // MPICH makes a code for each place where an error happened
+
+}  // namespace
+
+int own_code(int code) {
+    const std::lock_guard held(codes_changing);
+    const auto found = std::find(codes.begin(), codes.end(), code);
+    if (found == codes.end() && codes.size() == most_codes)
+        return program::ERR_OTHER;
+    const auto at = found - codes.begin();
+    if (found == codes.end())
+        codes.push_back(code);
+    return program::ERR_LASTCODE + 1 + int(at);
+}
+int library_code(int own) {
+    const std::lock_guard held(codes_changing);
+    const long at = long(own) - program::ERR_LASTCODE - 1;
+    return at >= 0 && std::size_t(at) < codes.size() ? codes[std::size_t(at)] : invalid;
+}
+int last_code() {
+    const std::lock_guard held(codes_changing);
+    return program::ERR_LASTCODE + int(codes.size());
+}
+
+static int t_MPI_Abort(PComm comm, int code) {
+    const Inside inside;
+    return TO_PROGRAM(error, CALL(MPI_Abort, int, LComm, int)(in<Comm>(comm), code));
+}
+static int t_MPI_Error_class(int code, int* errorclass) {
+    const Inside inside;
+    const int rc = CALL(MPI_Error_class, int, int, int*)(TO_LIBRARY(error, code), errorclass);
+    each(rc, errorclass, 1, [](int& value) { value = TO_PROGRAM(error, value); });
+    return TO_PROGRAM(error, rc);
+}
+static int t_MPI_Error_string(int code, char* string, int* length) {
+    const Inside inside;
+    Text<program::MAX_ERROR_STRING, true> text(string);
+    int rc = CALL(MPI_Error_string, int, int, char*, int*)(TO_LIBRARY(error, code), text.pointer(), length);
+    text.done(rc, length);
+    return TO_PROGRAM(error, rc);
+}
+
+static int t_MPI_Pcontrol(int level, ...) {
+    const Inside inside;
+    return TO_PROGRAM(error, CALL(MPI_Pcontrol, int, int, ...)(level));
+}
+static int t_MPI_Abi_get_version(int* major, int* minor) {
+    const bool is_standard = program::buffer_automatic && !program::weights_are_data;
+    *major = is_standard ? 1 : -1;
+    *minor = is_standard ? 0 : -1;
+    return 0;
+}
+
+namespace {
+
+/// The buffer for an attachment; a library without MPI_BUFFER_AUTOMATIC must not take it for an address.
+bool is_attachable(void*& buffer) {
+    if (!program::buffer_automatic || buffer != program::buffer_automatic)
+        return true;
+    buffer = library::buffer_automatic;
+    return buffer != nullptr;
+}
+void detached(int code, void* address) {
+    if (code == 0 && address && library::buffer_automatic && *static_cast<void**>(address) == library::buffer_automatic)
+        *static_cast<void**>(address) = program::buffer_automatic;
+}
+
+}  // namespace
+
+#define ATTACH(name, Size)                                                                                   \
+    static int t_##name(void* buffer, Size size) {                                                           \
+        const Inside inside;                                                                                 \
+        if (!is_attachable(buffer))                                                                          \
+            return refuse(F_##name, "the library has no MPI_BUFFER_AUTOMATIC");                              \
+        return TO_PROGRAM(error, CALL(name, int, void*, Size)(buffer, size));                                \
+    }
+ATTACH(MPI_Buffer_attach, int)
+ATTACH(MPI_Buffer_attach_c, long long)
+#undef ATTACH
+#define ATTACH_TO(name, type, Size)                                                                          \
+    static int t_##name(PHandle<type> handle, void* buffer, Size size) {                                     \
+        const Inside inside;                                                                                 \
+        if (!is_attachable(buffer))                                                                          \
+            return refuse(F_##name, "the library has no MPI_BUFFER_AUTOMATIC");                              \
+        return TO_PROGRAM(error, CALL(name, int, LHandle<type>, void*, Size)(in<type>(handle), buffer, size)); \
+    }
+ATTACH_TO(MPI_Comm_attach_buffer, Comm, int)
+ATTACH_TO(MPI_Comm_attach_buffer_c, Comm, long long)
+ATTACH_TO(MPI_Session_attach_buffer, Session, int)
+ATTACH_TO(MPI_Session_attach_buffer_c, Session, long long)
+#undef ATTACH_TO
+#define DETACH(name, Size)                                                                                   \
+    static int t_##name(void* address, Size* size) {                                                         \
+        const Inside inside;                                                                                 \
+        const int rc = CALL(name, int, void*, Size*)(address, size);                                         \
+        detached(rc, address);                                                                               \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+DETACH(MPI_Buffer_detach, int)
+DETACH(MPI_Buffer_detach_c, long long)
+#undef DETACH
+#define DETACH_FROM(name, type, Size)                                                                        \
+    static int t_##name(PHandle<type> handle, void* address, Size* size) {                                   \
+        const Inside inside;                                                                                 \
+        const int rc = CALL(name, int, LHandle<type>, void*, Size*)(in<type>(handle), address, size);        \
+        detached(rc, address);                                                                               \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+DETACH_FROM(MPI_Comm_detach_buffer, Comm, int)
+DETACH_FROM(MPI_Comm_detach_buffer_c, Comm, long long)
+DETACH_FROM(MPI_Session_detach_buffer, Session, int)
+DETACH_FROM(MPI_Session_detach_buffer_c, Session, long long)
+#undef DETACH_FROM
+
+namespace {
+
+/// Makes the constants among the integers of a subarray or of a distributed array the program's.
+void translate_contents(int combiner, int* integers, long count) {
+    const int subarray = library::combiner_values[10], distributed = library::combiner_values[11];
+    if ((combiner != subarray && combiner != distributed) || count < 1)
+        return;
+    integers[count - 1] = TO_PROGRAM(order, integers[count - 1]);  // the last is the order of both
+    const long dimensions = combiner == distributed && count > 2 ? integers[2] : 0;
+    for (long at = 3 + dimensions; at < 3 + 2 * dimensions && at < count; ++at)
+        integers[at] = TO_PROGRAM(distribution, integers[at]);
+    for (long at = 3 + 2 * dimensions; at < 3 + 3 * dimensions && at < count; ++at)
+        integers[at] = TO_PROGRAM(distribution_argument, integers[at]);
+}
+
+}  // namespace
+
+static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                                   int* integers, long* addresses, PDatatype* datatypes) {
+    const Inside inside;
+    const LDatatype type = in<Datatype>(datatype);
+    int has_integers = 0, has_addresses = 0, has_types = 0, combiner = 0;
+    int rc = CALL(MPI_Type_get_envelope, int, LDatatype, int*, int*, int*, int*)(type, &has_integers, &has_addresses,
+                                                                                &has_types, &combiner);
+    if (rc != 0)
+        return TO_PROGRAM(error, rc);
+    const int types = std::min(max_datatypes, has_types);  // a library may go through all of the room
+    Room<LDatatype> room(types);
+    rc = CALL(MPI_Type_get_contents, int, LDatatype, int, int, int, int*, long*, LDatatype*)(
+        type, max_integers, max_addresses, types, integers, addresses, room.data());
+    for (int at = 0; rc == 0 && at < types; ++at)
+        datatypes[at] = out<Datatype>(room[at]);
+    if (rc == 0 && integers)
+        translate_contents(combiner, integers, std::min(max_integers, has_integers));
+    return TO_PROGRAM(error, rc);
+}
+static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers, long long max_addresses,
+                                     long long max_counts, long long max_datatypes, int* integers, long* addresses,
+                                     long long* counts, PDatatype* datatypes) {
+    const Inside inside;
+    const LDatatype type = in<Datatype>(datatype);
+    long long has_integers = 0, has_addresses = 0, has_counts = 0, has_types = 0;
+    int combiner = 0;
+    int rc = CALL(MPI_Type_get_envelope_c, int, LDatatype, long long*, long long*, long long*, long long*, int*)(
+        type, &has_integers, &has_addresses, &has_counts, &has_types, &combiner);
+    if (rc != 0)
+        return TO_PROGRAM(error, rc);
+    const long long types = std::min(max_datatypes, has_types);
+    Room<LDatatype> room(types);
+    rc = CALL(MPI_Type_get_contents_c, int, LDatatype, long long, long long, long long, long long, int*, long*, long long*,
+              LDatatype*)(type, max_integers, max_addresses, max_counts, types, integers, addresses, counts, room.data());
+    for (long long at = 0; rc == 0 && at < types; ++at)
+        datatypes[at] = out<Datatype>(room[at]);
+    // With large counts the sizes are elsewhere, and the integers that remain are in another order.
+    if (rc == 0 && integers && has_counts == 0)
+        translate_contents(combiner, integers, std::min(max_integers, has_integers));
+    else if (rc == 0 && integers && (combiner == library::combiner_values[10] || combiner == library::combiner_values[11]))
+        return refuse(F_MPI_Type_get_contents_c, "of arrays its integers are not translated");
+    return TO_PROGRAM(error, rc);
+}
+
+// Fortran's form of a status, of either kind, is the program's C status.
+#define SAME(name)                                                                                           \
+    static int t_##name(const void* from, void* to) {                                                        \
+        std::memcpy(to, from, sizeof(PStatus));                                                              \
+        return 0;                                                                                            \
+    }
+SAME(MPI_Status_c2f)
+SAME(MPI_Status_f2c)
+SAME(MPI_Status_c2f08)
+SAME(MPI_Status_f082c)
+SAME(MPI_Status_f2f08)
+SAME(MPI_Status_f082f)
+#undef SAME
+
+namespace {
+
+constexpr bool program_has_numbers = program::representation == program::Representation::number;
+constexpr bool library_has_numbers = library::representation == library::Representation::number;
+// Numbers that the library gives are put behind those of predefined handles.
+constexpr int fortran_offset = 4096;
+
+/// Calls a conversion of the library. MPICH's numbers need none, but for files.
+template <class T> int ask_c2f(LHandle<T> handle) {
+    return reinterpret_cast<int (*)(LHandle<T>)>(mpiric_originals[2 * T::c2f])(handle);
+}
+template <class T> LHandle<T> ask_f2c(int number) {
+    return reinterpret_cast<LHandle<T> (*)(int)>(mpiric_originals[2 * T::f2c])(number);
+}
+
+template <class T> int c2f(PHandle<T> handle) {
+    const Inside inside;
+    if constexpr (std::is_same_v<T, File>)
+        return ask_c2f<T>(in<T>(handle)) + fortran_offset;
+    else if constexpr (program_has_numbers)
+        return handle;
+    else if constexpr (library_has_numbers)
+        return in<T>(handle);
+    else
+        return ask_c2f<T>(in<T>(handle)) + fortran_offset;
+}
+template <class T> PHandle<T> f2c(int number) {
+    const Inside inside;
+    if constexpr (std::is_same_v<T, File>)
+        return out<T>(ask_f2c<T>(number - fortran_offset));
+    else if constexpr (program_has_numbers)
+        return number;
+    else if constexpr (library_has_numbers)
+        return out<T>(number);
+    else
+        return out<T>(ask_f2c<T>(number - fortran_offset));
+}
+// MPI 5: predefined handles of the standard ABI are their own numbers.
+template <class T> int toint(PHandle<T> handle) {
+    if constexpr (!std::is_same_v<PHandle<T>, int>)
+        if (program::weights_are_data == false && reinterpret_cast<std::uintptr_t>(handle) < 4096)
+            return int(reinterpret_cast<std::uintptr_t>(handle));
+    return c2f<T>(handle);
+}
+template <class T> PHandle<T> fromint(int number) {
+    if constexpr (!std::is_same_v<PHandle<T>, int>)
+        if (number >= 0 && number < 4096 && program::buffer_automatic)
+            return reinterpret_cast<PHandle<T>>(std::uintptr_t(unsigned(number)));
+    return f2c<T>(number);
+}
+
+}  // namespace
+}  // namespace mpiric::translate

@@ -1,0 +1,29 @@
+// Functions of the program that a library calls with nothing but its own arguments: each gets an entrance of its own, which
+// knows the function.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+namespace mpiric::translate {
+
+/// Entrances for functions, one for each function however often it is given. They load the function into a register (r10) and
+/// jump to the receiver. Made by the page: code, and behind it the functions, which are not executable.
+class Closures {
+  public:
+    explicit Closures(void (*receiver)()) : receiver_(receiver) {}
+    /// The entrance of a function; null for null.
+    void* entrance(void* function);
+
+  private:
+    void make_page();
+
+    void (*receiver_)();
+    std::mutex changing_;
+    std::map<void*, void*> made_;
+    char* page_ = nullptr;
+    std::size_t used_ = 0;
+};
+
+}  // namespace mpiric::translate

@@ -1,0 +1,140 @@
+#include "exports.hpp"
+
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <unordered_set>
+
+namespace mpiric::translate {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+bool is_mpi(const char* name) { return std::strncmp(name + (*name == 'P'), "MPI_", 4) == 0; }
+
+struct Symbols {
+    ElfW(Sym) * table = nullptr;
+    const char* names = nullptr;
+    std::size_t count = 0;         // 0: not said
+    std::size_t undefined = 0;     // of these at the front are not defined by the object itself
+};
+
+Symbols symbols_of(const dl_phdr_info& object) {
+    Symbols symbols;
+    const ElfW(Dyn)* dynamic = nullptr;
+    for (int at = 0; at < object.dlpi_phnum; ++at)
+        if (object.dlpi_phdr[at].p_type == PT_DYNAMIC)
+            dynamic = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[at].p_vaddr);
+    for (; dynamic && dynamic->d_tag != DT_NULL; ++dynamic) {
+        const auto address = dynamic->d_un.d_ptr;
+        if (address < object.dlpi_addr)
+            continue;  // glibc adds the load address to those below, but not in the kernel's own object
+        if (dynamic->d_tag == DT_SYMTAB)
+            symbols.table = reinterpret_cast<ElfW(Sym)*>(address);
+        if (dynamic->d_tag == DT_STRTAB)
+            symbols.names = reinterpret_cast<const char*>(address);
+        if (dynamic->d_tag == DT_HASH)
+            symbols.count = reinterpret_cast<const std::uint32_t*>(address)[1];
+        if (dynamic->d_tag == DT_GNU_HASH)
+            symbols.undefined = reinterpret_cast<const std::uint32_t*>(address)[1];
+    }
+    if (!symbols.undefined)
+        symbols.undefined = symbols.count;
+    return symbols;
+}
+
+int collect_needed(dl_phdr_info* object, std::size_t, void* result) {
+    const Symbols symbols = symbols_of(*object);
+    for (std::size_t at = 0; symbols.table && symbols.names && at < symbols.undefined; ++at) {
+        const ElfW(Sym)& symbol = symbols.table[at];
+        const char* name = symbols.names + symbol.st_name;
+        if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && is_mpi(name))
+            static_cast<Names*>(result)->insert(name);
+    }
+    return 0;
+}
+
+int find_own(dl_phdr_info* object, std::size_t, void* result) {
+    const auto own = reinterpret_cast<ElfW(Addr)>(&find_own);
+    for (int at = 0; at < object->dlpi_phnum; ++at) {
+        const ElfW(Phdr)& header = object->dlpi_phdr[at];
+        const ElfW(Addr) begin = object->dlpi_addr + header.p_vaddr;
+        if (header.p_type == PT_LOAD && own >= begin && own < begin + header.p_memsz) {
+            *static_cast<Symbols*>(result) = symbols_of(*object);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/// The MPI functions that a shared library defines, from its file; none when it cannot be read. The file stays mapped.
+Names defined_in(const char* path) {
+    Names names;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status{};
+    if (file < 0 || fstat(file, &status) != 0 || status.st_size < long(sizeof(Elf64_Ehdr)))
+        return names;
+    const auto bytes = std::size_t(status.st_size);
+    void* at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (at == MAP_FAILED)
+        return names;
+    const auto* data = static_cast<const char*>(at);
+    const auto* head = reinterpret_cast<const Elf64_Ehdr*>(data);
+    const auto* sections = reinterpret_cast<const Elf64_Shdr*>(data + head->e_shoff);
+    if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_shoff > bytes ||
+        head->e_shnum * sizeof(Elf64_Shdr) > bytes - head->e_shoff)
+        return names;
+    for (int which = 0; which < head->e_shnum; ++which) {
+        const Elf64_Shdr& section = sections[which];
+        if (section.sh_type != SHT_DYNSYM || section.sh_link >= head->e_shnum || section.sh_offset > bytes ||
+            section.sh_size > bytes - section.sh_offset)
+            continue;
+        const Elf64_Shdr& text = sections[section.sh_link];
+        if (text.sh_offset > bytes || text.sh_size == 0 || text.sh_size > bytes - text.sh_offset ||
+            data[text.sh_offset + text.sh_size - 1] != '\0')
+            continue;
+        const auto* symbols = reinterpret_cast<const Elf64_Sym*>(data + section.sh_offset);
+        for (std::size_t symbol = 0; symbol < section.sh_size / sizeof(Elf64_Sym); ++symbol)
+            if (symbols[symbol].st_shndx != SHN_UNDEF && symbols[symbol].st_name < text.sh_size)
+                if (const char* name = data + text.sh_offset + symbols[symbol].st_name; is_mpi(name))
+                    names.insert(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+void hide_what_is_lacking(const char* library, bool (*is_refused)(const char* name)) {
+    const Names defined = defined_in(library);
+    if (defined.empty())
+        return;
+    Names needed;
+    dl_iterate_phdr(collect_needed, &needed);
+    Symbols own;
+    dl_iterate_phdr(find_own, &own);
+    const auto page = std::uintptr_t(sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(own.table) & ~(page - 1);
+    const auto end = reinterpret_cast<std::uintptr_t>(own.table + own.count);
+    if (!own.table || mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
+        return;
+    for (std::size_t at = 0; at < own.count; ++at) {
+        ElfW(Sym)& symbol = own.table[at];
+        const char* name = own.names + symbol.st_name;
+        if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !is_mpi(name))
+            continue;
+        const char* plain = name + (*name == 'P');
+        const bool is_served = defined.contains(plain) && !is_refused(plain);
+        // A local symbol is invisible to the dynamic linker; what is bound to it already stays so.
+        if (!is_served && !needed.contains(name) && std::strstr(name, "_FN") == nullptr)
+            symbol.st_info = std::uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));
+    }
+    mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ);
+}
+
+}  // namespace mpiric::translate

@@ -1,0 +1,35 @@
+// The ABI of Open MPI (libmpi.so.40): handles are addresses, of predefined objects those of data symbols.
+#pragma once
+
+#include "classes.hpp"
+#include "generated/openmpi.hpp"
+
+namespace mpiric::translate::openmpi {
+
+enum class Representation { number, pointer };
+inline constexpr auto representation = Representation::pointer;
+
+template <class T> struct HandleOf {
+    using type = void*;
+};
+
+struct Status {
+    int MPI_SOURCE, MPI_TAG, MPI_ERROR, is_cancelled;
+    unsigned long long count;
+
+    unsigned long long bytes() const { return count; }
+    bool cancelled() const { return is_cancelled; }
+    void set(unsigned long long bytes, bool cancelled) {
+        count = bytes;
+        is_cancelled = cancelled;
+    }
+};
+inline Status* const status_ignore = nullptr;
+inline void* const in_place = reinterpret_cast<void*>(1L);
+inline void* const buffer_automatic = nullptr;  // it has none
+inline constexpr bool weights_are_data = false;
+inline int* const unweighted = reinterpret_cast<int*>(2L);
+inline int* const weights_empty = reinterpret_cast<int*>(3L);
+inline constexpr int keyval_offset = 0x10000;  // its keyvals count from 0: no other family's predefined ones are met
+
+}  // namespace mpiric::translate::openmpi

@@ -1,0 +1,53 @@
+// A program whose predefined handles are addresses of cells over a library whose handles are numbers: the cell holds the
+// library's number; the handle of an object that is not predefined is the number itself, which no address can be.
+#pragma once
+
+namespace mpiric::translate {
+
+inline void* builtin[class_count][256];
+inline void* null_handle[class_count];
+inline void* pair_types[16];
+
+inline void make_handles() {}
+
+template <class T> void add_predefined(PHandle<T> program, LHandle<T> library) {
+    if constexpr (std::is_same_v<T, File>) {
+        null_handle[T::index] = program;
+    } else {
+        const auto number = std::uint32_t(library);
+        *static_cast<std::uint32_t*>(program) = number;
+        void*& known = number >> 30 == 0   ? null_handle[T::index]
+                       : number >> 30 == 1 ? builtin[T::index][number & 0xff]
+                                           : pair_types[number & 15];
+        if (!known)
+            known = program;
+    }
+}
+
+template <class T> LHandle<T> in(PHandle<T> handle) {
+    if constexpr (std::is_same_v<T, File>) {
+        return handle == null_handle[T::index] ? nullptr : handle;
+    } else {
+        const auto value = reinterpret_cast<std::uintptr_t>(handle);
+        if (value - 0x40000000u < 0xc0000000u) [[likely]]
+            return int(value);
+        return value < 4096 ? 0 : *static_cast<int*>(handle);
+    }
+}
+
+template <class T> PHandle<T> out(LHandle<T> handle) {
+    if constexpr (std::is_same_v<T, File>) {
+        return handle ? handle : null_handle[T::index];
+    } else {
+        const auto number = std::uint32_t(handle);
+        void* known = number >> 30 == 0   ? null_handle[T::index]
+                      : number >> 30 == 1 ? builtin[T::index][number & 0xff]
+                      : std::is_same_v<T, Datatype> && (number & 0x3ffffff) < 16 ? pair_types[number & 15]
+                                                                                 : nullptr;
+        if (known && (number >> 30 == 0 || *static_cast<std::uint32_t*>(known) == number))
+            return known;
+        return reinterpret_cast<void*>(std::uintptr_t(number));
+    }
+}
+
+}  // namespace mpiric::translate

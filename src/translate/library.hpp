@@ -1,0 +1,42 @@
+// The library underneath: its functions, and what a translated call is to it.
+#pragma once
+
+#include "classes.hpp"
+
+// Where an entrance leads: to the translation when the call is the program's, to the library when it is the library's own.
+extern "C" [[gnu::visibility("hidden")]] void* mpiric_translations[];
+extern "C" [[gnu::visibility("hidden")]] void* mpiric_originals[];
+// How deep this thread is in calls of the library: more than 0 and a call is its own. The entrances read it.
+extern "C" [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local int mpiric_depth;
+
+// A function of the library, as it is there.
+#define CALL(name, result, ...)                                                                              \
+    (reinterpret_cast<result (*)(__VA_ARGS__)>(::mpiric_originals[2 * ::mpiric::translate::F_##name]))
+
+namespace mpiric::translate {
+
+/// While a call of the program is being answered.
+struct Inside {
+    Inside() { mpiric_depth = 1; }
+    ~Inside() { mpiric_depth = 0; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+};
+
+/// While a function of the program is being called by the library.
+struct Outside {
+    Outside() : before(mpiric_depth) { mpiric_depth = 0; }
+    ~Outside() { mpiric_depth = before; }
+    Outside(const Outside&) = delete;
+    Outside& operator=(const Outside&) = delete;
+    int before;
+};
+
+/// Says why a call cannot be answered, and raises the error where the program has put its handler.
+int refuse(Function function, const char* why);
+/// Ends the process with one sentence.
+[[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// An address of the library's data, null when it has no such symbol.
+void* data_symbol(const char* name);
+
+}  // namespace mpiric::translate

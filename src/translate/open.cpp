@@ -1,0 +1,214 @@
+// Opens the library underneath with the first call of MPI, and what this takes.
+#include "arguments.hpp"
+#include "exports.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <dlfcn.h>
+#include <limits.h>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unistd.h>
+
+extern "C" [[gnu::visibility("hidden")]] void mpiric_lacking();  // names the function that the register r10 says
+
+namespace mpiric::translate {
+namespace {
+
+void* opened = nullptr;
+LComm world{};
+
+enum class How { generated, by_hand, refused };
+struct Entry {
+    const char* name;
+    How how;
+    void* translation;
+};
+#define generated(name) reinterpret_cast<void*>(&t_##name)
+#define by_hand(name) reinterpret_cast<void*>(&t_##name)
+#define refused(name) nullptr
+#define FUNCTION(name, how) {#name, How::how, how(name)},
+const Entry entries[] = {
+#include "generated/names.inc"
+};
+#undef FUNCTION
+#undef generated
+#undef by_hand
+#undef refused
+
+/// The library's path: that of the environment, else that of the file `library` beside the stand-in; empty when there is none.
+const char* path() {
+    static char found[PATH_MAX] = "";
+    if (*found)
+        return found;
+    if (const char* given = std::getenv("MPIRIC_TRANSLATE"); given && *given) {
+        std::snprintf(found, sizeof found, "%s", given);
+        return found;
+    }
+    Dl_info own;
+    if (!dladdr(reinterpret_cast<void*>(&path), &own) || !own.dli_fname)
+        return "";
+    std::string beside = own.dli_fname;
+    beside.resize(beside.rfind('/') == std::string::npos ? 0 : beside.rfind('/') + 1);
+    if (FILE* file = std::fopen((beside + "library").c_str(), "re")) {
+        if (!std::fgets(found, sizeof found, file))
+            *found = '\0';
+        found[std::strcspn(found, "\n")] = '\0';
+        std::fclose(file);
+    }
+    return found;
+}
+
+bool is_refused(const char* name) {
+    for (const Entry& entry : entries)
+        if (std::strcmp(entry.name, name) == 0)
+            return entry.how == How::refused;
+    return false;
+}
+
+[[gnu::constructor]] void at_load() {
+    if (*path())
+        hide_what_is_lacking(path(), &is_refused);
+}
+
+// What a predefined handle is on either side: a number, or an object of data.
+template <class Handle> Handle as_handle(std::uintptr_t value) {
+    if constexpr (std::is_same_v<Handle, int>)
+        return int(value);
+    else
+        return reinterpret_cast<Handle>(value);
+}
+
+}  // namespace
+}  // namespace mpiric::translate
+
+#include "objects.inc"
+
+namespace mpiric::translate {
+namespace {
+
+void add_predefined_handles() {
+#define ABSENT absent_handle
+#define PREDEFINED(kind, name, mpich, openmpi, standard)                                                     \
+    if (const auto program_value = OF_PROGRAM(mpich, openmpi, standard); program_value != absent_handle) {   \
+        const auto library_value = OF_LIBRARY(mpich, openmpi, standard);                                     \
+        const auto library_handle =                                                                          \
+            as_handle<LHandle<kind>>(library_value == absent_handle ? 0 : library_value);              \
+        add_predefined<kind>(as_handle<PHandle<kind>>(program_value), library_handle);                 \
+        if (std::is_same_v<kind, Comm> && std::strcmp(#name, "MPI_COMM_WORLD") == 0)                         \
+            std::memcpy(&world, &library_handle, sizeof world);                                              \
+    }
+#include "generated/predefined.inc"
+#undef PREDEFINED
+#undef ABSENT
+}
+
+void find_functions() {
+    for (unsigned at = 0; at < function_count; ++at) {
+        const std::string profiling = std::string("P") + entries[at].name;
+        void* const original = dlsym(opened, entries[at].name);
+        void* const by_profiling_name = dlsym(opened, profiling.c_str());
+        if (original)
+            mpiric_originals[2 * at] = original;
+        if (original || by_profiling_name)
+            mpiric_originals[2 * at + 1] = by_profiling_name ? by_profiling_name : original;
+        void* target = mpiric_originals[2 * at];  // what names the function when the library lacks it
+        if (original)
+            target = entries[at].how == How::refused ? reinterpret_cast<void*>(&mpiric_lacking) : entries[at].translation;
+        __atomic_store_n(&mpiric_translations[at], target, __ATOMIC_RELEASE);
+    }
+}
+
+}  // namespace
+
+void give_up(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char text[1024];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    std::fprintf(stderr, "mpiric: %s\n", text);
+    _exit(127);
+}
+
+void* data_symbol(const char* name) { return dlsym(opened, name); }
+
+int refuse(Function function, const char* why) {
+    const Entry& entry = entries[function];
+    std::fprintf(stderr, "mpiric: %s cannot be called under %s: %s\n", entry.name, path(), why);
+    int is_running = 0, has_ended = 0;
+    const int depth = mpiric_depth;
+    mpiric_depth = 1;
+    CALL(MPI_Initialized, int, int*)(&is_running);
+    CALL(MPI_Finalized, int, int*)(&has_ended);
+    if (is_running && !has_ended && std::strncmp(entry.name, "MPI_T_", 6) != 0)
+        CALL(MPI_Comm_call_errhandler, int, LComm, int)(world, library::ERR_UNSUPPORTED_OPERATION);
+    mpiric_depth = depth;
+    return program::ERR_UNSUPPORTED_OPERATION;
+}
+
+const void* kept(const void* values, std::size_t bytes) {
+    static std::mutex changing;
+    static std::map<std::string, int> known;
+    const std::lock_guard held(changing);
+    return known.try_emplace(std::string(static_cast<const char*>(values), bytes)).first->first.data();
+}
+
+long peers(PComm comm) {
+    const LComm given = in<Comm>(comm);
+    int is_between = 0, count = 0;
+    CALL(MPI_Comm_test_inter, int, LComm, int*)(given, &is_between);
+    if (is_between)
+        CALL(MPI_Comm_remote_size, int, LComm, int*)(given, &count);
+    else
+        CALL(MPI_Comm_size, int, LComm, int*)(given, &count);
+    return count;
+}
+
+template <bool is_sending> long neighbours(PComm comm) {
+    const LComm given = in<Comm>(comm);
+    // In the order of the spec: UNDEFINED CART GRAPH DIST_GRAPH.
+    const auto& topologies = library::topology_values;
+    int topology = topologies[0], count = 0, other = 0, rank = 0;
+    CALL(MPI_Topo_test, int, LComm, int*)(given, &topology);
+    if (topology == topologies[1]) {
+        CALL(MPI_Cartdim_get, int, LComm, int*)(given, &count);
+        count *= 2;
+    } else if (topology == topologies[2]) {
+        CALL(MPI_Comm_rank, int, LComm, int*)(given, &rank);
+        CALL(MPI_Graph_neighbors_count, int, LComm, int, int*)(given, rank, &count);
+    } else if (topology == topologies[3]) {
+        int* const incoming = is_sending ? &other : &count;
+        int* const outgoing = is_sending ? &count : &other;
+        int is_weighted = 0;
+        CALL(MPI_Dist_graph_neighbors_count, int, LComm, int*, int*, int*)(given, incoming, outgoing, &is_weighted);
+    }
+    return count;
+}
+
+}  // namespace mpiric::translate
+
+extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
+    using namespace mpiric::translate;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        if (!*path())
+            give_up("this stand-in for an MPI library leads to none: MPIRIC_TRANSLATE names no library");
+        mpiric_depth = 1;  // what the library calls while it is being opened is its own
+        opened = dlopen(path(), RTLD_LAZY | RTLD_LOCAL);
+        if (!opened)
+            give_up("the MPI library under the program cannot be opened: %s", dlerror());
+        make_handles();
+        add_predefined_handles();
+        find_weights();
+        find_functions();
+        mpiric_depth = 0;
+    });
+}
+
+extern "C" [[gnu::visibility("hidden")]] int mpiric_refuse(unsigned index) {
+    using namespace mpiric::translate;
+    const bool is_refused = entries[index].how == How::refused;
+    return refuse(Function(index), is_refused ? "it is not translated" : "the library does not have it");
+}

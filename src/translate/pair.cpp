@@ -1,0 +1,17 @@
+// One stand-in: a program's family over a library's. All of it is compiled at once, for every call is made of the same parts.
+// clang-format off
+#include "pair.hpp"
+
+#include "arguments.hpp"
+
+constinit thread_local int mpiric_depth = 0;
+
+#include "by_hand/others.cpp"
+#include "by_hand/callbacks.cpp"
+#include "by_hand/attributes.cpp"
+
+namespace mpiric::translate {
+#include "generated/functions.inc"
+}  // namespace mpiric::translate
+
+#include "open.cpp"

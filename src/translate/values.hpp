@@ -1,0 +1,112 @@
+// Integers of the interface from one family to the other.
+#pragma once
+
+#include "library.hpp"
+
+#include <iterator>
+
+namespace mpiric::translate {
+
+template <const auto& from, const auto& to> consteval bool is_same() {
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (from[at] != to[at] && from[at] != absent && to[at] != absent)
+            return false;
+    return true;
+}
+
+/// Whether every constant is negative, so that other values need not be looked at.
+template <const auto& from> consteval bool is_negative() {
+    for (const int value : from)
+        if (value >= 0)
+            return false;
+    return true;
+}
+
+/// A constant of the program for the library. What the library lacks, and what is a constant there alone, is made a value
+/// that it refuses.
+template <const auto& from, const auto& to> int to_library(int value) {
+    if constexpr (is_same<from, to>())
+        return value;
+    if (is_negative<from>() && is_negative<to>() && value >= 0) [[likely]]
+        return value;
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (from[at] == value)
+            return to[at] == absent ? invalid : to[at];
+    for (const int taken : to)
+        if (taken == value)
+            return invalid;
+    return value;
+}
+
+/// A constant of the library for the program; other values as they are.
+template <const auto& from, const auto& to> int to_program(int value) {
+    if constexpr (is_same<from, to>())
+        return value;
+    if (is_negative<from>() && value >= 0) [[likely]]
+        return value;
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (from[at] == value)
+            return to[at] == absent ? invalid : to[at];
+    return value;
+}
+
+template <const auto& from, const auto& to> int bits(int value) {
+    int result = 0;
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (value & from[at]) {
+            result |= to[at];
+            value &= ~from[at];
+        }
+    // Bits that mean nothing to the program are left for the library to refuse.
+    return value ? result | 1 << 30 : result;
+}
+
+#define ROLE(role)                                                                                           \
+    inline int to_library_##role(int value) { return to_library<program::role##_values, library::role##_values>(value); } \
+    inline int to_program_##role(int value) { return to_program<library::role##_values, program::role##_values>(value); }
+#define BITS(role)                                                                                           \
+    inline int to_library_##role(int value) { return bits<program::role##_values, library::role##_values>(value); } \
+    inline int to_program_##role(int value) { return bits<library::role##_values, program::role##_values>(value); }
+#include "generated/roles.inc"
+#undef ROLE
+#undef BITS
+
+/// Error codes that are no classes of the standard have numbers of their own on the program's side, behind its last one.
+int own_code(int library);
+int library_code(int own);
+/// The greatest code the program knows of.
+int last_code();
+
+inline int to_program_error(int code) {
+    if (code == 0) [[likely]]
+        return 0;
+    for (std::size_t at = 0; at < std::size(library::error_values); ++at)
+        if (library::error_values[at] == code && program::error_values[at] != absent)
+            return program::error_values[at];
+    return own_code(code);
+}
+inline int to_library_error(int code) {
+    for (std::size_t at = 0; at < std::size(program::error_values); ++at)
+        if (program::error_values[at] == code)
+            return library::error_values[at] == absent ? library::ERR_OTHER : library::error_values[at];
+    return library_code(code);
+}
+
+/// Keyvals: the predefined ones are constants; of others the offset keeps them out of the way of these.
+inline int to_library_keyval(int keyval) {
+    for (std::size_t at = 0; at < std::size(program::keyval_values); ++at)
+        if (program::keyval_values[at] == keyval)
+            return library::keyval_values[at];
+    return keyval - library::keyval_offset;
+}
+inline int to_program_keyval(int keyval) {
+    for (std::size_t at = 0; at < std::size(library::keyval_values); ++at)
+        if (library::keyval_values[at] == keyval)
+            return program::keyval_values[at];
+    return keyval + library::keyval_offset;
+}
+
+}  // namespace mpiric::translate
+
+#define TO_LIBRARY(role, value) ::mpiric::translate::to_library_##role(value)
+#define TO_PROGRAM(role, value) ::mpiric::translate::to_program_##role(value)

@@ -1,0 +1,1 @@
+"""Generates the translation between ABI families from spec/mpi and spec/abi."""

@@ -1,0 +1,55 @@
+"""Writes the values of the ABI families as C++: integers by role in one order, predefined handles in one order."""
+
+from .emit import MARK
+from .load import FAMILIES, Family, Roles
+
+_ABSENT = "absent"
+
+
+def integers(family: Family, roles: Roles) -> str:
+    """Arrays of the values of a role; what the family lacks is marked."""
+    lines = [MARK, "// clang-format off", "#pragma once", "", '#include "absent.hpp"', ""]
+    lines.append(f"namespace mpiric::translate::{family.name} {{")
+    for role, names in {**roles.values, **roles.bits}.items():
+        values = ", ".join(str(family.integers.get(name, _ABSENT)) for name in names)
+        lines.append(f"inline constexpr int {role}_values[] = {{{values}}};")
+    for name in roles.sizes:
+        lines.append(f"inline constexpr int {name} = {family.integers.get(name, _ABSENT)};")
+    for name in ("LASTUSEDCODE", "ERR_OTHER", "ERR_UNSUPPORTED_OPERATION", "ERR_ARG", "KEYVAL_INVALID"):
+        lines.append(f"inline constexpr int {name} = {family.integers[name]};")
+    return "\n".join([*lines, f"}}  // namespace mpiric::translate::{family.name}", ""])
+
+
+def predefined_names(families: list[Family]) -> list[tuple[str, str]]:
+    """Class and name of every predefined handle that two families have; the null handle leads its class."""
+    found: dict[tuple[str, str], int] = {}
+    for family in families:
+        for kind, entries in family.handles.items():
+            for name in entries:
+                found[kind, name] = found.get((kind, name), 0) + 1
+    classes = list(families[0].handles)
+    shared = [key for key, number in found.items() if number > 1]
+    return sorted(shared, key=lambda key: (classes.index(key[0]), not key[1].endswith("_NULL")))
+
+
+def predefined(families: list[Family]) -> str:
+    """A line for each predefined handle: class, name, and what it is in each family."""
+    lines = [MARK, "// clang-format off", f"// class, name, {', '.join(FAMILIES)}"]
+    for kind, name in predefined_names(families):
+        values = []
+        for family in families:
+            value = family.handles[kind].get(name)
+            if isinstance(value, str):
+                values.append(f"OBJECT({value})")
+            else:
+                values.append("ABSENT" if value is None else f"{value:#010x}u")
+        missing = "NO_OBJECT" if values[1] == "ABSENT" else values[1]
+        lines.append(f"PREDEFINED({kind.capitalize()}, MPI_{name}, {values[0]}, {missing}, {values[2]})")
+    return "\n".join(lines) + "\n"
+
+
+def objects(family: Family) -> str:
+    """The data symbols of a family whose predefined handles are addresses."""
+    lines = [MARK, "// clang-format off"]
+    lines += [f"CELL({name}, {size})" for name, size in sorted(family.objects.items())]
+    return "\n".join(lines) + "\n"

@@ -73,18 +73,27 @@ template <class T> class ChangedHandles {
     Room<LHandle<T>> room_;
 };
 
+/// A handle that no library gives: what holds it after a call has not been written.
+template <class Handle> Handle unwritten_handle() {
+    if constexpr (std::is_same_v<Handle, int>)
+        return unwritten;
+    else
+        return reinterpret_cast<Handle>(std::uintptr_t(2));
+}
+
+/// Also written where the call fails: libraries put a null handle there.
 template <class T> class NewHandle {
   public:
     explicit NewHandle(PHandle<T>* given) : given_(given) {}
     LHandle<T>* pointer() { return given_ ? &value_ : nullptr; }
-    void done(int code) {
-        if (given_ && code == 0)
+    void done() {
+        if (given_ && value_ != unwritten_handle<LHandle<T>>())
             *given_ = out<T>(value_);
     }
 
   private:
     PHandle<T>* given_;
-    LHandle<T> value_{};
+    LHandle<T> value_ = unwritten_handle<LHandle<T>>();
 };
 
 template <class T> class ChangedHandle {

@@ -110,7 +110,7 @@ Names defined_in(const char* path) {
 
 }  // namespace
 
-void hide_what_is_lacking(const char* library, bool (*is_refused)(const char* name)) {
+void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* name)) {
     const Names defined = defined_in(library);
     if (defined.empty())
         return;
@@ -129,7 +129,8 @@ void hide_what_is_lacking(const char* library, bool (*is_refused)(const char* na
         if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !is_mpi(name))
             continue;
         const char* plain = name + (*name == 'P');
-        const bool is_served = defined.contains(plain) && !is_refused(plain);
+        const Answer answer = answer_of(plain);
+        const bool is_served = answer == Answer::always || (answer == Answer::library && defined.contains(plain));
         // A local symbol is invisible to the dynamic linker; what is bound to it already stays so.
         if (!is_served && !needed.contains(name) && std::strstr(name, "_FN") == nullptr)
             symbol.st_info = std::uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));

@@ -13,13 +13,19 @@
 
 extern "C" [[gnu::visibility("hidden")]] void mpiric_lacking();  // names the function that the register r10 says
 
+// By which a stand-in is recognised, whatever the library underneath says of itself.
+extern "C" {
+[[gnu::visibility("default")]] extern const char mpiric_stand_in_for[];
+const char mpiric_stand_in_for[] = MPIRIC_TEXT(MPIRIC_PROGRAM);
+}
+
 namespace mpiric::translate {
 namespace {
 
 void* opened = nullptr;
 LComm world{};
 
-enum class How { generated, by_hand, refused };
+enum class How { generated, by_hand, own, refused };
 struct Entry {
     const char* name;
     How how;
@@ -27,6 +33,7 @@ struct Entry {
 };
 #define generated(name) reinterpret_cast<void*>(&t_##name)
 #define by_hand(name) reinterpret_cast<void*>(&t_##name)
+#define own(name) reinterpret_cast<void*>(&t_##name)
 #define refused(name) nullptr
 #define FUNCTION(name, how) {#name, How::how, how(name)},
 const Entry entries[] = {
@@ -35,6 +42,7 @@ const Entry entries[] = {
 #undef FUNCTION
 #undef generated
 #undef by_hand
+#undef own
 #undef refused
 
 /// The library's path: that of the environment, else that of the file `library` beside the stand-in; empty when there is none.
@@ -60,16 +68,16 @@ const char* path() {
     return found;
 }
 
-bool is_refused(const char* name) {
+Answer answer_of(const char* name) {
     for (const Entry& entry : entries)
         if (std::strcmp(entry.name, name) == 0)
-            return entry.how == How::refused;
-    return false;
+            return entry.how == How::refused ? Answer::never : entry.how == How::own ? Answer::always : Answer::library;
+    return Answer::library;
 }
 
 [[gnu::constructor]] void at_load() {
     if (*path())
-        hide_what_is_lacking(path(), &is_refused);
+        hide_what_is_lacking(path(), &answer_of);
 }
 
 // What a predefined handle is on either side: a number, or an object of data.
@@ -114,7 +122,7 @@ void find_functions() {
         if (original || by_profiling_name)
             mpiric_originals[2 * at + 1] = by_profiling_name ? by_profiling_name : original;
         void* target = mpiric_originals[2 * at];  // what names the function when the library lacks it
-        if (original)
+        if (original || entries[at].how == How::own)
             target = entries[at].how == How::refused ? reinterpret_cast<void*>(&mpiric_lacking) : entries[at].translation;
         __atomic_store_n(&mpiric_translations[at], target, __ATOMIC_RELEASE);
     }

@@ -1,4 +1,4 @@
-"""Which MPI libraries can run an executable: those of its ABI family, whatever their name or version.
+"""Which MPI libraries can run an executable: those of its ABI family, and others by translation.
 
 A program linked to ``libmpi.so.12`` runs under MPICH, Intel MPI and MVAPICH alike; one linked to Debian's
 ``libmpich.so.12`` finds no library of that name elsewhere, so another has to be put under it by that name.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import How, is_native
 
 _STEMS = ("libmpi", "libmpich", "libmpi_abi", "libmpi_cray", "libmpi_gnu", "libmpi_intel")
 
@@ -18,6 +19,7 @@ class Serving(str, Enum):
 
     AS_IT_IS = "as it is"  # by its directory on the loader's path
     BY_NAME = "under another name"  # the same ABI, but the executable asks for another file name
+    TRANSLATED = "translated"  # another ABI, with a stand-in for the executable's before it
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,33 @@ def mpi_sonames(needed: Iterable[str]) -> tuple[str, ...]:
 
 
 def can_serve(family: AbiFamily | None, soname: str, libraries: Sequence[MpiLibrary]) -> tuple[Server, ...]:
-    """Libraries that can run an executable of this family which asks for ``soname``."""
+    """Libraries that can run an executable of this family asking for ``soname``; translated ones last."""
     if family is None:
         return ()
-    return tuple(
+    native = [
         Server(library, Serving.AS_IT_IS if _offers(library, soname) else Serving.BY_NAME)
         for library in libraries
-        if family in library.abi_families
-    )
+        if family in library.abi_families and not library.stand_in
+    ]
+    return (*native, *(Server(library, Serving.TRANSLATED) for library in libraries if library.stand_in))
+
+
+@dataclass(frozen=True)
+class MpiRoute:
+    """How one library runs an executable, and which of its functions the library does not answer."""
+
+    library: MpiLibrary
+    how: How
+    lacks: tuple[str, ...] = ()
+
+
+def route(family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str, ...]) -> MpiRoute:
+    """The route of one library, made ready to serve the executable."""
+    if library.stand_in:
+        return MpiRoute(library, How.TRANSLATED, lacks)
+    if not is_native(family, library):
+        return MpiRoute(library, How.NO)
+    return MpiRoute(library, How.NATIVE if _offers(library, soname) else How.NAME, lacks)
 
 
 def _offers(library: MpiLibrary, soname: str) -> bool:

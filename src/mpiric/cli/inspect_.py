@@ -11,6 +11,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._terminal import passing_words
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
+from mpiric.model.translation import How
 from mpiric.workflows.build.inspect import Report, inspect
 from mpiric.workflows.build.inspect import same_everywhere as common_variant
 
@@ -58,6 +59,10 @@ def _as_json(report: Report) -> dict[str, Any]:
             "abi": report.abi,
             "soname": report.soname,
             "runs_under": [server.library.label for server in report.servers],
+            "routes": [
+                {"mpi": route.library.label, "how": route.how.value, "lacks": list(route.lacks)}
+                for route in report.routes
+            ],
         },
     }
 
@@ -92,5 +97,10 @@ def _print(report: Report) -> None:
         print(
             f"   MPI: {report.abi} ABI, asks for {report.soname or 'it through a library'}; runs under {runs}"
         )
+        if translated := [r.library.label for r in report.routes if r.how is How.TRANSLATED]:
+            print(f"        translated under {', '.join(translated)}")
+        for route in report.routes:
+            if route.lacks:
+                print(f"        {route.library.label} does not answer {', '.join(route.lacks)}")
     else:
         print("   MPI: none")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -10,8 +11,9 @@ from rich.table import Table
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.translation import How
 from mpiric.mpis import find_mpis, packages
-from mpiric.workflows.mpi import Check, check, install, package_named, prefix_named
+from mpiric.workflows.mpi import Check, check, install, package_named, prefix_named, served_by, stand_in
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -87,9 +89,38 @@ def prefix_(name: str, *, as_json: bool) -> None:
     print(json.dumps({"name": name, "prefix": prefix}) if as_json else prefix)
 
 
+@command.command(
+    "stand-in",
+    epilog="\b\nExamples:\n"
+    "  mpiric mpi stand-in --for mpich --by openmpi-5 /opt/mpi/mpich-by-openmpi\n"
+    "  module use /opt/mpi/mpich-by-openmpi; module load mpich-by-openmpi-5.0.11",
+)
+@click.option(
+    "--for", "family", required=True, metavar="FAMILY", help="ABI of the programs: mpich, openmpi, standard."
+)
+@click.option("--by", "label", required=True, metavar="NAME", help="The library that is to serve them.")
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@_json_option
+def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> None:
+    """Write a library with the ABI that C programs of one family want, over an MPI of another.
+
+    Programs built for the family run under it as they are. A modulefile for them is written beside it.
+    """
+    made = stand_in(LocalHost(), family, label, directory)
+    if as_json:
+        answer = {"directory": made.directory, "mpi": made.library.label, "modulefile": made.modulefile}
+        print(json.dumps(answer))
+    else:
+        print(made.directory)
+
+
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
     described: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
-    del described["capabilities"]
+    for name in ("capabilities", "stand_in", "lacks"):
+        del described[name]
+    described["serves"] = [
+        {"family": each.family.value, "how": each.how.value, "why": each.why} for each in served_by(mpi)
+    ]
     if checked is not None:
         described["check"] = {
             "works": not checked.problem,
@@ -102,15 +133,17 @@ def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
 
 def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("MPI", "ABI", "transports", "found by", "prefix"):
+    for title in ("MPI", "ABI", "translated", "transports", "found by", "prefix"):
         table.add_column(title, overflow="fold")
     if checks:
         table.add_column("two ranks", overflow="fold")
     for mpi in mpis:
         families = ", ".join(family.value for family in mpi.abi_families)
+        translated = ", ".join(each.family.value for each in served_by(mpi) if each.how is How.TRANSLATED)
         row = [
             mpi.label,
             families,
+            translated,
             " ".join(mpi.transports),
             mpi.module or mpi.found_by,
             mpi.prefix,

@@ -111,7 +111,8 @@ def _print(cells: tuple[Cell, ...]) -> None:
     for cell in cells:
         answer = _answer(cell)
         seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
-        found.add_row(cell.cpu, cell.mpi or "-", cell.network, cell.path or "-", answer, seconds)
+        mpi = f"{cell.mpi}, translated" if cell.is_translated else cell.mpi or "-"
+        found.add_row(cell.cpu, mpi, cell.network, cell.path or "-", answer, seconds)
     Console(width=None if sys.stdout.isatty() else _WIDTH).print(found)
     for cell in cells:
         if not cell.is_green:

@@ -1,16 +1,17 @@
 """The libraries under the program: code paths of math libraries, another BLAS, another MPI."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import PurePosixPath
 
 from mpiric.knobs._declare import no, promising, yes
 from mpiric.knobs._reading import in_force, is_dynamic
 from mpiric.model.errors import MismatchError
 from mpiric.model.knob import Applicability, Choice, Knob, Name, ResultsEffect
-from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import plain
+from mpiric.model.translation import NAMES, can_translate, untranslated
 
 _BLAS = "libblas.so."
 _AMD = "AuthenticAMD"
@@ -124,11 +125,13 @@ def _spell_blas(value: str, situation: Situation) -> Spelling | None:
 def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
     """Why the program cannot run under another MPI library; "" when it can."""
     now = situation.mpi
-    shared = set(library.abi_families) & set(now.abi_families)
-    if not shared:
-        families = ", ".join(family.value for family in now.abi_families)
-        return f"{library.label} is not of the program's ABI family ({families})"
     names = situation.observation.mpi_names or {now.soname}
+    if library.stand_in:
+        return _launcher_missing(library)
+    if not set(library.abi_families) & set(now.abi_families):
+        families = ", ".join(family.value for family in now.abi_families)
+        why = _untranslated(library, names, situation)
+        return f"{library.label} is not of the program's ABI family ({families}), and {why}"
     if missing := sorted(names - {*library.sonames, library.soname}):
         return f"the program asks for {', '.join(missing)}, {library.label} has {library.soname} only"
     if library.capabilities.has_draft_abi and any(name.endswith("_abi.so.1") for name in names):
@@ -137,14 +140,35 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
         )
     if situation.observation.mpi_nailed:
         return f"the program's RPATH binds it to {situation.observation.mpi_nailed}"
-    if not library.launcher or not library.dialect:
-        return f"{library.label} has no launcher of its own, and launcher and library are switched together"
-    return ""
+    return _launcher_missing(library)
+
+
+def _launcher_missing(library: MpiLibrary) -> str:
+    if library.launcher and library.dialect:
+        return ""
+    return f"{library.label} has no launcher of its own, and launcher and library are switched together"
+
+
+def _untranslated(library: MpiLibrary, names: Collection[str], situation: Situation) -> str:
+    """Why no stand-in serves the program over this library."""
+    if not situation.observation.mpi_names:
+        return "what a script runs cannot be translated beforehand"
+    program = next((family for family in AbiFamily if set(names) & set(NAMES[family])), None)
+    if program is None or not can_translate(program, library):
+        return "there is no stand-in for its ABI over this library"
+    if parts := untranslated(names, program):
+        return f"{', '.join(parts)} is not translated: C programs are"
+    return "its stand-in cannot be had here"
 
 
 def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
+    """The libraries that the program can run under, those that need no translation first.
+
+    One that lacks a function which the program can call is left to the user, who may know that it does not.
+    """
     fitting = (library for library in situation.others if not mpi_mismatch(library, situation))
-    return tuple(library for library in fitting if library.label != situation.mpi.label)
+    others = (library for library in fitting if library.label != situation.mpi.label and not library.lacks)
+    return tuple(sorted(others, key=lambda library: bool(library.stand_in)))
 
 
 def _mpi_applies(situation: Situation) -> Applicability:
@@ -155,8 +179,8 @@ def _mpi_applies(situation: Situation) -> Applicability:
     if situation.observation.ranks and not is_dynamic(situation):
         return no("the program is linked statically")
     if not _members(situation):
-        return no("no other library of the same ABI family is installed")
-    return yes("other libraries of the same ABI family are installed")
+        return no("no other library that can serve the program is installed")
+    return yes("other libraries that can serve the program are installed")
 
 
 def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
@@ -172,19 +196,25 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
     if library is None:
         known = ", ".join(other.label for other in _members(situation)) or "none"
         raise MismatchError(
-            f"no MPI library {value} is installed here", hint=f"of the same ABI family: {known}"
+            f"no MPI library {value} is installed here", hint=f"that can serve the program: {known}"
         )
     if reason := mpi_mismatch(library, situation):
         raise MismatchError(f"the program cannot run under {value}: {reason}")
     path = ":".join((*library.search_path, situation.job.environment.get("PATH", "")))
+    note = f"launcher and library are both {library.label}; reductions may be ordered otherwise"
+    if library.stand_in:
+        note += "; calls are translated from the program's ABI"
+    if library.lacks:
+        note += f", but for {', '.join(library.lacks)}, which end in an error"
     return Spelling(
         environment=dict(library.environment),
         unset=_of_others(library, situation),
+        preload=(library.stand_in,) if library.stand_in else (),
         launcher_environment={"PATH": path} if library.search_path else {},
         library_path=library.library_path,
         launcher_words=(library.launcher,),
         dialect=library.dialect,
-        note=f"launcher and library are both {library.label}; reductions may be ordered otherwise",
+        note=note,
     )
 
 
@@ -243,12 +273,12 @@ KNOBS = (
     Knob(
         name="mpi",
         sentence="The MPI library and its launcher",
-        why="Libraries of one ABI family differ in latency, collectives and networks",
+        why="Libraries differ in latency, collectives and networks",
         source="MPICH ABI Compatibility Initiative; measured: ping-pong 1.1 µs MPICH, 0.35 µs Intel MPI",
         domain=Name(),
         values=lambda situation: tuple(library.label for library in _members(situation))[:5],
         applies=_mpi_applies,
-        promise=promising(0.4, "other libraries of the same ABI family are installed"),
+        promise=promising(0.4, "other libraries that can serve the program are installed"),
         results=ResultsEffect.CHECKED,
         moves_with=("binding", "waiting"),
         spell=_spell_mpi,

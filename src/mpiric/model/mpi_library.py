@@ -38,6 +38,8 @@ class MpiLibrary:
     ] = ()  # every MPI library beside it; a program may need more (Fortran) than it has
     standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
     module: str = ""  # the environment module that brings it, "" when none is known
+    stand_in: str = ""  # absolute path of what translates a program's calls for it, "" where none is needed
+    lacks: tuple[str, ...] = ()  # functions that the program can call and that it cannot answer, translated
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @property

@@ -5,14 +5,18 @@ import re
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
+from posixpath import dirname
 from typing import Any
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
+from mpiric.host.installation.stand_ins import stand_ins, write_stand_in
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.translation import Serves, can_translate, is_native, serves
 from mpiric.mpis import find_mpis, packages
 
 _CHECK_LIMIT_S = 60
@@ -79,6 +83,66 @@ def _named(known: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
 
 def _version_key(label: str) -> tuple[int, ...]:
     return tuple(int(part) for part in label.rpartition("-")[2].split(".") if part.isdigit())
+
+
+def served_by(mpi: MpiLibrary) -> tuple[Serves, ...]:
+    """How a library serves programs of each ABI family."""
+    return serves(mpi, stand_ins())
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A directory in which a library serves programs of another ABI family."""
+
+    directory: str
+    library: MpiLibrary
+    modulefile: str
+
+
+def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
+    """Write a stand-in for programs of a family by a library, with a modulefile beside it."""
+    known = {each.value: each for each in AbiFamily}
+    if family not in known:
+        raise NotFoundError(f"there is no ABI family {family!r}", hint=f"one of {', '.join(known)}")
+    found = [
+        mpi
+        for mpi in find_mpis(host)
+        if mpi.label == label or mpi.label.startswith((f"{label}-", f"{label}."))
+    ]
+    if not found:
+        raise NotFoundError(f"no MPI {label!r} is installed", hint="see 'mpiric mpi list'")
+    library, program = max(found, key=lambda mpi: _version_key(mpi.label)), known[family]
+    if is_native(program, library) or not can_translate(program, library):
+        native = is_native(program, library)
+        why = "has that ABI itself" if native else f"there is no stand-in for the {family} ABI over it"
+        raise MpiricError(f"{library.label}: {why}", hint="mpiric mpi list shows what each library serves")
+    place = directory.absolute()
+    try:
+        path = write_stand_in(place, program, library)
+        modulefile = place / f"{family}-by-{library.label}"
+        modulefile.write_text(_module(place, path, library), encoding="utf-8")
+    except OSError as error:
+        raise MpiricError(
+            f"{place} cannot be written: {error.strerror}", hint="name another directory"
+        ) from error
+    return StandIn(str(place), library, str(modulefile))
+
+
+def _module(directory: Path, path: str, library: MpiLibrary) -> str:
+    """A modulefile that puts the stand-in under programs, and the library's launcher before all others."""
+    searched = [*library.search_path, *([dirname(library.launcher)] if library.launcher else [])]
+    lines = [
+        "#%Module1.0",
+        f"module-whatis {{programs of another MPI ABI under {library.label}, by mpiric}}",
+        *(f"setenv {name} {{{value}}}" for name, value in library.environment.items()),
+        *(
+            f"prepend-path LD_LIBRARY_PATH {{{each}}}"
+            for each in reversed((str(directory), *library.library_path))
+        ),
+        *(f"prepend-path PATH {{{each}}}" for each in reversed(dict.fromkeys(searched))),
+        f"prepend-path LD_PRELOAD {{{path}}}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)

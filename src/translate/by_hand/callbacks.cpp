@@ -46,7 +46,7 @@ HANDLER(Session)
         NewHandle<Op> op_(op);                                                                               \
         void* entrance = operations.entrance(reinterpret_cast<void*>(function));                             \
         const int rc = CALL(name, int, void*, int, LOp*)(entrance, commutes, op_.pointer());                 \
-        op_.done(rc);                                                                                        \
+        op_.done();                                                                                        \
         return TO_PROGRAM(error, rc);                                                                        \
     }
 CREATE_OPERATION(MPI_Op_create)
@@ -59,7 +59,7 @@ CREATE_OPERATION(MPI_Op_create_c)
         NewHandle<Errhandler> handler_(handler);                                                             \
         void* entrance = handlers_##type.entrance(reinterpret_cast<void*>(function));                        \
         const int rc = CALL(name, int, void*, LErrhandler*)(entrance, handler_.pointer());                   \
-        handler_.done(rc);                                                                                   \
+        handler_.done();                                                                                   \
         return TO_PROGRAM(error, rc);                                                                        \
     }
 CREATE_HANDLER(MPI_Comm_create_errhandler, Comm)
@@ -141,7 +141,7 @@ static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(voi
         request_.pointer());
     if (rc != 0)
         delete generalized;
-    request_.done(rc);
+    request_.done();
     return TO_PROGRAM(error, rc);
 }
 

@@ -42,9 +42,6 @@ inline constexpr int MAX_PSET_NAME_LEN = 256;
 inline constexpr int ERR_LASTCODE = 1073741823;
 inline constexpr int UNDEFINED = -32766;
 inline constexpr int F_STATUS_SIZE = 5;
-inline constexpr int LASTUSEDCODE = 1681915915;
 inline constexpr int ERR_OTHER = 15;
 inline constexpr int ERR_UNSUPPORTED_OPERATION = 44;
-inline constexpr int ERR_ARG = 12;
-inline constexpr int KEYVAL_INVALID = 603979776;
 }  // namespace mpiric::translate::mpich

@@ -42,9 +42,6 @@ inline constexpr int MAX_PSET_NAME_LEN = 512;
 inline constexpr int ERR_LASTCODE = 92;
 inline constexpr int UNDEFINED = -32766;
 inline constexpr int F_STATUS_SIZE = 6;
-inline constexpr int LASTUSEDCODE = 5;
 inline constexpr int ERR_OTHER = 16;
 inline constexpr int ERR_UNSUPPORTED_OPERATION = 52;
-inline constexpr int ERR_ARG = 13;
-inline constexpr int KEYVAL_INVALID = -1;
 }  // namespace mpiric::translate::openmpi

@@ -42,9 +42,6 @@ inline constexpr int MAX_PSET_NAME_LEN = 1024;
 inline constexpr int ERR_LASTCODE = 16383;
 inline constexpr int UNDEFINED = -32766;
 inline constexpr int F_STATUS_SIZE = 8;
-inline constexpr int LASTUSEDCODE = 506;
 inline constexpr int ERR_OTHER = 16;
 inline constexpr int ERR_UNSUPPORTED_OPERATION = 55;
-inline constexpr int ERR_ARG = 13;
-inline constexpr int KEYVAL_INVALID = 0;
 }  // namespace mpiric::translate::standard

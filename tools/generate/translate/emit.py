@@ -1,4 +1,4 @@
-"""Writes C++ from the functions of the spec: one body for all, in the types of a program's and a library's family."""
+"""Writes C++ from the functions of the spec, in the types of a program's and a library's family."""
 
 import re
 from dataclasses import dataclass, field
@@ -157,7 +157,7 @@ class Writer:
                 self.body.after.append(f"{keeper}.done();")
         elif parameter.direction == "out":
             self.body.before.append(f"NewHandle<{kind}> {keeper}({name});")
-            self.body.after.append(f"{keeper}.done(rc);")
+            self.body.after.append(f"{keeper}.done();")
         else:
             self.body.before.append(f"ChangedHandle<{kind}> {keeper}({name});")
             self.body.after.append(f"{keeper}.done();")
@@ -189,9 +189,8 @@ class Writer:
         elif array:
             length = extent(self.function, name)
             if parameter.direction == "in":
-                self.body.before.append(
-                    f"Integers {keeper}({name}, {length}, [](int value) {{ return TO_LIBRARY({role}, value); }});"
-                )
+                convert = f"[](int value) {{ return TO_LIBRARY({role}, value); }}"
+                self.body.before.append(f"Integers {keeper}({name}, {length}, {convert});")
                 self.pass_on("const int*", f"{keeper}.pointer()")
             else:
                 self.pass_on("int*", name)
@@ -216,6 +215,11 @@ def counted(function: Function) -> bool:
     ) and not function.name.endswith("_count")
 
 
+def is_conversion(function: Function) -> bool:
+    """Whether it makes a Fortran handle or a number of a handle, or a handle of these."""
+    return function.name.endswith(("_c2f", "_f2c", "_toint", "_fromint")) and "Status" not in function.name
+
+
 def translated(function: Function, roles: Roles) -> str:
     """The function as it is for a program."""
     if function.name.endswith(("_c2f", "_toint")):
@@ -229,12 +233,13 @@ def translated(function: Function, roles: Roles) -> str:
     body = Writer(function, roles).body
     result = c_type(function.result, "P")
     parameters = ", ".join(declared(p, "P") for p in function.parameters)
-    call = (
-        f"CALL({function.name}, {result}, {', '.join(body.types) or 'void'})({', '.join(body.arguments)})"
-    )
+    call = f"CALL({function.name}, {result}, {', '.join(body.types) or 'void'})({', '.join(body.arguments)})"
     lines = ["    const Inside inside;", *(f"    {line}" for line in body.before)]
     if body.after:
-        lines += [f"    {'' if body.is_changed else 'const '}{result} rc = {call};", *(f"    {line}" for line in body.after)]
+        lines += [
+            f"    {'' if body.is_changed else 'const '}{result} rc = {call};",
+            *(f"    {line}" for line in body.after),
+        ]
         lines.append("    return TO_PROGRAM(error, rc);" if result == "int" else "    return rc;")
     else:
         lines.append(f"    return TO_PROGRAM(error, {call});" if result == "int" else f"    return {call};")

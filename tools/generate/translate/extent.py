@@ -27,7 +27,7 @@ def extent(function: Function, parameter: str) -> str:
 def is_kept(function: Function) -> bool:
     """Whether the library may read the arrays after the call has returned."""
     name = function.name
-    return name.startswith("MPI_I") and "lltoallw" in name or name.removesuffix("_c").endswith("w_init")
+    return (name.startswith("MPI_I") and "lltoallw" in name) or name.removesuffix("_c").endswith("w_init")
 
 
 def is_ignored_in_place(function: Function, parameter: str) -> bool:

@@ -1,7 +1,7 @@
 """Rewrites spec/abi/<family>.toml from the header of an MPI of that family.
 
-For maintainers, when a family has new constants: name FAMILY=HEADER, and for Open MPI its library after a comma, whose
-predefined objects are data. Only facts are taken: names, values, sizes.
+For maintainers, when a family has new constants: name FAMILY=HEADER, and for Open MPI, whose predefined
+objects are data, its library after a comma. Only facts are taken: names, values, sizes.
 """
 
 import argparse
@@ -14,9 +14,7 @@ from pathlib import Path
 from .load import ABI, CLASSES, read_roles
 
 # MPI_COMM_WORLD ((MPI_Comm)0x44000000), and Open MPI's OMPI_PREDEFINED_GLOBAL(MPI_Comm, ompi_mpi_comm_world)
-_NUMBER = re.compile(
-    r"^\s*#\s*define\s+MPI_(\w+)\s+\(?\((MPI_\w+)\)\s*\(?(0x[0-9a-fA-F]+|0)\b", re.MULTILINE
-)
+_NUMBER = re.compile(r"^\s*#\s*define\s+MPI_(\w+)\s+\(?\((MPI_\w+)\)\s*\(?(0x[0-9a-fA-F]+|0)\b", re.MULTILINE)
 _OBJECT = re.compile(
     r"^\s*#\s*define\s+MPI_(\w+)\s+OMPI_PREDEFINED_GLOBAL\(\s*(MPI_\w+),\s*(\w+)\s*\)", re.MULTILINE
 )
@@ -40,9 +38,7 @@ def handles(header: str) -> dict[str, dict[str, str]]:
 def integers(header: Path, names: list[str]) -> dict[str, int]:
     """The values of those constants that the header has, asked of the compiler."""
     compiler = ["gcc", f"-I{header.parent}"]
-    text = subprocess.run(
-        [*compiler, "-E", "-dD", header], check=True, capture_output=True, text=True
-    ).stdout
+    text = subprocess.run([*compiler, "-E", "-dD", header], check=True, capture_output=True, text=True).stdout
     words = set(re.findall(r"\bMPI_(\w+)", text))
     known = [name for name in names if name in words]
     lines = "".join(f'printf("{name} %lld\\n", (long long)MPI_{name});' for name in known)
@@ -77,7 +73,10 @@ def render(header: Path, library: str) -> str:
         lines += [f"[handles.{kind}]", *(f"{name} = {value}" for name, value in entries.items()), ""]
     if library:
         objects = {value.strip('"') for entries in predefined.values() for value in entries.values()}
-        lines += ["[objects]", *(f"{name} = {size}" for name, size in sorted(sizes(library, objects).items()))]
+        lines += [
+            "[objects]",
+            *(f"{name} = {size}" for name, size in sorted(sizes(library, objects).items())),
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 

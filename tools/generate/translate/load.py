@@ -78,6 +78,7 @@ class Exceptions:
 
     handwritten: dict[str, dict[str, str]]
     refused: dict[str, str]
+    own: frozenset[str]  # of the handwritten ones, those that need no function of the library
 
     @property
     def by_hand(self) -> frozenset[str]:
@@ -93,4 +94,4 @@ class Exceptions:
 def read_exceptions() -> Exceptions:
     """The exceptions."""
     data = tomllib.loads((ABI / "exceptions.toml").read_text(encoding="utf-8"))
-    return Exceptions(data["handwritten"], data["refused"])
+    return Exceptions(data["handwritten"], data["refused"], frozenset(data["handwritten"]["own"]))

@@ -1,4 +1,4 @@
-"""Writes the values of the ABI families as C++: integers by role in one order, predefined handles in one order."""
+"""Writes the values of the ABI families as C++: those of a role, and predefined handles, in one order."""
 
 from .emit import MARK
 from .load import FAMILIES, Family, Roles
@@ -13,10 +13,8 @@ def integers(family: Family, roles: Roles) -> str:
     for role, names in {**roles.values, **roles.bits}.items():
         values = ", ".join(str(family.integers.get(name, _ABSENT)) for name in names)
         lines.append(f"inline constexpr int {role}_values[] = {{{values}}};")
-    for name in roles.sizes:
-        lines.append(f"inline constexpr int {name} = {family.integers.get(name, _ABSENT)};")
-    for name in ("LASTUSEDCODE", "ERR_OTHER", "ERR_UNSUPPORTED_OPERATION", "ERR_ARG", "KEYVAL_INVALID"):
-        lines.append(f"inline constexpr int {name} = {family.integers[name]};")
+    singles = [*roles.sizes, "ERR_OTHER", "ERR_UNSUPPORTED_OPERATION"]
+    lines += [f"inline constexpr int {name} = {family.integers.get(name, _ABSENT)};" for name in singles]
     return "\n".join([*lines, f"}}  // namespace mpiric::translate::{family.name}", ""])
 
 

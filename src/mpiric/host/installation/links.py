@@ -18,19 +18,19 @@ def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str,
     Where the data directory cannot be written, the system's temporary directory takes its place.
     """
     targets = hashlib.sha256("\0".join(sorted(links.values())).encode()).hexdigest()[:8]
-    for base in _bases(environ):
+    for base in bases(environ):
         directory = base / "links" / f"{label}-{targets}"
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for name, target in links.items():
-                _link(directory / name, target)
+                make_link(directory / name, target)
         except OSError:
             continue
         return str(directory)
     return ""
 
 
-def _link(path: Path, target: str) -> None:
+def make_link(path: Path, target: str) -> None:
     """Make or repair one link; whoever looks sees the old one or the new one."""
     try:
         if os.readlink(path) == target:  # noqa: PTH115 the text, not a path
@@ -43,7 +43,8 @@ def _link(path: Path, target: str) -> None:
     beside.replace(path)
 
 
-def _bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
+def bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Directories for what has to stay, the best first."""
     data = environ.get("XDG_DATA_HOME", "")
     home = environ.get("HOME", "")
     chosen = Path(data) if data.startswith("/") else Path(home) / ".local/share" if home else None

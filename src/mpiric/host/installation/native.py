@@ -24,6 +24,20 @@ def native_part(name: str, family: AbiFamily | None = None) -> str:
     return str(path)
 
 
+def native_stand_in(program: AbiFamily, library: AbiFamily, soname: str) -> str:
+    """Absolute path of the stand-in for programs of one family over libraries of another, "" without one."""
+    path = _ROOT / "translate" / f"{program.value}-{library.value}" / soname
+    return str(path) if path.is_file() else ""
+
+
+def stand_in_functions(how: str) -> frozenset[str]:
+    """Functions that stand-ins treat in one way: ``refused``, or ``own`` where they need no library; "": all."""
+    ledger = _ROOT / "translate/ledger.tsv"
+    lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.is_file() else []
+    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    return frozenset(row[0] for row in rows if how in ("", row[1]))
+
+
 @contextlib.contextmanager
 def library_under_name(library: str, soname: str, inside: str | None = None) -> Iterator[str]:
     """A directory for LD_LIBRARY_PATH where a library answers to the soname that native parts ask for.

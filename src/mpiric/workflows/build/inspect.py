@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiric.abi.serving import Server, can_serve, mpi_sonames
+from mpiric.abi.serving import MpiRoute, Server, Serving, can_serve, mpi_sonames, route
 from mpiric.build.cluster import machines_of
 from mpiric.build.compilers import families
 from mpiric.build.inspection import Inspection, extract, features_here, inspect_file, rounding_differs
@@ -14,7 +14,9 @@ from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError
-from mpiric.mpis import abi_of_program, find_mpis
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_calls
+from mpiric.workflows.launch.interchange import lacking, with_stand_ins
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Report:
     abi: str  # ABI family, "" without MPI
     soname: str
     servers: tuple[Server, ...]
+    routes: tuple[MpiRoute, ...] = ()
 
 
 def inspect(
@@ -41,7 +44,8 @@ def inspect(
     family = abi_of_program(host, str(path))
     sonames = mpi_sonames(elf.needed) if elf else ()
     soname = sonames[0] if sonames else ""
-    servers = can_serve(family, soname, find_mpis(host)) if family else ()
+    libraries = with_stand_ins(find_mpis(host), str(path), host) if family else ()
+    servers = can_serve(family, soname, libraries)
     return Report(
         inspection=seen,
         chosen_here=_chosen_here(seen),
@@ -49,8 +53,16 @@ def inspect(
         may_round_differently=rounding_differs(seen.variants, rounding),
         abi=family.value if family else "",
         soname=soname,
-        servers=servers,
+        servers=tuple(server for server in servers if server.how is not Serving.TRANSLATED),
+        routes=_routes(family, soname, libraries, path, host) if family else (),
     )
+
+
+def _routes(
+    family: AbiFamily, soname: str, libraries: Sequence[MpiLibrary], path: Path, host: Host
+) -> tuple[MpiRoute, ...]:
+    calls = mpi_calls(host, (str(path), *libraries_needed_by(host, str(path))))
+    return tuple(route(family, soname, each, lacking(each, calls, host)) for each in libraries)
 
 
 def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) -> str:

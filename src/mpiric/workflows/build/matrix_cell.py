@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from mpiric.abi.serving import Serving
 from mpiric.tuning.equivalence.output_equivalence import Expectation
 from mpiric.workflows.build.matrix_run import MatrixRun, is_illegal, last_line, output_of, run_once
 
@@ -25,6 +26,7 @@ class Cell:
     is_second_try: bool  # the first came to no end, as happens to libraries that wait for each other
     library_unfit: bool  # the baseline fails alike, so it is the MPI library that this CPU cannot run
     seconds: float | None  # native runs only
+    is_translated: bool = False  # the library is of another ABI family than the program
 
     @property
     def is_green(self) -> bool:
@@ -67,4 +69,5 @@ def judge_cell(run: MatrixRun, expected: Expectation) -> Cell | None:
         is_second_try=is_second_try,
         library_unfit=unfit,
         seconds=round(seconds, 3) if native else None,
+        is_translated=run.server is not None and run.server.how is Serving.TRANSLATED,
     )

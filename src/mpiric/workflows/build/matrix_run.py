@@ -132,6 +132,9 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
             seen = str(Path.cwd()) if run.hosts else None
             directories.insert(0, stack.enter_context(library_under_name(library.library, soname, seen)))
             directories.extend(_beside(library.library))
+        if run.server.how is Serving.TRANSLATED:
+            before = ours.get("LD_PRELOAD", "")
+            environment["LD_PRELOAD"] = f"{library.stand_in}{':' if before else ''}{before}"
         environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
         yield environment
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mpiric.abi.networks import networks_of
-from mpiric.abi.serving import Server, can_serve, mpi_sonames
+from mpiric.abi.serving import Server, Serving, can_serve, mpi_sonames
 from mpiric.build.inspection import inspect_file
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
@@ -16,6 +16,7 @@ from mpiric.mpis import abi_of_program, find_mpis
 from mpiric.workflows.build.expected_output import learn_reference, learn_slow_reference
 from mpiric.workflows.build.matrix_cell import Cell, judge_cell
 from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest
+from mpiric.workflows.launch.interchange import with_stand_ins
 
 
 def verify(
@@ -28,8 +29,9 @@ def verify(
     family = abi_of_program(host, str(request.exe))
     wanted = request.mpis
     mpis = [m for m in find_mpis(host) if not wanted or m.label in wanted or m.implementation in wanted]
+    mpis = list(with_stand_ins(mpis, str(request.exe), host)) if family else mpis
     servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis)
-    if family is not None and not servers:
+    if family is not None and all(server and server.how is Serving.TRANSLATED for server in servers):
         raise MismatchError(
             f"no MPI library here serves the {family.value} ABI", hint="mpiric mpi install NAME brings one"
         )
@@ -43,7 +45,8 @@ def verify(
         expected = learn_slow_reference(native, cpus[-1], expected)
     cells: list[Cell] = []
     for cpu in cpus:
-        for server in servers:
+        # Emulation shows what a processor makes of the program and its own library.
+        for server in (s for s in servers if not cpu or s is None or s.how is not Serving.TRANSLATED):
             for network in networks:
                 run = replace(native, server=server, network=network, cpu=cpu)
                 cell = judge_cell(run, expected)

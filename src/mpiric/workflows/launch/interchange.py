@@ -1,19 +1,29 @@
-"""Other members of the program's ABI family made ready to serve it under the library names it asks for."""
+"""Other MPI libraries made ready to serve a program: under the names it asks for, or by a stand-in."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from pathlib import PurePosixPath
 from posixpath import dirname
 
 from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.installation.links import linked_directory
-from mpiric.model.mpi_library import MpiLibrary
+from mpiric.host.installation.stand_ins import functions, stand_in_directory, stand_ins
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import SONAMES, is_native, own_family, untranslated
 
 
 def ready_to_serve(
-    libraries: Iterable[MpiLibrary], names: frozenset[str], now: MpiLibrary, host: Host
+    libraries: Iterable[MpiLibrary],
+    names: frozenset[str],
+    now: MpiLibrary,
+    host: Host,
+    calls: frozenset[str] = frozenset(),
 ) -> tuple[MpiLibrary, ...]:
     """The libraries; those that have what ``names`` stand for get a directory of links in their library path.
+
+    Those of another ABI family get a stand-in where there is one; of the program's ``calls`` (``mpi_send``)
+    it is noted then what they cannot answer.
 
     Without names (of a script) it is what the library in force, ``now``, is called, and of its other parts
     as many as there are. Links are needed where a library has another name (Debian's ``libmpich.so.12``), and
@@ -21,7 +31,58 @@ def ready_to_serve(
     """
     needed = names or {now.soname}
     wanted = names or {now.soname, *now.sonames}
-    return tuple(_ready(library, needed, wanted, host) for library in libraries)
+    program = program_family(names)
+    return tuple(
+        _translated(library, program, names, calls, host)
+        if program and not is_native(program, library)
+        else _ready(library, needed, wanted, host)
+        for library in libraries
+    )
+
+
+def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tuple[MpiLibrary, ...]:
+    """The libraries; one of another ABI family than an executable's has a stand-in where that serves it."""
+    files = (path, *mpis.libraries_needed_by(host, path))
+    names, calls = mpis.mpi_names(host, files), mpis.mpi_calls(host, files)
+    program = program_family(names)
+    return tuple(
+        _translated(library, program, names, calls, host)
+        if program and not is_native(program, library)
+        else library
+        for library in libraries
+    )
+
+
+def program_family(names: Iterable[str]) -> AbiFamily | None:
+    """The ABI family of a program that asks for these libraries; None when unknown."""
+    return next((family for name in sorted(names) if (family := mpis.family_of_soname(name))), None)
+
+
+def _translated(
+    library: MpiLibrary, program: AbiFamily, names: frozenset[str], calls: frozenset[str], host: Host
+) -> MpiLibrary:
+    if untranslated(names, program) or (program, own_family(library)) not in stand_ins():
+        return library
+    directory = stand_in_directory(program, library, host.environ)
+    if not directory:
+        return library
+    ready = replace(
+        library,
+        stand_in=str(PurePosixPath(directory) / SONAMES[program]),
+        library_path=(directory, *library.library_path),
+        sonames=tuple(dict.fromkeys((*library.sonames, *names))),
+    )
+    return replace(ready, lacks=lacking(ready, calls, host))
+
+
+def lacking(library: MpiLibrary, calls: Iterable[str], host: Host) -> tuple[str, ...]:
+    """Name the functions of a program (``mpi_send``) that a library does not answer; none when unknown."""
+    exported = {name.lower() for name in host.exported_symbols(library.library)}
+    answered = exported | functions("own")  # MPICH's conversions of handles are macros
+    if library.stand_in:
+        answered -= functions("refused")
+    known = set(calls) & functions("")  # not the constants among the names
+    return tuple(sorted(known - answered)) if exported else ()
 
 
 def _ready(library: MpiLibrary, needed: Collection[str], wanted: Collection[str], host: Host) -> MpiLibrary:

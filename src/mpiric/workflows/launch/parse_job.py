@@ -99,7 +99,8 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
 def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: Host) -> ParsedJob:
     """The same with every library of the program's family made ready to serve it, the launcher's own too."""
     everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.others)
-    return replace(parsed, others=ready_to_serve(everyone, observation.mpi_names, mpi, host))
+    others = ready_to_serve(everyone, observation.mpi_names, mpi, host, observation.mpi_calls)
+    return replace(parsed, others=others)
 
 
 def mpi_of_program(parsed: ParsedJob, host: Host) -> MpiLibrary:

@@ -1,0 +1,77 @@
+"""Stand-ins: libraries with the ABI that a program wants, over a library of another family.
+
+A directory holds one under each name that a program may ask for, and a file ``library`` with the path of the
+library underneath.
+Commands that mpiric prints rely on such directories, so they stand under the XDG data directory and stay.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from mpiric.host.installation.links import bases, make_link
+from mpiric.host.installation.native import native_stand_in, stand_in_functions
+from mpiric.model.errors import NotFoundError
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import NAMES, PAIRS, SONAMES, own_family
+
+_LIBRARY = "library"
+
+
+def stand_ins() -> tuple[tuple[AbiFamily, AbiFamily], ...]:
+    """Program's and library's families of the stand-ins in this installation."""
+    return tuple(pair for pair in PAIRS if native_stand_in(*pair, SONAMES[pair[0]]))
+
+
+@lru_cache(maxsize=3)
+def functions(how: str) -> frozenset[str]:
+    """Functions that stand-ins treat in one way (``refused``, ``own``; "": all), in small letters."""
+    return frozenset(name.lower() for name in stand_in_functions(how))
+
+
+def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping[str, str]) -> str:
+    """A directory in which a library serves programs of another family, made or renewed; "" without one."""
+    mark = hashlib.sha256(library.library.encode()).hexdigest()[:8]
+    for base in bases(environ):
+        directory = base / "stand-ins" / f"{program.value}-by-{library.label}-{mark}"
+        try:
+            write_stand_in(directory, program, library)
+        except OSError:
+            continue
+        return str(directory)
+    return ""
+
+
+def write_stand_in(directory: Path, program: AbiFamily, library: MpiLibrary) -> str:
+    """Put the stand-in there under its names, and what it leads to; its absolute path.
+
+    Raises NotFoundError when this installation has none for such a pair.
+    """
+    family = own_family(library)
+    source = native_stand_in(program, family, SONAMES[program]) if family else ""
+    if not source:
+        raise NotFoundError(
+            f"there is no stand-in for the {program.value} ABI over {library.label}",
+            hint="mpiric mpi list shows what each library serves",
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    own = directory / SONAMES[program]
+    if not own.is_file() or own.read_bytes() != Path(source).read_bytes():
+        _replace(own, lambda path: shutil.copyfile(source, path))
+        own.chmod(0o755)
+    for name in NAMES[program]:
+        if name != own.name:
+            make_link(directory / name, own.name)
+    if not (text := directory / _LIBRARY).is_file() or text.read_text() != f"{library.library}\n":
+        _replace(text, lambda path: path.write_text(f"{library.library}\n"))
+    return str(own)
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Write beside it and rename: whoever looks sees the old file or the new one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    write(beside)
+    beside.replace(path)

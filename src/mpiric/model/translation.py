@@ -1,0 +1,85 @@
+"""Which library can serve programs of which ABI family: natively, under another name, translated."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+
+# Program's family and library's: there is a stand-in for each of these (src/translate).
+PAIRS = (
+    (AbiFamily.MPICH, AbiFamily.OPENMPI),
+    (AbiFamily.OPENMPI, AbiFamily.MPICH),
+    (AbiFamily.STANDARD, AbiFamily.MPICH),
+    (AbiFamily.STANDARD, AbiFamily.OPENMPI),
+)
+SONAMES = {
+    AbiFamily.MPICH: "libmpi.so.12",
+    AbiFamily.OPENMPI: "libmpi.so.40",
+    AbiFamily.STANDARD: "libmpi_abi.so.1",
+}
+# Names under which a program looks for the C library of its family, the last when it is linked to none.
+NAMES = {
+    AbiFamily.MPICH: ("libmpi.so.12", "libmpich.so.12", "libmpi.so"),
+    AbiFamily.OPENMPI: ("libmpi.so.40", "libmpi.so"),
+    AbiFamily.STANDARD: ("libmpi_abi.so.1", "libmpi_abi.so"),
+}
+
+
+class How(str, Enum):
+    """How a library comes to serve programs of a family."""
+
+    NATIVE = "native"
+    NAME = "name"
+    TRANSLATED = "translated"
+    NO = "no"
+
+
+@dataclass(frozen=True)
+class Serves:
+    """How a library serves one family, and why it does not."""
+
+    family: AbiFamily
+    how: How
+    why: str = ""
+
+
+def own_family(library: MpiLibrary) -> AbiFamily | None:
+    """The family of the library's own names; translation goes to these."""
+    return next((family for family in library.abi_families if family is not AbiFamily.STANDARD), None)
+
+
+def can_translate(program: AbiFamily, library: MpiLibrary) -> bool:
+    """Whether a stand-in has been written for such a program over this library."""
+    return (program, own_family(library)) in PAIRS
+
+
+def is_native(family: AbiFamily, library: MpiLibrary) -> bool:
+    """Whether the library has the family's ABI itself, with the values that are in force."""
+    draft = family is AbiFamily.STANDARD and library.capabilities.has_draft_abi
+    return family in library.abi_families and not draft
+
+
+def untranslated(names: Iterable[str], program: AbiFamily) -> tuple[str, ...]:
+    """MPI libraries that a program asks for and no stand-in takes the place of: Fortran, C++."""
+    return tuple(sorted(name for name in names if name not in NAMES[program]))
+
+
+def serves(library: MpiLibrary, stand_ins: Iterable[tuple[AbiFamily, AbiFamily]]) -> tuple[Serves, ...]:
+    """How a library serves each family; ``stand_ins`` are those of this installation."""
+    return tuple(_serves(family, library, tuple(stand_ins)) for family in AbiFamily)
+
+
+def _serves(
+    family: AbiFamily, library: MpiLibrary, stand_ins: tuple[tuple[AbiFamily, AbiFamily], ...]
+) -> Serves:
+    if is_native(family, library):
+        is_named_so = family is AbiFamily.STANDARD or library.soname == SONAMES[family]
+        return Serves(family, How.NATIVE if is_named_so else How.NAME)
+    if (family, own_family(library)) in stand_ins:
+        return Serves(family, How.TRANSLATED)
+    if can_translate(family, library):
+        return Serves(family, How.NO, "the stand-in is not part of this installation")
+    if family in library.abi_families:
+        return Serves(family, How.NO, "it has the values of a draft")
+    return Serves(family, How.NO, f"there is no stand-in for the {family.value} ABI over it")

@@ -22,7 +22,7 @@ _EPILOG = """\b
 Examples:
   mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or as it is
   mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
-  mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of the same ABI family
+  mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI, of whatever ABI family
   mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
   mpiric run --policy-out learned.json -- mpiexec -n 64 ./app   tune its collectives while it runs
   mpiric run --policy learned.json -- mpiexec -n 64 ./app       use what was learned, learn nothing new

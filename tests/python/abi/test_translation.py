@@ -1,0 +1,67 @@
+"""Which library serves which ABI family, and how."""
+
+import pytest
+
+from mpiric.model.capabilities import Capabilities
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import PAIRS, How, Serves, can_translate, serves, untranslated
+
+MPICH, OPENMPI, STANDARD = AbiFamily.MPICH, AbiFamily.OPENMPI, AbiFamily.STANDARD
+
+
+def library(*families: AbiFamily, soname: str = "libmpi.so.12", draft: bool = False) -> MpiLibrary:
+    return MpiLibrary(
+        "any",
+        "1",
+        families,
+        "/opt",
+        f"/opt/lib/{soname}",
+        soname,
+        "/opt/bin/mpiexec",
+        "hydra",
+        "path",
+        capabilities=Capabilities(has_draft_abi=draft),
+    )
+
+
+def how(mpi: MpiLibrary, pairs=PAIRS) -> dict[str, str]:
+    return {each.family.value: each.how.value for each in serves(mpi, pairs)}
+
+
+def test_a_library_serves_its_own_abi_natively_and_others_translated():
+    assert how(library(OPENMPI, soname="libmpi.so.40")) == {
+        "mpich": "translated",
+        "openmpi": "native",
+        "standard": "translated",
+    }
+
+
+def test_the_standard_abi_is_native_where_the_library_has_it():
+    assert how(library(MPICH, STANDARD)) == {
+        "mpich": "native",
+        "openmpi": "translated",
+        "standard": "native",
+    }
+
+
+def test_a_draft_of_the_standard_abi_is_translated_from_the_final_one():
+    assert how(library(MPICH, STANDARD, draft=True))["standard"] == "translated"
+
+
+def test_debians_name_of_mpich_is_another_name():
+    assert how(library(MPICH, soname="libmpich.so.12"))["mpich"] == "name"
+
+
+def test_without_stand_ins_it_is_said_why():
+    served = serves(library(MPICH), ())
+    assert served[1] == Serves(OPENMPI, How.NO, "the stand-in is not part of this installation")
+
+
+@pytest.mark.parametrize("program", list(AbiFamily))
+def test_nothing_is_translated_to_itself(program):
+    assert not can_translate(program, library(program))
+
+
+def test_fortran_and_cxx_parts_are_named():
+    names = {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_cxx.so.40"}
+    assert untranslated(names, OPENMPI) == ("libmpi_cxx.so.40", "libmpi_mpifh.so.40")

@@ -1,0 +1,91 @@
+"""Libraries of another ABI family made ready to serve a program by a stand-in."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.replay_host import Recording, ReplayHost
+
+from mpiric.host.installation import native, stand_ins
+from mpiric.model.errors import NotFoundError
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.workflows.launch.interchange import ready_to_serve
+
+OPENMPI = MpiLibrary(
+    "openmpi",
+    "5.0.11",
+    (AbiFamily.OPENMPI,),
+    "/opt/ompi",
+    "/opt/ompi/lib/libmpi.so.40",
+    "libmpi.so.40",
+    "/opt/ompi/bin/mpirun",
+    "openmpi5",
+    "path",
+    library_path=("/opt/ompi/lib",),
+    sonames=("libmpi.so.40",),
+)
+MPICH = replace(OPENMPI, implementation="mpich", abi_families=(AbiFamily.MPICH,), soname="libmpi.so.12")
+LEDGER = "MPI_Send\tgenerated\nMPI_Comm_c2f\town\nMPI_Isendrecv\tgenerated\nMPI_Comm_spawn\trefused\tchildren\n"
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch):
+    """`serve(names, calls)`: Open MPI as it will serve an MPICH program that asks for the names."""
+    built = tmp_path / "native/translate"
+    (built / "mpich-openmpi").mkdir(parents=True)
+    (built / "mpich-openmpi/libmpi.so.12").write_bytes(b"a stand-in")
+    (built / "ledger.tsv").write_text(LEDGER)
+    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
+    stand_ins.functions.cache_clear()
+    host = ReplayHost(
+        Recording(
+            environ={"XDG_DATA_HOME": str(tmp_path)},
+            symbols={OPENMPI.library: ("MPI_Send", "MPI_Comm_spawn")},
+        )
+    )
+    yield lambda *names, calls=(): ready_to_serve([OPENMPI], frozenset(names), MPICH, host, frozenset(calls))[0]
+    stand_ins.functions.cache_clear()
+
+
+def test_the_stand_in_has_the_name_that_the_program_wants(serve):
+    served = serve("libmpi.so.12")
+    assert Path(served.stand_in).read_bytes() == b"a stand-in"
+    assert Path(served.stand_in).name == "libmpi.so.12"
+
+
+def test_its_directory_answers_to_every_name_of_the_family_and_says_what_it_leads_to(serve):
+    directory = Path(serve("libmpi.so.12").library_path[0])
+    assert {path.name for path in directory.iterdir()} == {
+        "libmpi.so",
+        "libmpi.so.12",
+        "libmpich.so.12",
+        "library",
+    }
+    assert (directory / "library").read_text() == f"{OPENMPI.library}\n"
+
+
+def test_the_librarys_own_directory_stays_behind_it(serve):
+    assert serve("libmpi.so.12").library_path[1:] == OPENMPI.library_path
+
+
+def test_a_stand_in_of_an_older_installation_is_renewed(serve):
+    Path(serve("libmpi.so.12").stand_in).write_bytes(b"older")
+    assert Path(serve("libmpi.so.12").stand_in).read_bytes() == b"a stand-in"
+
+
+def test_a_fortran_program_has_none(serve):
+    assert serve("libmpi.so.12", "libmpifort.so.12") == OPENMPI
+
+
+def test_a_script_has_none(serve):
+    assert serve().stand_in == ""
+
+
+def test_what_the_program_calls_and_nobody_answers_is_named(serve):
+    calls = ("mpi_send", "mpi_comm_c2f", "mpi_isendrecv", "mpi_comm_spawn", "mpi_unweighted")
+    assert serve("libmpi.so.12", calls=calls).lacks == ("mpi_comm_spawn", "mpi_isendrecv")
+
+
+def test_a_pair_without_a_stand_in_cannot_be_written(serve, tmp_path):
+    with pytest.raises(NotFoundError, match="no stand-in for the openmpi ABI over mpich"):
+        stand_ins.write_stand_in(tmp_path / "any", AbiFamily.OPENMPI, MPICH)

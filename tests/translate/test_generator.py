@@ -1,0 +1,94 @@
+"""The translation between ABI families is what the spec says, for every function."""
+
+from dataclasses import replace
+
+import pytest
+
+from tools.generate.mpi.load import Function, Parameter, read_functions
+from tools.generate.translate import emit, values
+from tools.generate.translate.__main__ import how
+from tools.generate.translate.extent import extent
+from tools.generate.translate.load import FAMILIES, read_exceptions, read_family, read_roles
+
+FUNCTIONS = {function.name: function for function in read_functions()}
+ROLES = read_roles()
+
+
+def body(name: str) -> str:
+    return emit.translated(FUNCTIONS[name], ROLES)
+
+
+def test_every_exception_is_a_function_with_a_reason():
+    exceptions = read_exceptions()
+    named = exceptions.by_hand | exceptions.refused.keys()
+    assert named <= FUNCTIONS.keys()
+    assert all(exceptions.reason(name) for name in named)
+
+
+def test_a_function_is_not_both_written_by_hand_and_refused():
+    exceptions = read_exceptions()
+    assert not exceptions.by_hand & exceptions.refused.keys()
+
+
+def test_no_function_with_a_callback_is_generated():
+    kinds = {"FUNCTION", "POLYFUNCTION", "EVENT_CB_FUNCTION", "EVENT_DROP_CB_FUNCTION", "EVENT_FREE_CB_FUNCTION"}
+    calling = {f.name for f in FUNCTIONS.values() if any(p.kind in kinds for p in f.parameters)}
+    assert {how(FUNCTIONS[name], read_exceptions()) for name in calling} == {"by hand", "refused"}
+
+
+def test_the_types_of_an_ialltoallw_are_kept_and_not_read_in_place():
+    assert (
+        "sendtypes_(sendbuf == program::in_place ? nullptr : sendtypes, peers(comm), true)"
+        in body("MPI_Ialltoallw")
+    )
+
+
+def test_a_blocking_alltoallw_keeps_nothing():
+    assert ", true)" not in body("MPI_Alltoallw")
+
+
+def test_both_types_of_neighbours_have_the_number_of_their_side():
+    text = body("MPI_Neighbor_alltoallw")
+    assert "sendtypes_(sendtypes, neighbours<true>(comm))" in text
+    assert "recvtypes_(recvtypes, neighbours<false>(comm))" in text
+
+
+def test_a_rank_that_comes_back_is_the_programs():
+    assert "value = TO_PROGRAM(rank, value)" in body("MPI_Cart_shift")
+
+
+def test_an_array_whose_length_nothing_says_is_an_error():
+    strange = Function("MPI_Strange", "9.0", "int", (Parameter("MPI_Request requests[]", "REQUEST", "in"),))
+    with pytest.raises(ValueError, match="how long is requests"):
+        extent(strange, "requests")
+
+
+@pytest.mark.parametrize("role", [*ROLES.values, *ROLES.bits])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_constants_of_a_role_are_told_apart_in_each_family(family, role):
+    numbers = read_family(family).integers
+    known = [numbers[name] for name in {**ROLES.values, **ROLES.bits}[role] if name in numbers]
+    assert len(known) == len(set(known))
+
+
+def test_undefined_is_the_same_everywhere():
+    assert {read_family(name).integers["UNDEFINED"] for name in FAMILIES} == {-32766}
+
+
+def test_the_null_handle_leads_its_class():
+    seen: dict[str, str] = {}
+    for kind, name in values.predefined_names([read_family(family) for family in FAMILIES]):
+        seen.setdefault(kind, name)
+    assert all(name.endswith("_NULL") for name in seen.values())
+
+
+def test_mpichs_predefined_handles_differ_in_their_lowest_byte():
+    for entries in read_family("mpich").handles.values():
+        predefined = {v for v in entries.values() if isinstance(v, int) and v >> 30 == 1}
+        assert len({value & 0xFF for value in predefined}) == len(predefined)
+
+
+def test_what_a_family_lacks_is_marked_absent():
+    openmpi = read_family("openmpi")
+    lacking = replace(openmpi, integers={k: v for k, v in openmpi.integers.items() if k != "ORDER_C"})
+    assert "order_values[] = {absent, 1}" in values.integers(lacking, ROLES)

@@ -13,7 +13,8 @@ namespace mpiric::translate {
 /// Room for as many values as a call needs: on the stack while they are few.
 template <class T> class Room {
   public:
-    explicit Room(long count) : data_(count <= few ? small_ : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count)))) {
+    explicit Room(long count)
+        : data_(count <= few ? small_ : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count)))) {
         if (!data_)
             give_up("there is no memory for the %ld elements of an argument", count);
     }
@@ -32,7 +33,8 @@ template <class T> class Room {
     T* data_;
 };
 
-/// The same values for as long as the process lives, each sequence once: a library may read them after the call.
+/// The same values for as long as the process lives, each sequence once: a library may read them after the
+/// call.
 const void* kept(const void* values, std::size_t bytes);
 
 template <class T> class Handles {
@@ -43,7 +45,8 @@ template <class T> class Handles {
             room_[at] = in<T>(given[at]);
         pointer_ = given_ ? room_.data() : nullptr;
         if (is_kept && given_ && count > 0)
-            pointer_ = static_cast<const LHandle<T>*>(kept(room_.data(), sizeof(LHandle<T>) * std::size_t(count)));
+            pointer_ =
+                static_cast<const LHandle<T>*>(kept(room_.data(), sizeof(LHandle<T>) * std::size_t(count)));
     }
     const LHandle<T>* pointer() const { return pointer_; }
 
@@ -55,11 +58,13 @@ template <class T> class Handles {
 
 template <class T> class ChangedHandles {
   public:
-    ChangedHandles(PHandle<T>* given, long count) : given_(given), count_(given && count > 0 ? count : 0), room_(count_) {
+    ChangedHandles(PHandle<T>* given, long count)
+        : given_(given), count_(given && count > 0 ? count : 0), room_(count_) {
         for (long at = 0; at < count_; ++at)
             room_[at] = in<T>(given[at]);
     }
-    ChangedHandles(const PHandle<T>* given, long count) : ChangedHandles(const_cast<PHandle<T>*>(given), count) {}
+    ChangedHandles(const PHandle<T>* given, long count)
+        : ChangedHandles(const_cast<PHandle<T>*>(given), count) {}
     LHandle<T>* pointer() { return given_ ? room_.data() : nullptr; }
     void done() {
         for (long at = 0; at < count_; ++at)
@@ -98,7 +103,8 @@ template <class T> class NewHandle {
 
 template <class T> class ChangedHandle {
   public:
-    explicit ChangedHandle(PHandle<T>* given) : given_(given), before_(given ? in<T>(*given) : LHandle<T>{}), value_(before_) {}
+    explicit ChangedHandle(PHandle<T>* given)
+        : given_(given), before_(given ? in<T>(*given) : LHandle<T>{}), value_(before_) {}
     LHandle<T>* pointer() { return given_ ? &value_ : nullptr; }
     void done() {
         if (given_ && value_ != before_)
@@ -112,7 +118,8 @@ template <class T> class ChangedHandle {
 
 inline void mark(LStatus& status) { status.MPI_SOURCE = status.MPI_ERROR = unwritten; }
 
-/// What the library has written of a status, and nothing else: calls that complete one operation leave MPI_ERROR alone.
+/// What the library has written of a status, and nothing else: calls that complete one operation leave
+/// MPI_ERROR alone.
 inline void copy_written(PStatus& to, const LStatus& from) {
     if (from.MPI_SOURCE != unwritten) {
         to.MPI_SOURCE = to_program_rank(from.MPI_SOURCE);
@@ -132,7 +139,9 @@ inline void copy_given(LStatus& to, const PStatus& from) {
 class NewStatus {
   public:
     explicit NewStatus(PStatus* given) : given_(given) { mark(value_); }
-    LStatus* pointer() { return given_ == program::status_ignore ? library::status_ignore : given_ ? &value_ : nullptr; }
+    LStatus* pointer() {
+        return given_ == program::status_ignore ? library::status_ignore : given_ ? &value_ : nullptr;
+    }
     void done() {
         if (given_ && given_ != program::status_ignore)
             copy_written(*given_, value_);
@@ -146,11 +155,14 @@ class NewStatus {
 class Statuses {
   public:
     Statuses(PStatus* given, long count)
-        : given_(given), count_(given && given != program::status_ignore && count > 0 ? count : 0), room_(count_) {
+        : given_(given), count_(given && given != program::status_ignore && count > 0 ? count : 0),
+          room_(count_) {
         for (long at = 0; at < count_; ++at)
             mark(room_[at]);
     }
-    LStatus* pointer() { return given_ == program::status_ignore ? library::status_ignore : given_ ? room_.data() : nullptr; }
+    LStatus* pointer() {
+        return given_ == program::status_ignore ? library::status_ignore : given_ ? room_.data() : nullptr;
+    }
     void done() {
         for (long at = 0; at < count_; ++at)
             copy_written(given_[at], room_[at]);
@@ -168,7 +180,9 @@ class GivenStatus {
         if (given_ && given_ != program::status_ignore)
             copy_given(value_, *given_);
     }
-    LStatus* pointer() { return given_ == program::status_ignore ? library::status_ignore : given_ ? &value_ : nullptr; }
+    LStatus* pointer() {
+        return given_ == program::status_ignore ? library::status_ignore : given_ ? &value_ : nullptr;
+    }
     void write(PStatus* to) {
         if (given_ && given_ != program::status_ignore)
             to->set(value_.bytes(), value_.cancelled());
@@ -181,7 +195,8 @@ class GivenStatus {
 
 class Integers {
   public:
-    template <class Convert> Integers(const int* given, long count, Convert&& convert) : given_(given), room_(count > 0 ? count : 0) {
+    template <class Convert>
+    Integers(const int* given, long count, Convert&& convert) : given_(given), room_(count > 0 ? count : 0) {
         for (long at = 0; given && at < count; ++at)
             room_[at] = convert(given[at]);
     }
@@ -198,8 +213,8 @@ template <class Convert> void each(int code, int* values, long count, Convert&& 
         convert(values[at]);
 }
 
-/// A string whose room both sides know from their headers. A longer one is cut where it is prose; a name of something that
-/// the program is to give back is refused.
+/// A string whose room both sides know from their headers. A longer one is cut where it is prose; a name of
+/// something that the program is to give back is refused.
 template <int room, bool is_prose> class Text {
   public:
     explicit Text(char* given) : given_(given) {}

@@ -10,7 +10,8 @@ enum Function : unsigned {
     function_count
 };
 
-/// A class of handles: its place in tables, the bits of MPICH's handles, and the functions to and from Fortran's.
+/// A class of handles: its place in tables, the bits of MPICH's handles, and the functions to and from
+/// Fortran's.
 template <int place, unsigned mpich_kind, Function to_fortran, Function from_fortran> struct Class {
     static constexpr int index = place;
     static constexpr unsigned kind = mpich_kind;

@@ -23,7 +23,8 @@ void Closures::make_page() {
         // movq function(%rip), %r10 ; jmp *receiver(%rip)
         const int function = int(page_bytes + 8 * (which + 1) - (entrance_bytes * which + 7));
         const int receiver = int(page_bytes - (entrance_bytes * which + 13));
-        unsigned char code[entrance_bytes] = {0x4c, 0x8b, 0x15, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x90, 0x90, 0x90};
+        unsigned char code[entrance_bytes] = {0x4c, 0x8b, 0x15, 0, 0, 0,    0,    0xff,
+                                              0x25, 0,    0,    0, 0, 0x90, 0x90, 0x90};
         std::memcpy(code + 3, &function, 4);
         std::memcpy(code + 9, &receiver, 4);
         std::memcpy(page_ + entrance_bytes * which, code, entrance_bytes);

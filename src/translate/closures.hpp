@@ -1,5 +1,5 @@
-// Functions of the program that a library calls with nothing but its own arguments: each gets an entrance of its own, which
-// knows the function.
+// Functions of the program that a library calls with nothing but its own arguments: each gets an entrance of
+// its own, which knows the function.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace mpiric::translate {
 
-/// Entrances for functions, one for each function however often it is given. They load the function into a register (r10) and
-/// jump to the receiver. Made by the page: code, and behind it the functions, which are not executable.
+/// Entrances for functions, one for each function however often it is given. They load the function into a
+/// register (r10) and jump to the receiver. Made by the page: code, and behind it the functions, which are
+/// not executable.
 class Closures {
   public:
     explicit Closures(void (*receiver)()) : receiver_(receiver) {}

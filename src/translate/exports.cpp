@@ -20,8 +20,8 @@ bool is_mpi(const char* name) { return std::strncmp(name + (*name == 'P'), "MPI_
 struct Symbols {
     ElfW(Sym) * table = nullptr;
     const char* names = nullptr;
-    std::size_t count = 0;         // 0: not said
-    std::size_t undefined = 0;     // of these at the front are not defined by the object itself
+    std::size_t count = 0;      // 0: not said
+    std::size_t undefined = 0;  // of these at the front are not defined by the object itself
 };
 
 Symbols symbols_of(const dl_phdr_info& object) {
@@ -51,7 +51,7 @@ Symbols symbols_of(const dl_phdr_info& object) {
 int collect_needed(dl_phdr_info* object, std::size_t, void* result) {
     const Symbols symbols = symbols_of(*object);
     for (std::size_t at = 0; symbols.table && symbols.names && at < symbols.undefined; ++at) {
-        const ElfW(Sym)& symbol = symbols.table[at];
+        const ElfW(Sym) & symbol = symbols.table[at];
         const char* name = symbols.names + symbol.st_name;
         if (symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && is_mpi(name))
             static_cast<Names*>(result)->insert(name);
@@ -62,7 +62,7 @@ int collect_needed(dl_phdr_info* object, std::size_t, void* result) {
 int find_own(dl_phdr_info* object, std::size_t, void* result) {
     const auto own = reinterpret_cast<ElfW(Addr)>(&find_own);
     for (int at = 0; at < object->dlpi_phnum; ++at) {
-        const ElfW(Phdr)& header = object->dlpi_phdr[at];
+        const ElfW(Phdr) & header = object->dlpi_phdr[at];
         const ElfW(Addr) begin = object->dlpi_addr + header.p_vaddr;
         if (header.p_type == PT_LOAD && own >= begin && own < begin + header.p_memsz) {
             *static_cast<Symbols*>(result) = symbols_of(*object);
@@ -72,7 +72,8 @@ int find_own(dl_phdr_info* object, std::size_t, void* result) {
     return 0;
 }
 
-/// The MPI functions that a shared library defines, from its file; none when it cannot be read. The file stays mapped.
+/// The MPI functions that a shared library defines, from its file; none when it cannot be read. The file
+/// stays mapped.
 Names defined_in(const char* path) {
     Names names;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -124,13 +125,14 @@ void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* n
     if (!own.table || mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
         return;
     for (std::size_t at = 0; at < own.count; ++at) {
-        ElfW(Sym)& symbol = own.table[at];
+        ElfW(Sym) & symbol = own.table[at];
         const char* name = own.names + symbol.st_name;
         if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !is_mpi(name))
             continue;
         const char* plain = name + (*name == 'P');
         const Answer answer = answer_of(plain);
-        const bool is_served = answer == Answer::always || (answer == Answer::library && defined.contains(plain));
+        const bool is_served =
+            answer == Answer::always || (answer == Answer::library && defined.contains(plain));
         // A local symbol is invisible to the dynamic linker; what is bound to it already stays so.
         if (!is_served && !needed.contains(name) && std::strstr(name, "_FN") == nullptr)
             symbol.st_info = std::uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));

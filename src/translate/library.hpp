@@ -3,11 +3,13 @@
 
 #include "classes.hpp"
 
-// Where an entrance leads: to the translation when the call is the program's, to the library when it is the library's own.
+// Where an entrance leads: to the translation when the call is the program's, to the library when it is the
+// library's own.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_translations[];
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_originals[];
 // How deep this thread is in calls of the library: more than 0 and a call is its own. The entrances read it.
-extern "C" [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local int mpiric_depth;
+extern "C"
+    [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local int mpiric_depth;
 
 // A function of the library, as it is there.
 #define CALL(name, result, ...)                                                                              \

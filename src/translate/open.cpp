@@ -11,7 +11,8 @@
 #include <string>
 #include <unistd.h>
 
-extern "C" [[gnu::visibility("hidden")]] void mpiric_lacking();  // names the function that the register r10 says
+extern "C" [[gnu::visibility("hidden")]] void
+mpiric_lacking();  // names the function that the register r10 says
 
 // By which a stand-in is recognised, whatever the library underneath says of itself.
 extern "C" {
@@ -45,7 +46,8 @@ const Entry entries[] = {
 #undef own
 #undef refused
 
-/// The library's path: that of the environment, else that of the file `library` beside the stand-in; empty when there is none.
+/// The library's path: that of the environment, else that of the file `library` beside the stand-in; empty
+/// when there is none.
 const char* path() {
     static char found[PATH_MAX] = "";
     if (*found)
@@ -71,7 +73,9 @@ const char* path() {
 Answer answer_of(const char* name) {
     for (const Entry& entry : entries)
         if (std::strcmp(entry.name, name) == 0)
-            return entry.how == How::refused ? Answer::never : entry.how == How::own ? Answer::always : Answer::library;
+            return entry.how == How::refused ? Answer::never
+                   : entry.how == How::own   ? Answer::always
+                                             : Answer::library;
     return Answer::library;
 }
 
@@ -102,8 +106,8 @@ void add_predefined_handles() {
     if (const auto program_value = OF_PROGRAM(mpich, openmpi, standard); program_value != absent_handle) {   \
         const auto library_value = OF_LIBRARY(mpich, openmpi, standard);                                     \
         const auto library_handle =                                                                          \
-            as_handle<LHandle<kind>>(library_value == absent_handle ? 0 : library_value);              \
-        add_predefined<kind>(as_handle<PHandle<kind>>(program_value), library_handle);                 \
+            as_handle<LHandle<kind>>(library_value == absent_handle ? 0 : library_value);                    \
+        add_predefined<kind>(as_handle<PHandle<kind>>(program_value), library_handle);                       \
         if (std::is_same_v<kind, Comm> && std::strcmp(#name, "MPI_COMM_WORLD") == 0)                         \
             std::memcpy(&world, &library_handle, sizeof world);                                              \
     }
@@ -123,7 +127,8 @@ void find_functions() {
             mpiric_originals[2 * at + 1] = by_profiling_name ? by_profiling_name : original;
         void* target = mpiric_originals[2 * at];  // what names the function when the library lacks it
         if (original || entries[at].how == How::own)
-            target = entries[at].how == How::refused ? reinterpret_cast<void*>(&mpiric_lacking) : entries[at].translation;
+            target = entries[at].how == How::refused ? reinterpret_cast<void*>(&mpiric_lacking)
+                                                     : entries[at].translation;
         __atomic_store_n(&mpiric_translations[at], target, __ATOMIC_RELEASE);
     }
 }
@@ -190,7 +195,8 @@ template <bool is_sending> long neighbours(PComm comm) {
         int* const incoming = is_sending ? &other : &count;
         int* const outgoing = is_sending ? &count : &other;
         int is_weighted = 0;
-        CALL(MPI_Dist_graph_neighbors_count, int, LComm, int*, int*, int*)(given, incoming, outgoing, &is_weighted);
+        CALL(MPI_Dist_graph_neighbors_count, int, LComm, int*, int*, int*)(given, incoming, outgoing,
+                                                                           &is_weighted);
     }
     return count;
 }

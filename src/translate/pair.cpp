@@ -1,4 +1,5 @@
-// One stand-in: a program's family over a library's. All of it is compiled at once, for every call is made of the same parts.
+// One stand-in: a program's family over a library's. All of it is compiled at once, for every call is made of
+// the same parts.
 // clang-format off
 #include "pair.hpp"
 

@@ -16,7 +16,8 @@ Table::Index* Table::make_index(std::size_t size) {
 void Table::make() {
     // Addresses are reserved, not memory. A limit on them (ulimit -v) leaves less.
     for (most_ = 1u << 26; most_ > 1u << 16; most_ >>= 1) {
-        void* at = mmap(nullptr, sizeof(void*) * most_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* at = mmap(nullptr, sizeof(void*) * most_, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at != MAP_FAILED) {
             addresses_ = static_cast<void**>(at);
             break;

@@ -7,15 +7,17 @@
 
 namespace mpiric::translate {
 
-/// Gives each address a number for good. A library that frees an object may put another at its address: that one has the
-/// same number, and nothing ever needs to be taken out. Found without a lock.
+/// Gives each address a number for good. A library that frees an object may put another at its address: that
+/// one has the same number, and nothing ever needs to be taken out. Found without a lock.
 class Table {
   public:
     static constexpr std::uint32_t first = 16;  // the numbers below are given by hand
 
     void make();
     /// The address of a number, null for one that was never given.
-    void* address(std::uint32_t number) const { return number < used_.load(std::memory_order_acquire) ? addresses_[number] : nullptr; }
+    void* address(std::uint32_t number) const {
+        return number < used_.load(std::memory_order_acquire) ? addresses_[number] : nullptr;
+    }
     /// The value of an address: what `learn` has said, else its number, a new one when it has none.
     std::uint32_t value(void* address) {
         const Index* index = index_.load(std::memory_order_acquire);

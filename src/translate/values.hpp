@@ -22,8 +22,8 @@ template <const auto& from> consteval bool is_negative() {
     return true;
 }
 
-/// A constant of the program for the library. What the library lacks, and what is a constant there alone, is made a value
-/// that it refuses.
+/// A constant of the program for the library. What the library lacks, and what is a constant there alone, is
+/// made a value that it refuses.
 template <const auto& from, const auto& to> int to_library(int value) {
     if constexpr (is_same<from, to>())
         return value;
@@ -62,16 +62,25 @@ template <const auto& from, const auto& to> int bits(int value) {
 }
 
 #define ROLE(role)                                                                                           \
-    inline int to_library_##role(int value) { return to_library<program::role##_values, library::role##_values>(value); } \
-    inline int to_program_##role(int value) { return to_program<library::role##_values, program::role##_values>(value); }
+    inline int to_library_##role(int value) {                                                                \
+        return to_library<program::role##_values, library::role##_values>(value);                            \
+    }                                                                                                        \
+    inline int to_program_##role(int value) {                                                                \
+        return to_program<library::role##_values, program::role##_values>(value);                            \
+    }
 #define BITS(role)                                                                                           \
-    inline int to_library_##role(int value) { return bits<program::role##_values, library::role##_values>(value); } \
-    inline int to_program_##role(int value) { return bits<library::role##_values, program::role##_values>(value); }
+    inline int to_library_##role(int value) {                                                                \
+        return bits<program::role##_values, library::role##_values>(value);                                  \
+    }                                                                                                        \
+    inline int to_program_##role(int value) {                                                                \
+        return bits<library::role##_values, program::role##_values>(value);                                  \
+    }
 #include "generated/roles.inc"
 #undef ROLE
 #undef BITS
 
-/// Error codes that are no classes of the standard have numbers of their own on the program's side, behind its last one.
+/// Error codes that are no classes of the standard have numbers of their own on the program's side, behind
+/// its last one.
 int own_code(int library);
 int library_code(int own);
 /// The greatest code the program knows of.

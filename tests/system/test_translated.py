@@ -1,4 +1,4 @@
-"""A C program of each ABI family prints the same under every MPI library of another, run by `mpiric run --mpi`."""
+"""A C program of each ABI family prints the same under every MPI library of another: `mpiric run --mpi`."""
 
 import os
 import subprocess
@@ -19,12 +19,41 @@ ENVIRONMENT = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
-pytestmark = [pytest.mark.requires("gcc"), pytest.mark.skipif(not stand_ins(), reason="no stand-ins are built")]
+# The same under MPICH 5.0.2 and Open MPI 5.0.11, for which the program can be built.
+EXPECTED = """\
+version fits 1
+user operation 31
+in place 1
+alltoallw 21
+tag 71
+nobody 11
+probe 0
+undefined 11
+split 1
+freed 1
+attribute 1112
+congruent 1
+keyval 1
+largest tag 1
+handler 111
+edge 11
+subarray 111
+bytes 32
+maxloc 1
+window 11
+no such file 1
+file 11
+closed 1
+types come and go 1""".splitlines()
+pytestmark = [
+    pytest.mark.requires("gcc"),
+    pytest.mark.skipif(not stand_ins(), reason="no stand-ins are built"),
+]
 
 
 @pytest.fixture
 def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
-    """`built(family)`: the program of that family, and the launcher of the library that it was built with."""
+    """`built(family)`: the program of that family, and the launcher of its own library."""
 
     def build(family: AbiFamily) -> tuple[Path, Path]:
         prefix, program = mpi_prefix(MAKERS[family]), tmp_path / f"program-{family.value}"
@@ -37,33 +66,13 @@ def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
     return build
 
 
-@pytest.fixture
-def run_under(built, run_mpiric, tmp_path: Path):
-    """`run_under(family, mpi, *words)`: two ranks of the program of a family under a library."""
-
-    def run(family: AbiFamily, mpi: MpiLibrary | None, *words: str) -> subprocess.CompletedProcess[str]:
-        program, launcher = built(family)
-        line = [launcher, "-n", "2", program, tmp_path / "file", *words]
-        under = ["--mpi", mpi.label] if mpi else []
-        home = {"MPIRIC_MPI_HOME": os.environ["MPIRIC_MPI_HOME"]} if "MPIRIC_MPI_HOME" in os.environ else {}
-        return run_mpiric("run", "--quiet", *under, "--", *line, env={**ENVIRONMENT, **home})
-
-    return run
-
-
 @pytest.mark.parametrize("family", list(AbiFamily), ids=lambda family: family.value)
-def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, run_under):
+def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, built, run_mpiric, tmp_path):
     if is_native(family, mpi) or not can_translate(family, mpi):
         pytest.skip("no translation")
-    own, translated = run_under(family, None), run_under(family, mpi)
-    assert own.returncode == 0, own.stderr
-    assert translated.stdout.splitlines() == own.stdout.splitlines(), translated.stderr
-
-
-@pytest.mark.requires("mpi:mpich", "mpi:openmpi")
-def test_a_function_that_is_refused_is_named_and_raises_an_error(run_under, mpi):
-    if not can_translate(AbiFamily.MPICH, mpi):
-        pytest.skip("no translation")
-    done = run_under(AbiFamily.MPICH, mpi, "spawn")
-    assert done.stdout.splitlines()[-1] == "spawn 1"
-    assert "mpiric: MPI_Comm_spawn cannot be called under" in done.stderr
+    program, launcher = built(family)
+    home = {name: os.environ[name] for name in ("MPIRIC_MPI_HOME",) if name in os.environ}
+    line = [launcher, "-n", "2", program, tmp_path / "file", "spawn"]
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env={**ENVIRONMENT, **home})
+    assert done.stdout.splitlines() == [*EXPECTED, "spawn 1"], done.stderr
+    assert "mpiric: MPI_Comm_spawn cannot be called under" in done.stderr  # it is refused, and named

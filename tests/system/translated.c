@@ -54,7 +54,8 @@ static void collectives(void) {
         types[at] = MPI_INT;
     }
     MPI_Request request;
-    MPI_Ialltoallw(sent, counts, displacements, types, got, counts, displacements, types, MPI_COMM_WORLD, &request);
+    MPI_Ialltoallw(sent, counts, displacements, types, got, counts, displacements, types, MPI_COMM_WORLD,
+                   &request);
     memset(types, 0xff, (size_t)size * sizeof *types);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     long right = 0;
@@ -167,10 +168,12 @@ static void windows_and_files(const char* path) {
     MPI_Win_free(&window);
 
     MPI_File file;
-    int mode, code = MPI_File_open(MPI_COMM_WORLD, "nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), class;
+    int mode, code = MPI_File_open(MPI_COMM_WORLD, "nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+              class;
     MPI_Error_class(code, &class);
     say("no such file", class == MPI_ERR_NO_SUCH_FILE);
-    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
     MPI_File_get_amode(file, &mode);
     MPI_File_write_at(file, rank * (MPI_Offset)sizeof rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
     int read = -1;

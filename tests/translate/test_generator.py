@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-
 from tools.generate.mpi.load import Function, Parameter, read_functions
 from tools.generate.translate import emit, values
 from tools.generate.translate.__main__ import how
@@ -31,15 +30,20 @@ def test_a_function_is_not_both_written_by_hand_and_refused():
 
 
 def test_no_function_with_a_callback_is_generated():
-    kinds = {"FUNCTION", "POLYFUNCTION", "EVENT_CB_FUNCTION", "EVENT_DROP_CB_FUNCTION", "EVENT_FREE_CB_FUNCTION"}
+    kinds = {
+        "FUNCTION",
+        "POLYFUNCTION",
+        "EVENT_CB_FUNCTION",
+        "EVENT_DROP_CB_FUNCTION",
+        "EVENT_FREE_CB_FUNCTION",
+    }
     calling = {f.name for f in FUNCTIONS.values() if any(p.kind in kinds for p in f.parameters)}
     assert {how(FUNCTIONS[name], read_exceptions()) for name in calling} == {"by hand", "refused"}
 
 
 def test_the_types_of_an_ialltoallw_are_kept_and_not_read_in_place():
-    assert (
-        "sendtypes_(sendbuf == program::in_place ? nullptr : sendtypes, peers(comm), true)"
-        in body("MPI_Ialltoallw")
+    assert "sendtypes_(sendbuf == program::in_place ? nullptr : sendtypes, peers(comm), true)" in body(
+        "MPI_Ialltoallw"
     )
 
 

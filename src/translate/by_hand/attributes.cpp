@@ -1,4 +1,5 @@
-// Attributes: callbacks that copy and delete them, and predefined ones whose values are integers of the interface.
+// Attributes: callbacks that copy and delete them, and predefined ones whose values are integers of the
+// interface.
 #include "arguments.hpp"
 
 #include <map>
@@ -26,8 +27,11 @@ template <class T> Callbacks<T>* callbacks(Copy<T>* copy, Delete<T>* remove, voi
     return &known.try_emplace({copy, remove, extra}, Callbacks<T>{copy, remove, extra}).first->second;
 }
 
-/// The predefined functions are small numbers where they are no functions: 0 copies nothing, 1 copies the value.
-template <class Function> std::uintptr_t number(Function* function) { return reinterpret_cast<std::uintptr_t>(function); }
+/// The predefined functions are small numbers where they are no functions: 0 copies nothing, 1 copies the
+/// value.
+template <class Function> std::uintptr_t number(Function* function) {
+    return reinterpret_cast<std::uintptr_t>(function);
+}
 
 template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* value, void* result, int* flag) {
     const auto& given = *static_cast<Callbacks<T>*>(extra);
@@ -39,7 +43,8 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
     }
     const PHandle<T> translated = out<T>(from);
     const Outside outside;
-    return TO_LIBRARY(error, given.copy(translated, TO_PROGRAM(keyval, keyval), given.extra, value, result, flag));
+    return TO_LIBRARY(error,
+                      given.copy(translated, TO_PROGRAM(keyval, keyval), given.extra, value, result, flag));
 }
 template <class T> int remove(LHandle<T> from, int keyval, void* value, void* extra) {
     const auto& given = *static_cast<Callbacks<T>*>(extra);
@@ -84,8 +89,8 @@ void translate_value(int code, int keyval, void* value, const int* flag) {
 #define GET(name, type)                                                                                      \
     static int t_##name(PHandle<type> handle, int keyval, void* value, int* flag) {                          \
         const Inside inside;                                                                                 \
-        const int rc =                                                                                       \
-            CALL(name, int, LHandle<type>, int, void*, int*)(in<type>(handle), TO_LIBRARY(keyval, keyval), value, flag); \
+        const int rc = CALL(name, int, LHandle<type>, int, void*,                                            \
+                            int*)(in<type>(handle), TO_LIBRARY(keyval, keyval), value, flag);                \
         translate_value(rc, keyval, value, flag);                                                            \
         return TO_PROGRAM(error, rc);                                                                        \
     }

@@ -1,4 +1,5 @@
-// Functions of the program that the library calls: operations, error handlers, generalized requests, data representations.
+// Functions of the program that the library calls: operations, error handlers, generalized requests, data
+// representations.
 #include "arguments.hpp"
 #include "closures.hpp"
 
@@ -9,7 +10,8 @@ namespace {
 using UserFunction = void(void*, void*, void*, PDatatype*);
 template <class T> using UserHandler = void(PHandle<T>*, int*, ...);
 
-[[gnu::used]] void operate(void* from, void* into, void* count, LDatatype* type, UserFunction* function) asm("mpiric_operate");
+[[gnu::used]] void operate(void* from, void* into, void* count, LDatatype* type,
+                           UserFunction* function) asm("mpiric_operate");
 void operate(void* from, void* into, void* count, LDatatype* type, UserFunction* function) {
     PDatatype translated = out<Datatype>(*type);
     const Outside outside;
@@ -25,8 +27,8 @@ template <class T> void handle_error(LHandle<T>* where, int* code, UserHandler<T
     function(&translated, &translated_code);
 }
 #define HANDLER(type)                                                                                        \
-    [[gnu::used]] void handle_##type(LHandle<type>* where, int* code, UserHandler<type>* function)           \
-        asm("mpiric_handle_" #type);                                                                         \
+    [[gnu::used]] void handle_##type(LHandle<type>* where, int* code,                                        \
+                                     UserHandler<type>* function) asm("mpiric_handle_" #type);               \
     void handle_##type(LHandle<type>* where, int* code, UserHandler<type>* function) {                       \
         handle_error<type>(where, code, function);                                                           \
     }                                                                                                        \
@@ -46,7 +48,7 @@ HANDLER(Session)
         NewHandle<Op> op_(op);                                                                               \
         void* entrance = operations.entrance(reinterpret_cast<void*>(function));                             \
         const int rc = CALL(name, int, void*, int, LOp*)(entrance, commutes, op_.pointer());                 \
-        op_.done();                                                                                        \
+        op_.done();                                                                                          \
         return TO_PROGRAM(error, rc);                                                                        \
     }
 CREATE_OPERATION(MPI_Op_create)
@@ -59,7 +61,7 @@ CREATE_OPERATION(MPI_Op_create_c)
         NewHandle<Errhandler> handler_(handler);                                                             \
         void* entrance = handlers_##type.entrance(reinterpret_cast<void*>(function));                        \
         const int rc = CALL(name, int, void*, LErrhandler*)(entrance, handler_.pointer());                   \
-        handler_.done();                                                                                   \
+        handler_.done();                                                                                     \
         return TO_PROGRAM(error, rc);                                                                        \
     }
 CREATE_HANDLER(MPI_Comm_create_errhandler, Comm)
@@ -120,7 +122,8 @@ int convert(void* buffer, LDatatype type, Count count, void* file, long long pos
     const auto& representation = *static_cast<Representation*>(extra);
     const PDatatype translated = out<Datatype>(type);
     const Outside outside;
-    return TO_LIBRARY(error, (representation.*way)(buffer, translated, count, file, position, representation.extra));
+    return TO_LIBRARY(error,
+                      (representation.*way)(buffer, translated, count, file, position, representation.extra));
 }
 int extent(LDatatype type, long* bytes, void* extra) {
     const auto& representation = *static_cast<Representation*>(extra);
@@ -131,14 +134,14 @@ int extent(LDatatype type, long* bytes, void* extra) {
 
 }  // namespace
 
-static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(void*), int (*cancel_)(void*, int),
-                                void* extra, PRequest* request) {
+static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(void*),
+                                int (*cancel_)(void*, int), void* extra, PRequest* request) {
     const Inside inside;
     NewHandle<Request> request_(request);
     auto* generalized = new Generalized{query_, free_, cancel_, extra};
-    const int rc = CALL(MPI_Grequest_start, int, void*, void*, void*, void*, LRequest*)(
-        reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free), reinterpret_cast<void*>(&cancel), generalized,
-        request_.pointer());
+    const int rc = CALL(MPI_Grequest_start, int, void*, void*, void*, void*,
+                        LRequest*)(reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free),
+                                   reinterpret_cast<void*>(&cancel), generalized, request_.pointer());
     if (rc != 0)
         delete generalized;
     request_.done();
@@ -152,10 +155,11 @@ static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(voi
         const Inside inside;                                                                                 \
         auto* kept_for_good = new Representation{read, write, extent_, extra};                               \
         return TO_PROGRAM(                                                                                   \
-            error, CALL(name, int, const char*, void*, void*, void*, void*)(                                 \
-                       datarep, read ? reinterpret_cast<void*>(&convert<Count, &Representation::read>) : nullptr, \
-                       write ? reinterpret_cast<void*>(&convert<Count, &Representation::write>) : nullptr,   \
-                       reinterpret_cast<void*>(&extent), kept_for_good));                                    \
+            error,                                                                                           \
+            CALL(name, int, const char*, void*, void*, void*, void*)(                                        \
+                datarep, read ? reinterpret_cast<void*>(&convert<Count, &Representation::read>) : nullptr,   \
+                write ? reinterpret_cast<void*>(&convert<Count, &Representation::write>) : nullptr,          \
+                reinterpret_cast<void*>(&extent), kept_for_good));                                           \
     }
 REGISTER(MPI_Register_datarep, int)
 REGISTER(MPI_Register_datarep_c, long long)

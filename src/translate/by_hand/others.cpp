@@ -1,4 +1,5 @@
-// Functions whose arguments are not what their types say: codes, buffers of the library, contents of types, Fortran's handles.
+// Functions whose arguments are not what their types say: codes, buffers of the library, contents of types,
+// Fortran's handles.
 #include "arguments.hpp"
 
 #include <mutex>
@@ -73,7 +74,8 @@ bool is_attachable(void*& buffer) {
     return buffer != nullptr;
 }
 void detached(int code, void* address) {
-    if (code == 0 && address && library::buffer_automatic && *static_cast<void**>(address) == library::buffer_automatic)
+    if (code == 0 && address && library::buffer_automatic &&
+        *static_cast<void**>(address) == library::buffer_automatic)
         *static_cast<void**>(address) = program::buffer_automatic;
 }
 
@@ -94,7 +96,8 @@ ATTACH(MPI_Buffer_attach_c, long long)
         const Inside inside;                                                                                 \
         if (!is_attachable(buffer))                                                                          \
             return refuse(F_##name, "the library has no MPI_BUFFER_AUTOMATIC");                              \
-        return TO_PROGRAM(error, CALL(name, int, LHandle<type>, void*, Size)(in<type>(handle), buffer, size)); \
+        return TO_PROGRAM(error,                                                                             \
+                          CALL(name, int, LHandle<type>, void*, Size)(in<type>(handle), buffer, size));      \
     }
 ATTACH_TO(MPI_Comm_attach_buffer, Comm, int)
 ATTACH_TO(MPI_Comm_attach_buffer_c, Comm, long long)
@@ -146,14 +149,14 @@ static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max
     const Inside inside;
     const LDatatype type = in<Datatype>(datatype);
     int has_integers = 0, has_addresses = 0, has_types = 0, combiner = 0;
-    int rc = CALL(MPI_Type_get_envelope, int, LDatatype, int*, int*, int*, int*)(type, &has_integers, &has_addresses,
-                                                                                &has_types, &combiner);
+    int rc = CALL(MPI_Type_get_envelope, int, LDatatype, int*, int*, int*,
+                  int*)(type, &has_integers, &has_addresses, &has_types, &combiner);
     if (rc != 0)
         return TO_PROGRAM(error, rc);
     const int types = std::min(max_datatypes, has_types);  // a library may go through all of the room
     Room<LDatatype> room(types);
-    rc = CALL(MPI_Type_get_contents, int, LDatatype, int, int, int, int*, long*, LDatatype*)(
-        type, max_integers, max_addresses, types, integers, addresses, room.data());
+    rc = CALL(MPI_Type_get_contents, int, LDatatype, int, int, int, int*, long*,
+              LDatatype*)(type, max_integers, max_addresses, types, integers, addresses, room.data());
     for (int at = 0; rc == 0 && at < types; ++at)
         datatypes[at] = out<Datatype>(room[at]);
     if (rc == 0 && integers)
@@ -161,26 +164,28 @@ static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max
     return TO_PROGRAM(error, rc);
 }
 static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers, long long max_addresses,
-                                     long long max_counts, long long max_datatypes, int* integers, long* addresses,
-                                     long long* counts, PDatatype* datatypes) {
+                                     long long max_counts, long long max_datatypes, int* integers,
+                                     long* addresses, long long* counts, PDatatype* datatypes) {
     const Inside inside;
     const LDatatype type = in<Datatype>(datatype);
     long long has_integers = 0, has_addresses = 0, has_counts = 0, has_types = 0;
     int combiner = 0;
-    int rc = CALL(MPI_Type_get_envelope_c, int, LDatatype, long long*, long long*, long long*, long long*, int*)(
-        type, &has_integers, &has_addresses, &has_counts, &has_types, &combiner);
+    int rc = CALL(MPI_Type_get_envelope_c, int, LDatatype, long long*, long long*, long long*, long long*,
+                  int*)(type, &has_integers, &has_addresses, &has_counts, &has_types, &combiner);
     if (rc != 0)
         return TO_PROGRAM(error, rc);
     const long long types = std::min(max_datatypes, has_types);
     Room<LDatatype> room(types);
-    rc = CALL(MPI_Type_get_contents_c, int, LDatatype, long long, long long, long long, long long, int*, long*, long long*,
-              LDatatype*)(type, max_integers, max_addresses, max_counts, types, integers, addresses, counts, room.data());
+    rc = CALL(MPI_Type_get_contents_c, int, LDatatype, long long, long long, long long, long long, int*,
+              long*, long long*, LDatatype*)(type, max_integers, max_addresses, max_counts, types, integers,
+                                             addresses, counts, room.data());
     for (long long at = 0; rc == 0 && at < types; ++at)
         datatypes[at] = out<Datatype>(room[at]);
     // With large counts the sizes are elsewhere, and the integers that remain are in another order.
     if (rc == 0 && integers && has_counts == 0)
         translate_contents(combiner, integers, std::min(max_integers, has_integers));
-    else if (rc == 0 && integers && (combiner == library::combiner_values[10] || combiner == library::combiner_values[11]))
+    else if (rc == 0 && integers &&
+             (combiner == library::combiner_values[10] || combiner == library::combiner_values[11]))
         return refuse(F_MPI_Type_get_contents_c, "of arrays its integers are not translated");
     return TO_PROGRAM(error, rc);
 }

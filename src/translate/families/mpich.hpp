@@ -19,7 +19,9 @@ template <> struct HandleOf<File> {
 struct Status {
     int low, high_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR;
 
-    unsigned long long bytes() const { return unsigned(low) | (unsigned long long)(unsigned(high_and_cancelled) >> 1) << 32; }
+    unsigned long long bytes() const {
+        return unsigned(low) | (unsigned long long)(unsigned(high_and_cancelled) >> 1) << 32;
+    }
     bool cancelled() const { return high_and_cancelled & 1; }
     void set(unsigned long long bytes, bool cancelled) {
         low = int(bytes);

@@ -30,6 +30,7 @@ inline void* const buffer_automatic = nullptr;  // it has none
 inline constexpr bool weights_are_data = false;
 inline int* const unweighted = reinterpret_cast<int*>(2L);
 inline int* const weights_empty = reinterpret_cast<int*>(3L);
-inline constexpr int keyval_offset = 0x10000;  // its keyvals count from 0: no other family's predefined ones are met
+inline constexpr int keyval_offset =
+    0x10000;  // its keyvals count from 0: no other family's predefined ones are met
 
 }  // namespace mpiric::translate::openmpi

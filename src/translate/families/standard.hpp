@@ -16,7 +16,9 @@ template <class T> struct HandleOf {
 struct Status {
     int MPI_SOURCE, MPI_TAG, MPI_ERROR, internal[5];
 
-    unsigned long long bytes() const { return unsigned(internal[0]) | (unsigned long long)(unsigned(internal[1]) >> 1) << 32; }
+    unsigned long long bytes() const {
+        return unsigned(internal[0]) | (unsigned long long)(unsigned(internal[1]) >> 1) << 32;
+    }
     bool cancelled() const { return internal[1] & 1; }
     void set(unsigned long long bytes, bool cancelled) {
         internal[0] = int(bytes);

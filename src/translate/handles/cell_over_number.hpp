@@ -1,5 +1,6 @@
-// A program whose predefined handles are addresses of cells over a library whose handles are numbers: the cell holds the
-// library's number; the handle of an object that is not predefined is the number itself, which no address can be.
+// A program whose predefined handles are addresses of cells over a library whose handles are numbers: the
+// cell holds the library's number; the handle of an object that is not predefined is the number itself, which
+// no address can be.
 #pragma once
 
 namespace mpiric::translate {

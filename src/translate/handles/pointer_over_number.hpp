@@ -1,5 +1,5 @@
-// A program whose predefined handles are small numbers and others addresses, over a library whose handles are numbers: what
-// is not predefined goes through as it is, for the library's numbers are all large.
+// A program whose predefined handles are small numbers and others addresses, over a library whose handles are
+// numbers: what is not predefined goes through as it is, for the library's numbers are all large.
 #pragma once
 
 namespace mpiric::translate {
@@ -50,7 +50,8 @@ template <class T> PHandle<T> out(LHandle<T> handle) {
             number = null_handle[T::index];
         else if (number >> 30 == 1 && builtin[T::index][number & 0xff].library == number)
             number = builtin[T::index][number & 0xff].program;
-        else if (std::is_same_v<T, Datatype> && (number & 0x3ffffff) < 16 && pair_types[number & 15].library == number)
+        else if (std::is_same_v<T, Datatype> && (number & 0x3ffffff) < 16 &&
+                 pair_types[number & 15].library == number)
             number = pair_types[number & 15].program;
         return reinterpret_cast<void*>(std::uintptr_t(number));
     }

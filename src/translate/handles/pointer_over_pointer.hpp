@@ -1,5 +1,5 @@
-// A program whose predefined handles are small numbers over a library where they are addresses of data: all other handles go
-// through as they are.
+// A program whose predefined handles are small numbers over a library where they are addresses of data: all
+// other handles go through as they are.
 #pragma once
 
 #include "table.hpp"

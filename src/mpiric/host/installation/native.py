@@ -31,7 +31,7 @@ def native_stand_in(program: AbiFamily, library: AbiFamily, soname: str) -> str:
 
 
 def stand_in_functions(how: str) -> frozenset[str]:
-    """Functions that stand-ins treat in one way: ``refused``, or ``own`` where they need no library; "": all."""
+    """Functions that stand-ins treat in one way: ``refused``, ``own`` that need no library; "": all."""
     ledger = _ROOT / "translate/ledger.tsv"
     lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.is_file() else []
     rows = (line.split("\t") for line in lines if not line.startswith("#"))

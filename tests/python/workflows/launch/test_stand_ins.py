@@ -25,7 +25,9 @@ OPENMPI = MpiLibrary(
     sonames=("libmpi.so.40",),
 )
 MPICH = replace(OPENMPI, implementation="mpich", abi_families=(AbiFamily.MPICH,), soname="libmpi.so.12")
-LEDGER = "MPI_Send\tgenerated\nMPI_Comm_c2f\town\nMPI_Isendrecv\tgenerated\nMPI_Comm_spawn\trefused\tchildren\n"
+LEDGER = (
+    "MPI_Send\tgenerated\nMPI_Comm_c2f\town\nMPI_Isendrecv\tgenerated\nMPI_Comm_spawn\trefused\tchildren\n"
+)
 
 
 @pytest.fixture
@@ -43,7 +45,9 @@ def serve(tmp_path: Path, monkeypatch):
             symbols={OPENMPI.library: ("MPI_Send", "MPI_Comm_spawn")},
         )
     )
-    yield lambda *names, calls=(): ready_to_serve([OPENMPI], frozenset(names), MPICH, host, frozenset(calls))[0]
+    yield lambda *names, calls=(): ready_to_serve([OPENMPI], frozenset(names), MPICH, host, frozenset(calls))[
+        0
+    ]
     stand_ins.functions.cache_clear()
 
 

@@ -1,10 +1,10 @@
-// The two families of this build: the program's and the library's. MPIRIC_PROGRAM, MPIRIC_LIBRARY and
-// MPIRIC_HANDLES name them.
+// clang-format off
+// The two families of this build: the program's and the library's. MPIRIC_PROGRAM, MPIRIC_LIBRARY and MPIRIC_HANDLES name them.
 #pragma once
 
 #define MPIRIC_TEXT_OF(name) #name
 #define MPIRIC_TEXT(name) MPIRIC_TEXT_OF(name)
-#define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families / family.hpp)
+#define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families/family.hpp)
 
 #include "classes.hpp"
 
@@ -44,4 +44,4 @@ static_assert(program::UNDEFINED == library::UNDEFINED, "MPI_UNDEFINED is passed
 
 }  // namespace mpiric::translate
 
-#include MPIRIC_TEXT(handles / MPIRIC_HANDLES.hpp)
+#include MPIRIC_TEXT(handles/MPIRIC_HANDLES.hpp)

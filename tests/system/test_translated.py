@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.installation.stand_ins import stand_ins
-from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.translation import SONAMES, can_translate, is_native
 
 SOURCE = Path(__file__).parent / "translated.c"

@@ -159,6 +159,7 @@ static void windows_and_files(const char* path) {
     MPI_Win window;
     MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     *memory = -1;
+    MPI_Barrier(MPI_COMM_WORLD);  // a fence that ends nothing need not wait for others
     MPI_Win_fence(MPI_MODE_NOPRECEDE, window);
     MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, window);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, window);

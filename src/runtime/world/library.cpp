@@ -103,7 +103,8 @@ bool family_fits() noexcept {
     char text[8192] = "";
     reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
     std::memcpy(version, text, sizeof version - 1);
-    // A stand-in has the types of one family and the text of another, and the library calls itself with the latter's.
+    // A stand-in has the types of one family and the text of another, and the library calls itself with the
+    // latter's.
     if (dlsym(RTLD_DEFAULT, "mpiric_stand_in_for"))
         return false;
     return std::strcmp(family_of(symbol), MPIRIC_FAMILY) == 0;

@@ -76,7 +76,7 @@ def observed_tune(
         originals = _comparable(observed, request, trials, armed)
         if observed.marks:
             write_marks(log, observed.marks)
-        budget.spend(len(originals))
+        budget.spend(trials.count - len(earlier) if observed.marks else len(originals))
         yield TuneState(
             request,
             log,

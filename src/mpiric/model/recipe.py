@@ -31,5 +31,7 @@ class Recipe:
     reasons: Mapping[str, str] = field(default_factory=dict)  # knob → why it helps
     checked_output: str = "learned"  # "learned", "command" or "none"
     mpiric_version: str = ""
+    scope: str = ""  # "steps" or "forecast" where trials ended at a mark, "" where they were whole runs
+    whole_check: str = ""  # of the tuned command run to its end, where trials were not: "not run"
     policy: tuple[str, ...] = ()  # lines of the flat policy that goes with `collectives = "policy"`
     format: int = FORMAT

@@ -26,6 +26,8 @@ _LARGEST_BYTES = 1 << 20
 _MOST_KNOBS = 200
 _MOST_POLICY_LINES = 5000
 _KNOB = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
+_SCOPES = ("steps", "forecast")
+_WHOLE_CHECKS = ("not run", "ran, no reference", "agrees", "differs")
 _HINT = "it was edited or damaged; tune again, or correct it by spec/formats/recipe.md"
 
 Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" when it can
@@ -54,6 +56,8 @@ def render_recipe(recipe: Recipe) -> str:
             "program": dict(fingerprint.program),
         },
     }
+    if recipe.scope:
+        document |= {"scope": recipe.scope, "whole_check": recipe.whole_check}
     if recipe.policy:
         document["policy"] = list(recipe.policy)
     if recipe.evidence is not None:
@@ -119,6 +123,8 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         reasons=top.table("reasons").text_map() if top.has("reasons") else {},
         checked_output=top.word("checked_output", ("learned", "command", "none")),
         mpiric_version=top.text("mpiric_version", default=""),
+        scope=top.word("scope", _SCOPES) if top.has("scope") else "",
+        whole_check=top.word("whole_check", _WHOLE_CHECKS) if top.has("whole_check") else "",
         policy=_policy(top, where) if top.has("policy") else (),
         format=version,
     )

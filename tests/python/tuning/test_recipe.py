@@ -262,3 +262,13 @@ def test_file_names_are_harmless(program: str) -> None:
 def test_a_missing_recipe_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         read_recipe(tmp_path / "x.toml", check)
+
+
+def test_a_recipe_proved_at_marks_says_that_no_whole_run_was_looked_at(tmp_path: Path) -> None:
+    path, recipe = tmp_path / "r.recipe.toml", _recipe(scope="steps", whole_check="not run")
+    write_recipe(path, recipe)
+    assert read_recipe(path, check) == recipe
+    path.write_text(path.read_text().replace('"not run"', '"surely fine"'))
+    with pytest.raises(MpiricError, match="must be one of not run"):
+        read_recipe(path, check)
+    assert "scope" not in render_recipe(_recipe())

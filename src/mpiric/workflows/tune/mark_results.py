@@ -8,6 +8,13 @@ from mpiric.model.tuned import FORECAST, NOT_RUN, STEPS, WHOLE_RUN, Timing, Tune
 from mpiric.workflows.tune.state import TuneState
 
 
+def scope_of(state: TuneState) -> str:
+    """What verdict and ratio are of."""
+    if state.marks is None:
+        return WHOLE_RUN
+    return STEPS if state.request.length_s is None else FORECAST
+
+
 def marks_fields(
     state: TuneState, trials: Iterable[Trial], original: Timing, tuned: Timing | None
 ) -> dict[str, Any]:
@@ -23,7 +30,7 @@ def marks_fields(
         )
     is_forecast = state.request.length_s is not None
     return {
-        "scope": FORECAST if is_forecast else STEPS,
+        "scope": scope_of(state),
         "marks": TunedMarks(found.pair, found.why, found.window.growth),
         "forecast_s": (original.median_s, (tuned or original).median_s) if is_forecast else None,
         "whole_check": NOT_RUN,

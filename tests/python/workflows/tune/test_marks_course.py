@@ -1,5 +1,7 @@
 """A program that runs for hours, tuned in ten minutes of a script's clock by runs that end at a mark."""
 
+from pathlib import Path
+
 import pytest
 from tests.support.recorded_tune import RecordedTune, rank
 from tests.support.scripted_runner import INTERRUPTED, Behaviour
@@ -9,6 +11,7 @@ from mpiric.host.installation import native
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
 from mpiric.report.tuned_json import tuned_json
+from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.trials import find_marks
 
 BUDGET_S = 600.0
@@ -47,6 +50,8 @@ def test_an_hour_is_tuned_within_the_budget_and_proved_by_its_steps(tune):
     assert tuned.original.median_s == pytest.approx(0.05, rel=0.02)
     assert not any(trial.outcome is Outcome.FAILED for trial in tune.tune.trials)
     assert all(trial.came_early for trial in tune.tune.trials)
+    recipe = read_recipe(Path(tuned.recipe), lambda *_: "")
+    assert (recipe.scope, recipe.whole_check) == ("steps", "not run")
 
 
 def test_scripts_read_what_was_compared(tune):

@@ -130,9 +130,8 @@ void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* n
         if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !is_mpi(name))
             continue;
         const char* plain = name + (*name == 'P');
-        const Answer answer = answer_of(plain);
-        const bool is_served =
-            answer == Answer::always || (answer == Answer::library && defined.contains(plain));
+        // What is refused stays: programs count on every library having it, and its call says why it fails.
+        const bool is_served = answer_of(plain) != Answer::library || defined.contains(plain);
         // A local symbol is invisible to the dynamic linker; what is bound to it already stays so.
         if (!is_served && !needed.contains(name) && std::strstr(name, "_FN") == nullptr)
             symbol.st_info = std::uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));

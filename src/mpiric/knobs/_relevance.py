@@ -96,6 +96,9 @@ def sizes_sent(knob: Knob, behaviour: Behaviour) -> str:
 def _said(alternatives: Iterable[Condition], behaviour: Behaviour) -> str:
     facts = dict.fromkeys(_FACTS[condition.number] for condition in alternatives)
     said = quote(" ".join(facts) if len(facts) < 3 else ", ".join(facts), behaviour.numbers)
-    transport = behaviour.carriers.transport
-    named = any(condition.number == "ucx_carries" for condition in alternatives) and transport
-    return f"{said} (the library reports {transport})" if named else said
+    if not any(condition.number == "ucx_carries" for condition in alternatives):
+        return said
+    carriers = behaviour.carriers
+    if "network" in carriers.ucx:
+        return f"{said} (it serves messages between nodes)"
+    return f"{said} (the library reports {carriers.transport})" if carriers.transport else said

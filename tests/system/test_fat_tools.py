@@ -45,7 +45,7 @@ def test_inspect_tells_scripts_what_they_were_promised(fat: Path, run_mpiric: Ru
     assert inspected["baseline"] == "x86_64"
     assert inspected["chosen_here"] in {v["target"] for v in inspected["variants"]}
     assert "avx512" in inspected["instruction_sets"]
-    assert set(inspected["mpi"]) == {"abi", "soname", "runs_under"}
+    assert set(inspected["mpi"]) == {"abi", "soname", "runs_under", "routes"}
 
 
 def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: Run) -> None:

@@ -37,7 +37,7 @@ def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
     if job.launcher_words and launchers.dialects()[job.dialect].neutral:
         return False
     try:
-        return find_allocation(host).scheduler == "local"
+        return not find_allocation(host).job
     except MpiricError:
         return False  # an allocation that contradicts itself
 

@@ -92,7 +92,7 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
-        return timing(_untouched(state.originals)), None
+        return timing(_untouched([*state.originals, *state.searched])), None
     originals, candidates = evidence.ended
     return timing(originals), timing(candidates)
 
@@ -103,9 +103,13 @@ def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in run)
 
 
-def _untouched(originals: Sequence[Trial]) -> list[float]:
-    """Objectives of the runs that nothing was added to."""
-    return [t.objective for t in originals if t.phase is Phase.OBSERVE and t.objective is not None]
+def _untouched(trials: Sequence[Trial]) -> list[float]:
+    """Objectives of the runs of the command as it is that nothing was added to."""
+    return [
+        trial.objective
+        for trial in trials
+        if trial.phase is not Phase.RECORD and not trial.configuration and trial.objective is not None
+    ]
 
 
 def _best_so_far(state: TuneState) -> BestSoFar | None:

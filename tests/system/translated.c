@@ -155,7 +155,7 @@ static void types(void) {
 }
 
 static void windows_and_files(const char* path) {
-    int memory = -1;  // not of MPI_Win_allocate: MPICH 4.0.2 puts into another rank's than was named
+    int memory = -1;
     MPI_Win window;
     MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     MPI_Barrier(MPI_COMM_WORLD);  // a fence that ends nothing need not wait for others

@@ -4,7 +4,6 @@ The first run is recorded, and ended as soon as some call comes evenly enough to
 Then runs of the original end at the mark that was chosen: it is one if all of them had done the same work.
 """
 
-import shlex
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +24,8 @@ from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
 from mpiric.workflows.trials.mark_judge import crossings
-from mpiric.workflows.trials.recording import Recorded, read_recorded, recorder_for
+from mpiric.workflows.trials.recording import Recorded, recorder_for
+from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
 WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
@@ -107,16 +107,13 @@ def _learn(
     trials: Trials, situation: Situation, host: Host, records: Path, wishes: MarkWishes
 ) -> tuple[Recorded, MarkChoice, MarkWindow]:
     """Record a run until a mark will do, or to its end."""
-    directory = (records / f"steps-{trials.count + 1}").absolute()
-    directory.mkdir(parents=True)
+    directory = records / f"steps-{trials.count + 1}"
     watch = _Watch(directory, wishes, time.monotonic())
     early = EarlyEnd(watch.will_do, every_s=_LOOK_EVERY_S)
-    carried = recorder_for(situation, host).spelling(directory)
-    trial = trials.run(situation, Configuration(), Phase.RECORD, carried=carried, early_end=early).trial
-    if trial.outcome is not Outcome.OK:
-        raise NoMarksError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
+    recorder = recorder_for(situation, host)
+    trial = run_recorded(trials, situation, Configuration(), recorder, directory, early_end=early)
     try:
-        recorded = read_recorded(directory, shlex.join(situation.job.argv), trial.wall_s)
+        recorded = recorded_by(trial, situation, directory)
     except MpiricError as error:
         raise NoMarksError(error.message) from error
     pace = with_own_places(run_pace(recorded.record))

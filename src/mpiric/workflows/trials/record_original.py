@@ -4,7 +4,6 @@ A run that is recorded takes a little longer, and one that exchanges messages of
 longer: these runs are of a phase of their own and compared with no other.
 """
 
-import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.workflows.trials.recording import (
-    Recorded,
-    Recorder,
-    read_recorded,
-    recorder_for,
-)
+from mpiric.model.trial import Outcome, Trial
+from mpiric.workflows.trials.recording import Recorded, recorder_for
+from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
 from mpiric.workflows.trials.trials import Trials
 
 _PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an untouched one
@@ -46,27 +41,20 @@ def record_original(
     shutil.rmtree(records, ignore_errors=True)  # of an interrupted tune
     made: list[Trial] = []
     recorded: list[Recorded] = []
+    limit_s = _PATIENCE * situation.observation.wall_s + _SLACK_S
     try:
         recorder = recorder_for(situation, host)
         for _ in range(runs):
-            directory = (records / f"original-{trials.count + 1}").absolute()
-            directory.mkdir(parents=True)
-            trial = _run(trials, situation, recorder, directory)
+            directory = records / f"original-{trials.count + 1}"
+            trial = run_recorded(trials, situation, Configuration(), recorder, directory, limit_s)
             narrator.trial(trial, None, float("inf"))
-            if trial.outcome is not Outcome.OK:
-                raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
-            made.append(trial)
-            recorded.append(read_recorded(directory, shlex.join(situation.job.argv), trial.wall_s))
+            if trial.outcome is Outcome.OK:
+                made.append(trial)
+            recorded.append(recorded_by(trial, situation, directory))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         return Recordings(tuple(made), tuple(recorded), (_not_recorded(why, recorded),))
     return Recordings(tuple(made), tuple(recorded))
-
-
-def _run(trials: Trials, situation: Situation, recorder: Recorder, directory: Path) -> Trial:
-    limit_s = _PATIENCE * situation.observation.wall_s + _SLACK_S
-    carried = recorder.spelling(directory)
-    return trials.run(situation, Configuration(), Phase.RECORD, limit_s, carried=carried).trial
 
 
 def _not_recorded(why: str, recorded: list[Recorded]) -> str:

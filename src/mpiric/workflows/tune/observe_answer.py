@@ -1,6 +1,5 @@
 """The answer run once recorded, as the command was: whether what was noticed has gone."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,11 +9,12 @@ from mpiric.host.processes.early_end import after
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.symptom import RunTimes, SymptomChange
-from mpiric.model.trial import Outcome, Phase, Split
+from mpiric.model.trial import Split
 from mpiric.model.tuned import Tuned
 from mpiric.profile.run_times import run_times
 from mpiric.profile.symptoms import symptom_changes
-from mpiric.workflows.trials.recording import RECORDS, Recorded, read_recorded, recorder_for
+from mpiric.workflows.trials.recording import RECORDS, Recorded, recorder_for
+from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.state import TuneState
 
@@ -31,20 +31,15 @@ def observe_answer(state: TuneState, host: Host) -> None:
         state.note("what the answer has changed is not shown: no run was left to record it")
         return
     answer = max(proved, key=lambda each: each.low).configuration
-    directory = (state.log.path / RECORDS / f"answer-{trials.count + 1}").absolute()
+    directory = state.log.path / RECORDS / f"answer-{trials.count + 1}"
     limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S
     try:
-        directory.mkdir(parents=True)
-        carried = recorder_for(state.situation, host).spelling(directory)
+        recorder = recorder_for(state.situation, host)
         early_end = after(state.situation.observation.wall_s) if state.marks else None
-        trial = trials.run(
-            state.situation, answer, Phase.RECORD, limit_s, carried=carried, early_end=early_end
-        ).trial
+        trial = run_recorded(trials, state.situation, answer, recorder, directory, limit_s, early_end)
         state.budget.spend()
         state.report(trial)
-        if trial.outcome is not Outcome.OK:
-            raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
-        state.answered = read_recorded(directory, shlex.join(state.situation.job.argv), trial.wall_s)
+        state.answered = recorded_by(trial, state.situation, directory)
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         state.note(f"the answer was not recorded, so that what it has changed is not shown: {why}")

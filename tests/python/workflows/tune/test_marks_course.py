@@ -12,7 +12,7 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.recipe import read_recipe
-from mpiric.workflows.trials import find_marks
+from mpiric.workflows.trials import run_recorded
 
 BUDGET_S = 600.0
 FASTER = {"binding": Behaviour(0.7)}
@@ -31,7 +31,7 @@ def runtime(tmp_path, monkeypatch):
 @pytest.fixture
 def tune(tmp_path, runtime, monkeypatch):
     runner = SteppingRunner(ranks=(rank(0), rank(1)), settings=FASTER)
-    monkeypatch.setattr(find_marks, "read_recorded", runner.recorded)
+    monkeypatch.setattr(run_recorded, "read_recorded", runner.recorded)
     made = RecordedTune(tmp_path, runner)
 
     def call(**options):

@@ -67,11 +67,8 @@ def is_oversubscribed(situation: Situation) -> bool:
 
 
 def is_dynamic(situation: Situation) -> bool:
-    """Whether preloads and the C library's variables reach the program.
-
-    Of a statically linked program no library is seen, of a setuid one nothing at all: both count as no.
-    """
-    return situation.observation.loads("libc.so") or situation.observation.loads("libc-")
+    """Whether preloads and the C library's variables reach the program."""
+    return situation.observation.is_dynamic
 
 
 def unreachable_by_preload(situation: Situation) -> str:

@@ -81,6 +81,14 @@ class Observation:
         )
         return not self.mpi_calls or any(form in self.mpi_calls for form in forms)
 
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether preloads and the C library's variables reach the program.
+
+        Of a statically linked program no library is seen, of a setuid one nothing at all: both count as no.
+        """
+        return self.loads("libc.so") or self.loads("libc-")
+
     def loads(self, stem: str) -> bool:
         """Whether a rank maps a shared object whose file name starts with ``stem``."""
         return any(path.rsplit("/", 1)[-1].startswith(stem) for rank in self.ranks for path in rank.libraries)

@@ -77,7 +77,7 @@ def unrecordable(observation: Observation) -> str:
     """Why nothing can be loaded into the ranks that were seen, "" where it can."""
     if not observation.ranks:
         return "no rank was seen"
-    if observation.loads("libc.so") or observation.loads("libc-"):
+    if observation.is_dynamic:
         return ""
     return "the program shows no C library (statically linked or setuid), so that nothing can be loaded"
 

@@ -1,6 +1,6 @@
 // The file of one rank: given all its room at once, mapped. A full disk must be an error here and now, not a
 // SIGBUS in the middle of the program.
-#include "base/file_limit.hpp"
+#include "base/mapped_file.hpp"
 #include "marks/marks.hpp"
 
 #include <algorithm>
@@ -15,23 +15,7 @@
 namespace mpiric::marks {
 
 Head* Marks::map_file(uint64_t bytes, const char*& reason) noexcept {
-    if (!may_be_as_long_as(bytes)) {
-        reason = std::strerror(EFBIG);
-        return nullptr;
-    }
-    const int file = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (file < 0) {
-        reason = std::strerror(errno);
-        return nullptr;
-    }
-    const int refused = posix_fallocate(file, 0, off_t(bytes));
-    void* at = refused ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (at == MAP_FAILED) {
-        reason = std::strerror(refused ? refused : errno);
-        unlink(path_);
-    }
-    ::close(file);
-    return at == MAP_FAILED ? nullptr : static_cast<Head*>(at);
+    return static_cast<Head*>(map_new_file(path_, bytes, reason));
 }
 
 bool Marks::open(const Arming& arming, const char*& reason) noexcept {

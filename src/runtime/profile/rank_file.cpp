@@ -1,6 +1,6 @@
 // The file of one rank: laid out, given all its room at once, mapped. Room first: a full disk must be an
 // error here and now, not a SIGBUS in the middle of the program.
-#include "base/file_limit.hpp"
+#include "base/mapped_file.hpp"
 #include "profile/recorder.hpp"
 
 #include <algorithm>
@@ -77,25 +77,7 @@ void Recorder::learn_activities(std::string_view names) noexcept {
 }
 
 Image* Recorder::map_file(const char*& reason) noexcept {
-    if (!may_be_as_long_as(plan_.bytes)) {
-        reason = std::strerror(EFBIG);
-        return nullptr;
-    }
-    const int file = ::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (file < 0) {
-        reason = std::strerror(errno);
-        return nullptr;
-    }
-    const int refused = posix_fallocate(file, 0, off_t(plan_.bytes));
-    void* at = refused ? MAP_FAILED : mmap(nullptr, plan_.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (at == MAP_FAILED) {
-        reason = std::strerror(refused ? refused : errno);
-        ::close(file);
-        unlink(path_);
-        return nullptr;
-    }
-    ::close(file);
-    return static_cast<Image*>(at);
+    return static_cast<Image*>(map_new_file(path_, plan_.bytes, reason));
 }
 
 Image* Recorder::map_memory() noexcept {

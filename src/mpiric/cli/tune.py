@@ -33,6 +33,7 @@ from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
+from mpiric.workflows.tune.reference import check_reference
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.submitted import tune_to_submit
 from mpiric.workflows.tune.tune import dry_run, tune
@@ -121,6 +122,17 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 )
 @click.option("--after", metavar="TIME", help="Look at no steps before this time of a run: 10m.")
 @click.option("--length", metavar="TIME", help="Tune the forecast of a run that takes so long as it is: 2h.")
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="Where runs end at a mark: run the answer to its end too, and compare it with a whole run of the "
+    "command as it is; not counted in --budget.",
+)
+@click.option(
+    "--reference",
+    **DIRECTORY,
+    help="With --finish: compare with what a whole run has left in DIR, its output in DIR/stdout.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--output", "-o", **FILE, help="Save the recipe here too.")
@@ -205,6 +217,8 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         to_the_end=given["to_the_end"],
         after_s=parse_duration(given["after"]) if given["after"] else 0.0,
         length_s=parse_duration(given["length"]) if given["length"] else None,
+        finish=given["finish"] or given["reference"] is not None,
+        reference=check_reference(given["reference"]) if given["reference"] else None,
         site=given["site"],
         spread=spread_of(given),
     )

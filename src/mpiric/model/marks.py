@@ -3,6 +3,7 @@
 Times in seconds from the end of MPI_Init, by each rank's own clock.
 """
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -89,3 +90,22 @@ def mark_option(key: MarkKey | None, first: int, last: int) -> str:
         return ONLY_TIMES
     communicator = f"{key.ranks}.{key.birth}" if key.ranks else "*"
     return f"{key.function}@{key.place or '*'}@{communicator}:{first},{last}"
+
+
+_OPTION = re.compile(
+    r"(?P<function>MPI_\w{1,40})@(?P<place>\*|[^\s@]{1,80}\+0x[0-9a-f]{1,16})@(?P<communicator>\*|\d{1,9}\.\d{1,9})"
+    r":(?P<first>\d{1,18}),(?P<last>\d{1,18})"
+)
+
+
+def read_mark_option(text: str, *, on_rank_0_alone: bool = False) -> MarkPair | None:
+    """Read a value of MPIRIC_MARK as `MarkPair.option` writes it; None for what names no two calls."""
+    found = _OPTION.fullmatch(text)
+    if found is None or not 1 <= int(found["first"]) < int(found["last"]):
+        return None
+    place = "" if found["place"] == "*" else found["place"]
+    ranks, _, birth = (
+        "0.0".partition(".") if found["communicator"] == "*" else found["communicator"].partition(".")
+    )
+    key = MarkKey(found["function"], place, int(ranks), int(birth))
+    return MarkPair(key, int(found["first"]), int(found["last"]), on_rank_0_alone)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
+from mpiric.model.whole_check import ProvedMarks, WholeCheck
 
 FORMAT = 2
 
@@ -32,6 +33,7 @@ class Recipe:
     checked_output: str = "learned"  # "learned", "command" or "none"
     mpiric_version: str = ""
     scope: str = ""  # "steps" or "forecast" where trials ended at a mark, "" where they were whole runs
-    whole_check: str = ""  # of the tuned command run to its end, where trials were not: "not run"
+    whole: WholeCheck | None = None  # of the tuned command run to its end; None where every trial was whole
+    marks: ProvedMarks | None = None  # that trials ended at
     policy: tuple[str, ...] = ()  # lines of the flat policy that goes with `collectives = "policy"`
     format: int = FORMAT

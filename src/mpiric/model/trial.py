@@ -13,6 +13,7 @@ class Phase(str, Enum):
     RECORD = "record"  # with the recording runtime in its ranks, which costs time: compared with no other
     SEARCH = "search"
     PROOF = "proof"
+    FINISH = "finish"  # to the program's end, where others end at a mark
     HISTORY = "history"
 
 

@@ -11,6 +11,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.symptom import RunTimes, SymptomChange
+from mpiric.model.whole_check import WholeCheck
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,6 @@ class BestSoFar:
 
 
 WHOLE_RUN, STEPS, FORECAST = "whole run", "steps", "forecast"
-NOT_RUN = "not run"  # of the whole-run check
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Tuned:
     marks: TunedMarks | None = None  # None with `marks_why`
     marks_why: str = ""
     forecast_s: tuple[float, float] | None = None  # of the original and the tuned run of the length asked for
-    whole_check: str = ""  # of the tuned command run to its end; "" where every run was whole
+    whole: WholeCheck | None = None  # of the tuned command run to its end; None where every run was whole
     stopped_trials: int = 0  # runs that ended before their program did
     split: SplitGain | None = None  # None where the runtime could not look at the runs of the proof
     times: tuple[RunTimes, RunTimes] | None = None  # as it was and tuned, of one recorded run each

@@ -56,7 +56,8 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "marks": _marks(tuned),
         "marks_why": tuned.marks_why or None,
         "forecast_s": list(tuned.forecast_s) if tuned.forecast_s else None,
-        "whole_check": tuned.whole_check or None,
+        "whole_check": tuned.whole.verdict.value if tuned.whole else None,
+        "whole_check_why": (tuned.whole.why or None) if tuned.whole else None,
         "stopped_trials": tuned.stopped_trials,
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.tuned import Tuned
+from mpiric.model.whole_check import WholeCheck, WholeVerdict
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,35 @@ def longer_sentence(split: SplitGain) -> str:
 
 def scope_sentence(tuned: Tuned) -> str:
     """What was looked at of a program whose runs ended at a mark, "" where they were whole."""
+    return f"On {looked_at(tuned)} {counted_by(tuned)}" if tuned.marks else ""
+
+
+def looked_at(tuned: Tuned) -> str:
+    """The steps that were compared, start-up, and what is known of the rest; "" where runs were whole."""
     if tuned.marks is None:
         return ""
     pair = tuned.marks.pair
-    where = f" at {pair.key.place}" if pair.key.place else ""
-    steps = f"On steps {pair.first:,}–{pair.last:,}, counted by {pair.key.function}{where}"
     start = ""
     if tuned.split is not None and isfinite(tuned.split.start.high):
         part = tuned.split.start
         start = "; start-up no different" if part.low <= 1 <= part.high else f"; start-up {_ratio(part)}"
-    return f"{steps}{start}; the rest was not looked at."
+    return f"steps {pair.first:,}–{pair.last:,}{start}; {_the_rest(tuned.whole)}."
+
+
+def counted_by(tuned: Tuned) -> str:
+    """What counts the steps, "" where runs were whole."""
+    if tuned.marks is None:
+        return ""
+    key = tuned.marks.pair.key
+    return f"Steps are counted by {key.function}{f' at {key.place}' if key.place else ''}."
+
+
+def _the_rest(whole: WholeCheck | None) -> str:
+    if whole is None or whole.verdict is WholeVerdict.NOT_RUN:
+        return "the rest was not looked at"
+    if whole.verdict is WholeVerdict.DIFFERS:
+        return f"the whole run differs: {whole.why}"
+    return "the whole run agrees with the original's"
 
 
 def split_json(split: SplitGain | None) -> dict[str, Any] | None:

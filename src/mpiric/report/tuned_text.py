@@ -14,7 +14,7 @@ from mpiric.model.symptom import RunTimes
 from mpiric.model.tuned import STEPS, Tuned
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
-from mpiric.report.tuned_split import longer_sentence, scope_sentence, split_rows
+from mpiric.report.tuned_split import counted_by, longer_sentence, looked_at, split_rows
 from mpiric.report.tuned_times import PARTS, times_bars, times_rows
 
 _HEADLINE = {
@@ -42,8 +42,8 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
     """Print everything a user gets to see at the end of ``mpiric tune``."""
     console.print()
     console.print(_headline(tuned), soft_wrap=True)
-    if sentence := scope_sentence(tuned):
-        console.print(Text(sentence), soft_wrap=True)
+    if sentence := counted_by(tuned):
+        console.print(Text(sentence, style="dim"), soft_wrap=True)
     for title, lines in _sections(tuned):
         console.print(Text(f"\n{title}", style="bold"))
         for indent, line in lines:
@@ -100,8 +100,16 @@ def _headline(tuned: Tuned) -> Text:
     text = Text(original, style="bold")
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
-    text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}  {words}", style=style)
+    text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, words)}", style=style)
     return text.append(f"  ({len(evidence.pairs)} fresh pairs, at {evidence.confidence:.0%})", style="dim")
+
+
+def _claim(tuned: Tuned, words: str) -> str:
+    """What is said of the ratio; where runs ended at a mark, of what part of them."""
+    part = looked_at(tuned)
+    if not part:
+        return f"  {words}"
+    return f", proved on {part}" if tuned.verdict is Verdict.FASTER else f"  {words} on {part}"
 
 
 def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:

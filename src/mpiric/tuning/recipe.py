@@ -20,6 +20,7 @@ from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import read_bounded, write_whole
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.proof.confidence_sequence import median_interval
+from mpiric.tuning.recipe_marks import read_proved_marks, read_whole_check, render_marks, whole_check_keys
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
@@ -27,7 +28,6 @@ _MOST_KNOBS = 200
 _MOST_POLICY_LINES = 5000
 _KNOB = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 _SCOPES = ("steps", "forecast")
-_WHOLE_CHECKS = ("not run", "ran, no reference", "agrees", "differs")
 _HINT = "it was edited or damaged; tune again, or correct it by spec/formats/recipe.md"
 
 Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" when it can
@@ -57,7 +57,11 @@ def render_recipe(recipe: Recipe) -> str:
         },
     }
     if recipe.scope:
-        document |= {"scope": recipe.scope, "whole_check": recipe.whole_check}
+        document["scope"] = recipe.scope
+    if recipe.whole is not None:
+        document |= whole_check_keys(recipe.whole)
+    if recipe.marks is not None:
+        document["marks"] = render_marks(recipe.marks)
     if recipe.policy:
         document["policy"] = list(recipe.policy)
     if recipe.evidence is not None:
@@ -124,7 +128,8 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         checked_output=top.word("checked_output", ("learned", "command", "none")),
         mpiric_version=top.text("mpiric_version", default=""),
         scope=top.word("scope", _SCOPES) if top.has("scope") else "",
-        whole_check=top.word("whole_check", _WHOLE_CHECKS) if top.has("whole_check") else "",
+        whole=read_whole_check(top),
+        marks=read_proved_marks(top.table("marks")) if top.has("marks") else None,
         policy=_policy(top, where) if top.has("policy") else (),
         format=version,
     )

@@ -18,6 +18,7 @@ from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.model.tuned import KnobChange, Rejected, Timing, Tuned, TunedMarks
+from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
@@ -307,13 +308,14 @@ def test_a_program_that_is_compared_by_its_steps_says_what_was_not_looked_at() -
     pair = MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 400, 1300)
     tuned = replace(FASTER, scope="steps", marks=TunedMarks(pair, "even"), split=split)
     first, second = text(tuned).strip().splitlines()[:2]
-    assert "1.50× per step [1.40, 1.60]  faster, proved" in first
-    assert second == (
-        "On steps 400–1,300, counted by MPI_Allreduce at lmp+0x48f2; start-up 2.84× [2.50, 3.10]; "
-        "the rest was not looked at."
-    )
+    looked_at = "steps 400–1,300; start-up 2.84× [2.50, 3.10]; the rest was not looked at."
+    assert f"1.50× per step [1.40, 1.60], proved on {looked_at}" in first
+    assert second == "Steps are counted by MPI_Allreduce at lmp+0x48f2."
     unchanged = replace(split, start=PartRatio(1.01, 0.97, 1.04))
     assert "; start-up no different; the rest" in text(replace(tuned, split=unchanged))
-    assert second in tuned_html(tuned, (), "1")
+    assert f"On {looked_at} {second}" in tuned_html(tuned, (), "1")
+    agrees = replace(tuned, whole=WholeCheck(WholeVerdict.AGREES))
+    assert "; the whole run agrees with the original's." in text(agrees)
+    assert tuned_json(agrees)["whole_check"] == "agrees"
     told = tuned_json(tuned)
     assert (told["scope"], told["marks"]["first"], told["marks"]["last"]) == ("steps", 400, 1300)

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Evidence, Share, Verdict
+from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkKey
 from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.model.whole_check import ProvedMarks, WholeCheck
 from mpiric.tuning.proof.confidence_sequence import median_interval
 from mpiric.tuning.recipe import (
     file_name,
@@ -24,6 +27,9 @@ from mpiric.tuning.recipe import (
 
 _toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 SPEC = Path(__file__).parents[3] / "spec" / "formats"
+MARKS = ProvedMarks(
+    MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 400, 1300), (0.12, 0.11), (0.0503, 0.0347)
+)
 KNOWN = {"binding": {"core", "socket"}, "allocator": {"jemalloc"}}
 
 
@@ -265,7 +271,7 @@ def test_a_missing_recipe_is_not_found(tmp_path: Path) -> None:
 
 
 def test_a_recipe_proved_at_marks_says_that_no_whole_run_was_looked_at(tmp_path: Path) -> None:
-    path, recipe = tmp_path / "r.recipe.toml", _recipe(scope="steps", whole_check="not run")
+    path, recipe = tmp_path / "r.recipe.toml", _recipe(scope="steps", whole=WholeCheck(), marks=MARKS)
     write_recipe(path, recipe)
     assert read_recipe(path, check) == recipe
     path.write_text(path.read_text().replace('"not run"', '"surely fine"'))

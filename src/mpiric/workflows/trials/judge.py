@@ -48,7 +48,7 @@ class Judge:
         self._stdout_of_original = originals[0].stdout
         if compare:
             self.printed = learn([Path(trial.stdout) for trial in originals])
-            self._written = learn_files([_kept_files(trial) for trial in originals])
+            self._written = learn_files([kept_files(trial) for trial in originals])
 
     def learn_at_mark(
         self, pair: MarkPair, originals: Sequence[tuple[Trial, RunMarks]], *, compare: bool
@@ -78,7 +78,7 @@ class Judge:
         marks: RunMarks | None = None,
     ) -> Trial:
         """The trial of a run that ended well with its objective, or with what is wrong with it."""
-        if trial.phase in _LEARNED_FROM and not trial.configuration:
+        if trial.phase is Phase.FINISH or (trial.phase in _LEARNED_FROM and not trial.configuration):
             _keep_files(trial, directory)
         if complaint := self._complaint(trial, directory, situation, set_by(launch), marks):
             outcome, reason = complaint
@@ -167,8 +167,8 @@ class Judge:
         )
         if different and not trial.configuration:
             _keep_files(trial, directory)
-            stdout = shutil.copyfile(trial.stdout, _kept_files(trial).with_suffix(".printed"))
-            self.at_mark = at_mark.widened(StoppedOriginal(marks, stdout, _kept_files(trial)))
+            stdout = shutil.copyfile(trial.stdout, kept_files(trial).with_suffix(".printed"))
+            self.at_mark = at_mark.widened(StoppedOriginal(marks, stdout, kept_files(trial)))
             return ""
         return different
 
@@ -249,16 +249,17 @@ def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]
 
 
 def _stopped(trial: Trial, marks: RunMarks) -> StoppedOriginal:
-    return StoppedOriginal(marks, Path(trial.stdout), _kept_files(trial))
+    return StoppedOriginal(marks, Path(trial.stdout), kept_files(trial))
 
 
-def _kept_files(trial: Trial) -> Path:
+def kept_files(trial: Trial) -> Path:
+    """Directory of the copies of what a run wrote, where these are kept."""
     return Path(trial.stdout).with_suffix(".files")
 
 
 def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
     """Copy what a run of the original wrote, as long as it is not too much, to learn from it."""
-    kept = _kept_files(trial)
+    kept = kept_files(trial)
     kept.mkdir(exist_ok=True)
     left = _KEPT_BYTES
     for name, path in directory.written().items():

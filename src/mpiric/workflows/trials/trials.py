@@ -166,7 +166,8 @@ class Trials:
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         is_of_use = trial.outcome is Outcome.OK or trial.at_least is not None
-        if is_of_use and (phase not in _LEARNED_FROM or configuration):
+        is_kept = phase is Phase.FINISH or (phase in _LEARNED_FROM and not configuration)
+        if is_of_use and not is_kept:
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
         if trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.expectation is not None:

@@ -1,10 +1,14 @@
 """What a tune whose runs ended at marks says of them: what was compared, and what was not looked at."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Trial
-from mpiric.model.tuned import FORECAST, NOT_RUN, STEPS, WHOLE_RUN, Timing, TunedMarks
+from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
+from mpiric.model.whole_check import ProvedMarks
+from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.workflows.tune.state import TuneState
 
 
@@ -33,6 +37,19 @@ def marks_fields(
         "scope": scope_of(state),
         "marks": TunedMarks(found.pair, found.why, found.window.growth),
         "forecast_s": (original.median_s, (tuned or original).median_s) if is_forecast else None,
-        "whole_check": NOT_RUN,
+        "whole": state.whole,
         "stopped_trials": stopped,
     }
+
+
+def proved_marks(state: TuneState, split: SplitGain | None) -> ProvedMarks | None:
+    """What a recipe says of the marks that its proof ended at."""
+    found = state.marks
+    if found is None or split is None or None in (split.original.per_mark_s, split.tuned.per_mark_s):
+        return None
+    return ProvedMarks(
+        found.pair,
+        (split.original.start_s, split.tuned.start_s),
+        (split.original.per_mark_s or 0.0, split.tuned.per_mark_s or 0.0),
+        prints_nan=any(first_nan(Path(trial.stdout)) for trial in found.originals),
+    )

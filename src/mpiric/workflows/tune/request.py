@@ -37,6 +37,8 @@ class TuneRequest:
     to_the_end: bool = False  # no run ends at a mark
     after_s: float = 0.0  # no mark before this time of a run
     length_s: float | None = None  # of the run that is forecast from marks
+    finish: bool = False  # run the answer to its end, where trials ended at a mark
+    reference: Path | None = None  # what a whole run of the original has left, to compare that with
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
     spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here

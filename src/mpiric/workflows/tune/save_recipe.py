@@ -9,18 +9,19 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
-from mpiric.model.tuned import NOT_RUN, KnobChange
+from mpiric.model.split_gain import SplitGain
+from mpiric.model.tuned import KnobChange
 from mpiric.report.tuned_chain import chain
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import all_learned, origins
-from mpiric.workflows.tune.mark_results import scope_of
+from mpiric.workflows.tune.mark_results import proved_marks, scope_of
 from mpiric.workflows.tune.observe_answer import afterwards_of
 from mpiric.workflows.tune.state import TuneState
 
 
-def save_recipe(state: TuneState, evidence: Evidence, host: Host) -> str:
+def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, host: Host) -> str:
     """Write the recipe of what was proved faster; its path."""
     request, situation, configuration = state.request, state.situation, evidence.configuration
     recipe = Recipe(
@@ -34,7 +35,8 @@ def save_recipe(state: TuneState, evidence: Evidence, host: Host) -> str:
         checked_output=request.checked_output,
         mpiric_version=__version__,
         scope=scope_of(state) if state.marks else "",
-        whole_check=NOT_RUN if state.marks else "",
+        whole=state.whole if state.marks else None,
+        marks=proved_marks(state, split),
         policy=_policy(configuration, situation),
     )
     path = state.log.path / file_name(recipe.name)

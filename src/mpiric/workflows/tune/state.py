@@ -11,6 +11,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter
+from mpiric.model.whole_check import WholeCheck
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
@@ -49,6 +50,7 @@ class TuneState:
     searched: list[Trial] = field(default_factory=list)  # in order
     rejected: dict[Configuration, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
+    whole: WholeCheck = field(default_factory=WholeCheck)  # of the answer run to its end
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
 

@@ -12,6 +12,7 @@ from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.observe import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
+from mpiric.workflows.tune.finish import finish
 from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.request import TuneRequest
@@ -36,6 +37,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
             candidates = find_candidates(state)
             prove_best(state, candidates)
             observe_answer(state, host)
+            finish(state)
         except KeyboardInterrupt:
             state.interrupted = True
         return write_results(state, host, state.budget.elapsed_s)

@@ -36,6 +36,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     original, tuned = _timings(evidence, state)
     launch, launch_why = _launch(configuration, situation)
     trials = state.log.read().trials
+    split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
     state.notes += [*state.copies.notes, *export_learned(configuration, directory, host)]
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
@@ -59,12 +60,12 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         runs=len(trials),
         elapsed_s=elapsed_s,
         around_runs_s=state.trials.around_runs_s,
-        recipe=save_recipe(state, proved, host) if proved else "",
+        recipe=save_recipe(state, proved, split, host) if proved else "",
         store=str(directory),
         interrupted=state.interrupted,
         notes=tuple(state.notes),
         **marks_fields(state, trials, original, tuned),
-        split=split_gain(paired_splits(trials, evidence.configuration)) if evidence else None,
+        split=split,
     )
     result = with_afterwards(result, state)
     _write_page(directory, result, trials)

@@ -10,6 +10,7 @@ from tests.support.stepping_runner import SteppingRunner, Steps
 from mpiric.host.installation import native
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
+from mpiric.model.whole_check import WholeCheck
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.trials import run_recorded
@@ -51,7 +52,7 @@ def test_an_hour_is_tuned_within_the_budget_and_proved_by_its_steps(tune):
     assert not any(trial.outcome is Outcome.FAILED for trial in tune.tune.trials)
     assert all(trial.came_early for trial in tune.tune.trials)
     recipe = read_recipe(Path(tuned.recipe), lambda *_: "")
-    assert (recipe.scope, recipe.whole_check) == ("steps", "not run")
+    assert (recipe.scope, recipe.whole) == ("steps", WholeCheck())
 
 
 def test_scripts_read_what_was_compared(tune):

@@ -1,0 +1,67 @@
+"""What a whole run printed and wrote, held against whole runs of the original."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from mpiric.tuning.equivalence.output_equivalence import learn
+from mpiric.tuning.equivalence.output_files import is_text, printable_name
+
+
+@dataclass(frozen=True)
+class WholeOutput:
+    """What a run left at its end; ``files`` by their names in the working directory."""
+
+    stdout: Path | None  # None: not kept
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+
+def whole_disagreement(
+    references: Sequence[WholeOutput],
+    found: WholeOutput,
+    *,
+    rounding: bool = False,
+    settings: tuple[str, ...] = (),
+) -> str:
+    """What a run has otherwise than whole runs of the original, in a sentence; "" when nothing.
+
+    One reference tells nothing of what varies by itself: a disagreement with it alone is none yet.
+    Compared is what all references have.
+    """
+    printed = [reference.stdout for reference in references if reference.stdout is not None]
+    if printed and found.stdout is not None:
+        different = learn(_at_least_two(printed)).compare(found.stdout, rounding=rounding, settings=settings)
+        if different is not None:
+            return str(different)
+    for name in sorted(set.intersection(*(set(reference.files) for reference in references))):
+        runs = [reference.files[name] for reference in references]
+        if name not in found.files:
+            return f"the file '{printable_name(name)}' was not written"
+        if reason := _file_disagreement(runs, found.files[name], rounding=rounding, settings=settings):
+            return f"the file '{printable_name(name)}' {reason}"
+    return ""
+
+
+def _file_disagreement(
+    runs: Sequence[Path], found: Path, *, rounding: bool, settings: tuple[str, ...]
+) -> str:
+    hashes = {_hash(path) for path in runs}
+    if _hash(found) in hashes:
+        return ""
+    if all(is_text(path) for path in (*runs, found)):
+        different = learn(_at_least_two(runs)).compare(found, rounding=rounding, settings=settings)
+        return f"differs: {different.sentence}" if different is not None else ""
+    return "differs from the original's" if len(hashes) == 1 else ""  # else it varies by itself
+
+
+def _at_least_two(paths: Sequence[Path]) -> list[Path]:
+    return [*paths] if len(paths) > 1 else [*paths, *paths]
+
+
+def _hash(path: Path) -> bytes:
+    state = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            state.update(block)
+    return state.digest()

@@ -1,0 +1,42 @@
+"""The pace of a whole run behind the steps that it was proved on, against what was forecast from these."""
+
+from mpiric.model.marks import MarkPair, RunMarks
+from mpiric.model.pace import KeyPace
+
+UNREACHED = 10**18  # number of a last mark that never comes: the times of all calls are kept
+_ROOM = 0.05  # of the forecast, within which it has come true
+_FEWEST_MARKS = 16
+
+
+def pace_of(marks: RunMarks | None, pair: MarkPair) -> KeyPace | None:
+    """Rank 0's calls of the mark's kind, as far as the run came; None when it left none."""
+    first = next((rank for rank in marks.ranks if rank.rank == 0), None) if marks else None
+    if first is None or not first.times_s:
+        return None
+    return KeyPace(pair.key, first.calls, first.stride, first.times_s)
+
+
+def per_mark_s(pace: KeyPace | None, first: int, last: int | None = None) -> float | None:
+    """Seconds from one mark to the next between two of them, at most to the last whose time is known.
+
+    None when fewer than a handful lie between them.
+    """
+    if pace is None:
+        return None
+    last = pace.last_timed if last is None else min(last, pace.last_timed)
+    if last - first < _FEWEST_MARKS:
+        return None
+    return (pace.time_of(last) - pace.time_of(first)) / (last - first)
+
+
+def against_forecast(pace: KeyPace | None, pair: MarkPair, forecast_s: float) -> str:
+    """How the steps behind those of the proof compare with the forecast, in a sentence; "" if unknown."""
+    later_s = per_mark_s(pace, pair.last)
+    if pace is None or later_s is None:
+        return ""
+    ratio = later_s / forecast_s
+    steps = f"steps {pair.last:,}–{pace.last_timed:,}"
+    if abs(ratio - 1) <= _ROOM:
+        return f"{steps} took what was forecast ({later_s:.3g} s each)"
+    each = f"{later_s:.3g} s each instead of {forecast_s:.3g} s"
+    return f"{steps} took {ratio:.2f} times what was forecast ({each})"

@@ -103,6 +103,12 @@ class RecordingHost:
         """Read it and keep it."""
         return _kept(self.recording.spaces, path, self._inner.space(path))
 
+    def attribute(self, path: str, name: str) -> bytes | None:
+        """Read it and keep it."""
+        value = self._inner.attribute(path, name)
+        _kept(self.recording.attributes, f"{path}\0{name}", value.hex() if value is not None else None)
+        return value
+
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
         """Read them and keep them all."""
         self.recording.addresses = dict(self._inner.addresses())

@@ -34,6 +34,7 @@ class Recording:
     links: dict[str, str] = field(default_factory=dict)  # only where real path and path differ
     which: dict[str, str] = field(default_factory=dict)
     spaces: dict[str, Space] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)  # path, NUL, name → value in hex
     addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
     topologies: dict[str, str] = field(default_factory=dict)
     elfs: dict[str, Elf] = field(default_factory=dict)
@@ -143,6 +144,11 @@ class ReplayHost:
     def space(self, path: str) -> Space | None:
         """The recorded space."""
         return self.recording.spaces.get(path)
+
+    def attribute(self, path: str, name: str) -> bytes | None:
+        """The recorded bytes."""
+        found = self.recording.attributes.get(f"{path}\0{name}")
+        return bytes.fromhex(found) if found is not None else None
 
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
         """The recorded addresses."""

@@ -1,12 +1,14 @@
 """`mpiric machine` for people."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.cli._file_system_text import file_system_lines
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.model.amount import size
 from mpiric.model.finding import Finding
@@ -23,7 +25,7 @@ def survey_text(survey: Survey) -> RenderableType:
         Text(f"{machine.host_name}: {machine.system}, kernel {machine.kernel}, {machine.libc}", style="bold"),
         topology_picture(machine.topology, machine.usable_pus, machine.cpu.model),
         Text(),
-        _facts(machine),
+        _facts(replace(machine, file_systems=survey.file_systems)),
         Text(),
         mpi_table(survey.mpis),
     ]
@@ -78,9 +80,7 @@ def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
         ),
     )
     yield from (("network", _nic(nic)) for nic in machine.nics if nic.up and nic.kind != "loopback")
-    for system in machine.file_systems:
-        kind = f"{system.kind}{', network' if system.is_network else ''}"
-        yield "files", f"{system.path}: {kind}, {size(system.free_bytes)} free of {size(system.size_bytes)}"
+    yield from (("files", line) for system in machine.file_systems for line in file_system_lines(system))
     yield "compilers", ", ".join(f"{c.name} {c.version}".strip() for c in machine.compilers) or "none on PATH"
     yield "scheduler", machine.scheduler or "none"
     if machine.preloads:

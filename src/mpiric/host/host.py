@@ -94,6 +94,10 @@ class Host(Protocol):
         """Room in the file system that holds ``path``, None when it cannot be asked."""
         ...
 
+    def attribute(self, path: str, name: str) -> bytes | None:
+        """Value of an extended attribute, None when it is not there or cannot be read."""
+        ...
+
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
         """IP addresses of each network interface."""
         ...

@@ -1,6 +1,9 @@
 """Machine: what the hardware and the system are. Knows nothing of MPI."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mpiric.model.storage import FileLayout, LayoutLimits
 
 
 @dataclass(frozen=True)
@@ -131,10 +134,20 @@ class FileSystem:
 
     path: str
     mount_point: str
-    kind: str  # "ext4", "lustre", "nfs4", "tmpfs", ...
+    kind: str  # a name of storage/ ("lustre", "nfs", ...), the mount's type for all others ("ext4", "tmpfs")
     size_bytes: int
     free_bytes: int
     is_network: bool
+    mount_type: str = ""  # in the mount table: "fuse.lustre", "nfs4", ...
+    targets: int | None = None  # that hold data; None: it does not say
+    metadata_servers: int | None = None
+    default_layout: FileLayout | None = None  # of files made in `path`
+    layout_limits: LayoutLimits = field(default_factory=LayoutLimits)
+    quota_free_bytes: int | None = None  # that the user's quota leaves, None without one
+    locks: str = ""  # as in `StorageFacts`
+    reads_change_times: bool = True  # mounted so that a read may write an access time
+    is_writable: bool = True
+    mpi_drivers: Mapping[str, str | None] = field(default_factory=dict)  # MPI's label → driver that serves it
 
 
 @dataclass(frozen=True)

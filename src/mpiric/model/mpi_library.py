@@ -41,6 +41,7 @@ class MpiLibrary:
     stand_in: str = ""  # absolute path of what translates a program's calls for it, "" where none is needed
     lacks: tuple[str, ...] = ()  # functions that the program can call and that it cannot answer, translated
     capabilities: Capabilities = field(default_factory=Capabilities)
+    file_drivers: tuple[str, ...] = ()  # of MPI-IO: "ufs", "nfs", "lustre", ...
 
     @property
     def label(self) -> str:

@@ -11,6 +11,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.prefixes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._ask import ask_version
+from mpiric.mpis._file_drivers import file_drivers
 from mpiric.mpis._implementation import (
     Implementation,
     Installation,
@@ -73,6 +74,7 @@ def describe(host: Host, library: str, location: Location) -> MpiLibrary | None:
         sonames=tuple(name for name in host.list_dir(directory) if _is_sibling(name, soname)),
         standard_library=standard,
         module=location.module,
+        file_drivers=file_drivers(host, library, directory, information),
     )
     return with_capabilities(found)
 

@@ -1,13 +1,14 @@
 """What this machine is: hardware, system and MPI libraries, and what is worth noticing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mpiric.host.host import Host
 from mpiric.machine import load_topology, notice, read_machine
 from mpiric.model.finding import Finding
-from mpiric.model.machine import Machine, Topology
+from mpiric.model.machine import FileSystem, Machine, Topology
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
+from mpiric.storage import served_by, storages
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Survey:
     machine: Machine
     mpis: tuple[MpiLibrary, ...]
     findings: tuple[Finding, ...]
+    file_systems: tuple[FileSystem, ...] = ()  # the machine's, with the drivers of its MPIs
 
 
 def survey(host: Host, working_directory: str) -> Survey:
@@ -26,7 +28,37 @@ def survey(host: Host, working_directory: str) -> Survey:
     findings = notice(machine)
     if not mpis:
         findings = (_no_mpi(), *findings)
-    return Survey(machine, mpis, findings)
+    systems = _with_drivers(machine.file_systems, mpis)
+    return Survey(machine, mpis, (*findings, *_without_driver(systems)), systems)
+
+
+def _with_drivers(systems: tuple[FileSystem, ...], mpis: tuple[MpiLibrary, ...]) -> tuple[FileSystem, ...]:
+    """Each file system with the driver of each MPI that would serve it."""
+    return tuple(
+        replace(system, mpi_drivers={mpi.label: served_by(system.kind, mpi.file_drivers) for mpi in mpis})
+        for system in systems
+    )
+
+
+def _without_driver(systems: tuple[FileSystem, ...]) -> tuple[Finding, ...]:
+    """Findings: MPI libraries that ignore layouts asked for by hints, as they have no driver for the kind."""
+    found = []
+    for system in systems:
+        made = storages()[system.kind].drivers if system.kind in storages() else ()
+        without = [label for label, driver in system.mpi_drivers.items() if driver not in made]
+        if not (made and without and storages()[system.kind].render):
+            continue
+        others = [label for label in system.mpi_drivers if label not in without]
+        found.append(
+            Finding(
+                "no-file-driver",
+                f"Hints on striping (striping_factor) are silently ignored on {system.mount_point}.",
+                f"{', '.join(without)}: no driver for {storages()[system.kind].title} built in",
+                "set the layout of the output directory before the run"
+                + (f", or run under {' or '.join(others)}" if others else ""),
+            )
+        )
+    return tuple(found)
 
 
 def topology(host: Host, source: str) -> Topology:

@@ -78,7 +78,7 @@ def test_a_machine_without_mpi_is_told_how_to_get_one():
 def test_json_is_one_object_with_every_part():
     host = ReplayHost.load(DATA / "debian12.json")
     data = json.loads(json.dumps(as_json(survey(host, "/home/user/run"))))
-    assert set(data) == {"machine", "mpis", "findings"}
+    assert set(data) == {"machine", "mpis", "findings", "file_systems"}
     assert data["mpis"][0]["abi_families"] == ["openmpi"]
     assert data["machine"]["topology"]["cores"][1]["pus"] == [1]
 

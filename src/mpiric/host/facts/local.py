@@ -111,6 +111,13 @@ class LocalHost:
             return None
         return Space(facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize)
 
+    def attribute(self, path: str, name: str) -> bytes | None:
+        """Value of an extended attribute; links are followed."""
+        try:
+            return os.getxattr(path, name)
+        except (OSError, ValueError):
+            return None
+
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
         """IPv4 and IPv6 addresses of each network interface."""
         families = (socket.AF_INET, socket.AF_INET6)

@@ -1,0 +1,11 @@
+"""Parallel, network and local file systems, one per file: recognised, read and laid out by pure functions.
+
+An entry is declared as a `Storage`; a file without a leading underscore is one, and its stem is its name.
+"""
+
+from mpiric.storage._drivers import served_by
+from mpiric.storage._mounts import holding, read_mounts
+from mpiric.storage._read import read_storage
+from mpiric.storage._storage import Storage, recognise, storages
+
+__all__ = ["Storage", "holding", "read_mounts", "read_storage", "recognise", "served_by", "storages"]

@@ -1,0 +1,84 @@
+"""BeeGFS: chunks of a file go round a number of targets, set per directory.
+
+https://doc.beegfs.io, "Striping". Version 8 replaced `beegfs-ctl` by `beegfs`, which prints the earlier form
+on request (`--retro`). Users may set patterns only where the administrator allows it.
+"""
+
+import re
+
+from mpiric.host.host import Host
+from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
+from mpiric.storage._storage import QUESTION_S, Commands, Storage
+
+UNIT = 64 << 10  # the smallest chunk; chunks are powers of two
+_SIZE = re.compile(r"Chunksize:\s*(\d+)\s*([KMG]?)", re.IGNORECASE)
+_DESIRED = re.compile(r"Number of storage targets:\s*desired:\s*(\d+)")
+_POOL = re.compile(r"Storage Pool:\s*\d+\s*\((.+)\)")
+_FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def _read(host: Host, mount: Mount, path: str) -> StorageFacts:
+    new = host.which("beegfs-ctl") is None
+    at = () if new else (f"--mount={mount.point}",)
+    entry = ("beegfs", "entry", "info", "--retro", "--verbose") if new else ("beegfs-ctl", "--getentryinfo")
+    targets = _targets(host, "storage", mount.point, new=new)
+    return StorageFacts(
+        targets=targets,
+        metadata_servers=_targets(host, "meta", mount.point, new=new),
+        default_layout=parse(_ask(host, *entry, *at, path)),
+        limits=LayoutLimits(UNIT, targets or 0),
+        locks="all nodes" if "tuneUseGlobalFileLocks" in " ".join(mount.options) else "",
+    )
+
+
+def parse(text: str) -> FileLayout | None:
+    """`+ Chunksize: 512K`, `+ Number of storage targets: desired: 4`; None without them."""
+    size, desired, pool = _SIZE.search(text), _DESIRED.search(text), _POOL.search(text)
+    if not (size and desired):
+        return None
+    chunk = int(size[1]) * _FACTOR[size[2].upper()]
+    return FileLayout((Stripes(int(desired[1]), chunk, pool=pool[1] if pool else ""),))
+
+
+def _targets(host: Host, kind: str, point: str, *, new: bool) -> int | None:
+    """Targets of storage or metadata, as many as lines that begin with a number or name one."""
+    if new:
+        text = _ask(host, "beegfs", "target", "list", "--node-type", kind, "--mount", point)
+        found = re.findall(rf"^\S+\s+{kind}\b", text, re.MULTILINE)
+    else:
+        words = ("beegfs-ctl", "--listtargets", f"--nodetype={kind}", f"--mount={point}")
+        found = re.findall(r"^\s*\d+\s", _ask(host, *words), re.MULTILINE)
+    return len(found) or None
+
+
+def _check(layout: FileLayout, facts: StorageFacts) -> str:
+    extent, *more = layout.stripes
+    if more or layout.directory_stripes or layout.overstriped:
+        return "BeeGFS spreads a file in one way from its start to its end"
+    if extent.size_bytes < UNIT or extent.size_bytes & (extent.size_bytes - 1):
+        return f"a chunk of {extent.size_bytes} bytes is no power of two from {UNIT} on"
+    if facts.targets and extent.count > facts.targets:
+        return f"{extent.count} targets are more than the {facts.targets} there are"
+    return "" if extent.count > 0 else "BeeGFS wants a number of targets"
+
+
+def _render(layout: FileLayout, path: str) -> Commands:
+    extent = layout.stripes[0]
+    words = (f"--numtargets={extent.count}", f"--chunksize={extent.size_bytes}")
+    return (("beegfs-ctl", "--setpattern", *words, path),)
+
+
+def _ask(host: Host, *words: str) -> str:
+    answer = host.run(words, timeout_s=QUESTION_S)
+    return answer.stdout if answer.status == 0 else ""
+
+
+STORAGE = Storage(
+    title="BeeGFS",
+    types=("beegfs", "beegfs_nodev"),
+    magics=(0x19830326,),
+    drivers=("beegfs",),
+    read=_read,
+    check=_check,
+    render=_render,
+)

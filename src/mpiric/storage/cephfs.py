@@ -1,0 +1,73 @@
+"""CephFS: files are cut into stripe units that go round `stripe_count` objects.
+
+Layouts are virtual attributes (https://docs.ceph.com, "File layouts"); a directory has one where it was set.
+"""
+
+from mpiric.host.host import Host
+from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
+from mpiric.storage._storage import Commands, Storage
+
+UNIT = 64 << 10  # stripe units are multiples of it
+_OBJECT = 4 << 20  # bytes of an object unless it is set; a multiple of the stripe unit
+_BUILT_IN = FileLayout((Stripes(1, _OBJECT),))
+
+
+def _read(host: Host, _mount: Mount, path: str) -> StorageFacts:
+    raw = host.attribute(path, "ceph.dir.layout")
+    quota, used = (
+        _number(host.attribute(path, name)) for name in ("ceph.quota.max_bytes", "ceph.dir.rbytes")
+    )
+    return StorageFacts(
+        default_layout=parse(raw.decode(errors="replace")) if raw else _BUILT_IN,
+        limits=LayoutLimits(stripe_unit_bytes=UNIT),
+        quota_free_bytes=max(0, quota - (used or 0)) if quota else None,
+        locks="all nodes",
+    )
+
+
+def parse(text: str) -> FileLayout | None:
+    """`stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`; None for anything else."""
+    fields = dict(word.partition("=")[::2] for word in text.split())
+    unit, count = fields.get("stripe_unit", ""), fields.get("stripe_count", "")
+    if not (unit.isdigit() and count.isdigit()):
+        return None
+    return FileLayout((Stripes(int(count), int(unit), pool=fields.get("pool", "")),))
+
+
+def _check(layout: FileLayout, _facts: StorageFacts) -> str:
+    extent, *more = layout.stripes
+    if more or layout.directory_stripes or layout.overstriped:
+        return "CephFS spreads a file in one way from its start to its end"
+    if extent.count < 1:
+        return "CephFS wants a number of stripes"
+    if extent.size_bytes % UNIT:
+        return f"{extent.size_bytes} bytes a stripe are no multiple of {UNIT}"
+    return ""
+
+
+def _render(layout: FileLayout, path: str) -> Commands:
+    """Attributes one by one; every state in between must be a legal layout, so objects grow first."""
+    extent = layout.stripes[0]
+    size = max(_OBJECT, extent.size_bytes)
+    size += -size % extent.size_bytes
+    values = {"object_size": size, "stripe_unit": extent.size_bytes, "stripe_count": extent.count}
+    return tuple(
+        ("setfattr", "-n", f"ceph.dir.layout.{name}", "-v", str(value), path)
+        for name, value in values.items()
+    )
+
+
+def _number(raw: bytes | None) -> int | None:
+    text = raw.decode(errors="replace").strip("\0") if raw else ""
+    return int(text) if text.isdigit() else None
+
+
+STORAGE = Storage(
+    title="CephFS",
+    types=("ceph", "ceph-fuse"),
+    sources=("ceph-fuse",),
+    magics=(0x00C36400,),
+    read=_read,
+    check=_check,
+    render=_render,
+)

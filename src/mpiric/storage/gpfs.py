@@ -1,0 +1,55 @@
+"""IBM Storage Scale (GPFS): blocks of every file go round all disks; there is no layout to set per file.
+
+`mmlsdisk` and `mmlsquota` as in IBM's command reference, `-Y` for colon-separated output.
+"""
+
+from mpiric.host.host import Host
+from mpiric.model.storage import LayoutLimits, Mount, StorageFacts
+from mpiric.storage._storage import QUESTION_S, Storage
+
+_COMMANDS = "/usr/lpp/mmfs/bin"
+
+
+def _read(host: Host, mount: Mount, _path: str) -> StorageFacts:
+    device = mount.source.removeprefix("/dev/")
+    disks = [row for row in _table(host, "mmlsdisk", device) if row.get("status", "ready").lower() == "ready"]
+    data = [row for row in disks if row.get("metadata") != "yes" or row.get("data", "yes") == "yes"]
+    return StorageFacts(
+        targets=len(data) or None,
+        limits=LayoutLimits(stripe_count=len(data)),
+        quota_free_bytes=_quota(_table(host, "mmlsquota", device)),
+        locks="all nodes",
+    )
+
+
+def _quota(rows: list[dict[str, str]]) -> int | None:
+    """The least room that a limit of the user, group or file set leaves; they are in KiB."""
+    free = []
+    for row in rows:
+        usage, limit = row.get("blockUsage", ""), row.get("blockLimit", "")
+        if usage.isdigit() and limit.isdigit() and int(limit):
+            free.append(max(0, int(limit) - int(usage)) << 10)
+    return min(free, default=None)
+
+
+def _table(host: Host, command: str, device: str) -> list[dict[str, str]]:
+    """Rows of `-Y`: a line `…:HEADER:…` names the fields, %3A stands for a colon."""
+    answer = host.run([f"{_COMMANDS}/{command}", *_words(command, device)], timeout_s=QUESTION_S)
+    names: list[str] = []
+    rows = []
+    for line in answer.stdout.splitlines() if answer.status == 0 else ():
+        fields = [field.replace("%3A", ":") for field in line.split(":")]
+        if "HEADER" in fields[:4]:
+            names = fields
+        elif names:
+            rows.append(dict(zip(names, fields, strict=False)))
+    return rows
+
+
+def _words(command: str, device: str) -> tuple[str, ...]:
+    return (device, "-Y") if command == "mmlsdisk" else ("-Y", device)
+
+
+STORAGE = Storage(
+    title="IBM Storage Scale", types=("gpfs",), magics=(0x47504653,), drivers=("gpfs",), read=_read
+)

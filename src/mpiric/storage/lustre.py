@@ -1,0 +1,139 @@
+"""Lustre: stripes of a file go round object storage targets (OSTs), by a layout set before it is created.
+
+Lustre's operations manual, "Managing File Layout (Striping) and Free Space"; `lfs` as in lfs(1). A layout of
+a directory holds for files made there later. Without `lfs` the attribute `lustre.lov` tells the same.
+"""
+
+import re
+from collections.abc import Iterator
+
+from mpiric.host.host import Host
+from mpiric.model.storage import ALL_TARGETS, FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
+from mpiric.storage import _lov
+from mpiric.storage._storage import QUESTION_S, Commands, Storage
+
+UNIT = 64 << 10  # stripes are multiples of it
+MOST_STRIPES = 2000
+_TARGET = re.compile(r"^\s*\d+:\s*\S+\s+ACTIVE\b", re.MULTILINE)
+_FIELD = re.compile(r"\b(?:lmm_)?(stripe_count|stripe_size|pattern|pool|lcme_extent\.e_end):\s*(\S+)")
+
+
+def _read(host: Host, mount: Mount, path: str) -> StorageFacts:
+    targets = _count(_ask(host, "osts", mount.point))
+    user = host.environ.get("USER") or host.environ.get("LOGNAME")
+    return StorageFacts(
+        targets=targets,
+        metadata_servers=_count(_ask(host, "mdts", mount.point)),
+        default_layout=_default(host, path) or _default(host, mount.point),
+        limits=LayoutLimits(UNIT, min(targets or MOST_STRIPES, MOST_STRIPES)),
+        quota_free_bytes=quota(_ask(host, "quota", "-q", "-u", user, mount.point)) if user else None,
+        locks=_locks(mount.options),
+    )
+
+
+def parse(text: str) -> FileLayout | None:
+    """What `lfs getstripe` prints of a file or directory, plain or composite; None without a layout.
+
+    Sizes are in bytes, and an extent's end is the number or `EOF`.
+    """
+    extents, patterns = [], []
+    for found in _extents(text):
+        size, count, end = (
+            found.get(key, "") for key in ("stripe_size", "stripe_count", "lcme_extent.e_end")
+        )
+        if not size.isdigit() or not re.fullmatch(r"-1|[1-9]\d*", count):
+            continue  # an extent on the metadata server has no stripes
+        last = int(end) if end.isdigit() else None
+        extents.append(Stripes(int(count), int(size), last, found.get("pool", "")))
+        patterns.append(found.get("pattern", ""))
+    overstriped = any("overstriped" in pattern for pattern in patterns)
+    return FileLayout(tuple(extents), overstriped=overstriped) if extents else None
+
+
+def _extents(text: str) -> Iterator[dict[str, str]]:
+    """Fields of each extent; a new one begins where a field comes again."""
+    fields: dict[str, str] = {}
+    for name, value in _FIELD.findall(text):
+        if name in fields:
+            yield fields
+            fields = {}
+        fields[name] = value
+    if fields:
+        yield fields
+
+
+def quota(text: str) -> int | None:
+    """Bytes left of `lfs quota -q`: `/mnt 1024* 0 10240 - 3 0 0 -` in KiB; None without a limit.
+
+    A `*` behind a number says that it is over its soft limit; a long path stands on a line of its own.
+    """
+    numbers = re.search(r"\s(\d+)\*?\s+(\d+)\s+(\d+)\s", " ".join(text.split("\n")[:3]))
+    if not numbers:
+        return None
+    used, soft, hard = (int(number) for number in numbers.groups())
+    limit = hard or soft
+    return max(0, limit - used) << 10 if limit else None
+
+
+def _check(layout: FileLayout, facts: StorageFacts) -> str:
+    targets = facts.targets or MOST_STRIPES
+    for extent in layout.stripes:
+        if extent.size_bytes <= 0 or extent.size_bytes % UNIT:
+            return f"{extent.size_bytes} bytes a stripe are no multiple of {UNIT}"
+        if extent.count > targets and not layout.overstriped:
+            return f"{extent.count} stripes are more than the {targets} targets there are"
+        if extent.count > MOST_STRIPES:
+            return f"{extent.count} stripes are more than the {MOST_STRIPES} a file may have"
+        if extent.count < 1 and extent.count != ALL_TARGETS:
+            return f"{extent.count} is no number of stripes"
+        if (extent.end_bytes or 0) % UNIT:
+            return f"an extent cannot end at {extent.end_bytes}, which is no multiple of {UNIT}"
+    if layout.directory_stripes > (facts.metadata_servers or layout.directory_stripes):
+        return f"{layout.directory_stripes} directory stripes are more than the metadata servers there are"
+    return ""
+
+
+def _render(layout: FileLayout, path: str) -> Commands:
+    words: list[str] = []
+    for extent in layout.stripes:
+        if len(layout.stripes) > 1:
+            words += ["-E", "-1" if extent.end_bytes is None else str(extent.end_bytes)]
+        words += ["-C" if layout.overstriped else "-c", str(extent.count), "-S", str(extent.size_bytes)]
+        words += ["-p", extent.pool] if extent.pool else []
+    commands = [("lfs", "setstripe", *words, path)] if words else []
+    if layout.directory_stripes:
+        commands.append(("lfs", "setdirstripe", "-D", "-c", str(layout.directory_stripes), path))
+    return tuple(commands)
+
+
+def _default(host: Host, path: str) -> FileLayout | None:
+    """The layout of files made in a directory: of `lfs`, else of the attribute."""
+    found = parse(_ask(host, "getstripe", "-d", path))
+    raw = None if found else host.attribute(path, _lov.ATTRIBUTE)
+    return found or (_lov.parse(raw) if raw else None)
+
+
+def _locks(options: tuple[str, ...]) -> str:
+    if "noflock" in options:
+        return "none"
+    return "this node" if "localflock" in options else "all nodes" if "flock" in options else ""
+
+
+def _count(text: str) -> int | None:
+    return len(_TARGET.findall(text)) or None
+
+
+def _ask(host: Host, *words: str) -> str:
+    answer = host.run(("lfs", *words), timeout_s=QUESTION_S)
+    return answer.stdout if answer.status == 0 else ""
+
+
+STORAGE = Storage(
+    title="Lustre",
+    types=("lustre",),
+    magics=(0x0BD00BD0,),
+    drivers=("lustre",),
+    read=_read,
+    check=_check,
+    render=_render,
+)

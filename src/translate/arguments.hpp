@@ -2,6 +2,7 @@
 #pragma once
 
 #include "library.hpp"
+#include "room.hpp"
 #include "values.hpp"
 
 #include <algorithm>
@@ -9,29 +10,6 @@
 #include <cstring>
 
 namespace mpiric::translate {
-
-/// Room for as many values as a call needs: on the stack while they are few.
-template <class T> class Room {
-  public:
-    explicit Room(long count)
-        : data_(count <= few ? small_ : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count)))) {
-        if (!data_)
-            give_up("there is no memory for the %ld elements of an argument", count);
-    }
-    ~Room() {
-        if (data_ != small_)
-            std::free(data_);
-    }
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
-    T* data() { return data_; }
-    T& operator[](long at) { return data_[at]; }
-
-  private:
-    static constexpr long few = 32;
-    T small_[few];
-    T* data_;
-};
 
 /// The same values for as long as the process lives, each sequence once: a library may read them after the
 /// call.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "classes.hpp"
+#include "room.hpp"
 
 // Where an entrance leads: to the translation when the call is the program's, to the library when it is the
 // library's own.
@@ -36,8 +37,6 @@ struct Outside {
 
 /// Says why a call cannot be answered, and raises the error where the program has put its handler.
 int refuse(Function function, const char* why);
-/// Ends the process with one sentence.
-[[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// An address of the library's data, null when it has no such symbol.
 void* data_symbol(const char* name);
 

@@ -215,6 +215,7 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
             give_up("the MPI library under the program cannot be opened: %s", dlerror());
         make_handles();
         add_predefined_handles();
+        add_fortran_numbers();
         find_weights();
         find_functions();
         mpiric_depth = 0;

@@ -15,4 +15,6 @@ namespace mpiric::translate {
 #include "generated/functions.inc"
 }  // namespace mpiric::translate
 
+#include "by_hand/fortran.cpp"
+
 #include "open.cpp"

@@ -6,6 +6,12 @@
 #define MPIRIC_TEXT(name) MPIRIC_TEXT_OF(name)
 #define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families/family.hpp)
 
+#define MPIRIC_IS_mpich 1
+#define MPIRIC_IS_openmpi 2
+#define MPIRIC_IS_standard 3
+#define MPIRIC_IS(family) MPIRIC_IS_OF(family)
+#define MPIRIC_IS_OF(family) MPIRIC_IS_##family
+
 #include "classes.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""A C program of each ABI family prints the same under every MPI library of another: `mpiric run --mpi`."""
+"""A program of each ABI family, C or Fortran, prints the same under every MPI of another: `run --mpi`."""
 
 import os
 import subprocess
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.installation.stand_ins import stand_ins
+from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.translation import SONAMES, can_translate, is_native
 
 SOURCE = Path(__file__).parent / "translated.c"
+FORTRAN = Path(__file__).parent / "translated.F90"
 MAKERS = {AbiFamily.MPICH: "mpich", AbiFamily.OPENMPI: "openmpi", AbiFamily.STANDARD: "mpich"}
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -45,6 +46,30 @@ no such file 1
 file 11
 closed 1
 types come and go 1""".splitlines()
+# The same under Debian's MPICH 4.0.2 and Open MPI 4.1.4, for which it can be built.
+EXPECTED_OF_FORTRAN = """\
+initialized 2
+operation 12
+in place 18
+received 28
+null requests 2
+extent 32
+vector 2
+attribute 282
+largest tag 2
+handler 2
+error string 2
+name 212
+callbacks 1162
+grid 2242
+line 4
+no communicator 2
+group 4
+info 2
+addresses 8
+window 232
+file 8
+time 2""".splitlines()
 pytestmark = [
     pytest.mark.requires("gcc"),
     pytest.mark.skipif(not stand_ins(), reason="no stand-ins are built"),
@@ -76,3 +101,45 @@ def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, buil
     done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env={**ENVIRONMENT, **home})
     assert done.stdout.splitlines() == [*EXPECTED, "spawn 1"], done.stderr
     assert "mpiric: MPI_Comm_spawn cannot be called under" in done.stderr  # it is refused, and named
+
+
+@pytest.fixture(scope="module")
+def fortran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """`fortran(dialect, name)`: with module mpi or mpi_f08, built by Debian's library of that name."""
+    place = tmp_path_factory.mktemp("fortran")
+
+    def build(dialect: str, name: str) -> Path:
+        program = place / f"{dialect}-{name}"
+        if not program.exists():
+            words = [f"mpif90.{name}", "-w", *(["-DF08"] if dialect == "f08" else []), FORTRAN, "-o", program]
+            subprocess.run(words, check=True, cwd=place)
+        return program
+
+    return build
+
+
+@pytest.mark.requires("gfortran", "debian-mpich", "debian-openmpi")
+@pytest.mark.parametrize("dialect", ["f90", "f08"])
+def test_so_does_one_in_fortran(mpi, dialect, fortran, run_mpiric, tmp_path):
+    family = next((each for each in list(AbiFamily)[:2] if can_translate(each, mpi)), None)
+    if family is None:
+        pytest.skip("no translation")
+    name = family.value
+    line = [f"mpiexec.{name}", "-n", "2", fortran(dialect, name), tmp_path / "file"]
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
+    assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr
+
+
+@pytest.mark.requires("gfortran", "debian-mpich")
+def test_without_its_own_fortran_library_it_runs_above_ours(mpi, fortran, environment, tmp_path):
+    if not can_translate(AbiFamily.MPICH, mpi):
+        pytest.skip("no translation")
+    stand_in = write_stand_in(tmp_path / "stand-in", AbiFamily.MPICH, mpi)
+    ours = fortran_in(tmp_path / "stand-in", AbiFamily.MPICH)
+    paths = (str(Path(ours).parent), *mpi.library_path)
+    variables = {**ENVIRONMENT, **mpi.environment, "LD_LIBRARY_PATH": ":".join(paths)}
+    line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={stand_in}:{ours}", fortran("f90", "mpich")]
+    done = subprocess.run(
+        [*line, tmp_path / "file"], env={**environment, **variables}, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr

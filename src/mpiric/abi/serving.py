@@ -54,6 +54,7 @@ class MpiRoute:
     library: MpiLibrary
     how: How
     lacks: tuple[str, ...] = ()
+    why: str = ""  # it does not run it
 
 
 def route(family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str, ...]) -> MpiRoute:
@@ -61,7 +62,7 @@ def route(family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str,
     if library.stand_in:
         return MpiRoute(library, How.TRANSLATED, lacks)
     if not is_native(family, library):
-        return MpiRoute(library, How.NO)
+        return MpiRoute(library, How.NO, why=library.refused)
     return MpiRoute(library, How.NATIVE if _offers(library, soname) else How.NAME, lacks)
 
 

@@ -60,7 +60,12 @@ def _as_json(report: Report) -> dict[str, Any]:
             "soname": report.soname,
             "runs_under": [server.library.label for server in report.servers],
             "routes": [
-                {"mpi": route.library.label, "how": route.how.value, "lacks": list(route.lacks)}
+                {
+                    "mpi": route.library.label,
+                    "how": route.how.value,
+                    "lacks": list(route.lacks),
+                    "why": route.why,
+                }
                 for route in report.routes
             ],
         },
@@ -100,6 +105,8 @@ def _print(report: Report) -> None:
         if translated := [r.library.label for r in report.routes if r.how is How.TRANSLATED]:
             print(f"        translated under {', '.join(translated)}")
         for route in report.routes:
+            if route.why:
+                print(f"        {route.library.label} does not run it: {route.why}")
             if route.lacks:
                 print(f"        {route.library.label} does not answer {', '.join(route.lacks)}")
     else:

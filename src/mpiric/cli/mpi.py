@@ -116,7 +116,7 @@ def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> Non
 
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
     described: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
-    for name in ("capabilities", "stand_in", "lacks"):
+    for name in ("capabilities", "stand_in", "fortran", "refused", "lacks"):
         del described[name]
     described["serves"] = [
         {"family": each.family.value, "how": each.how.value, "why": each.why} for each in served_by(mpi)

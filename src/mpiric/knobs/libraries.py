@@ -11,7 +11,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import plain
-from mpiric.model.translation import NAMES, can_translate, untranslated
+from mpiric.model.translation import NAMES, can_translate
 
 _BLAS = "libblas.so."
 _AMD = "AuthenticAMD"
@@ -156,9 +156,7 @@ def _untranslated(library: MpiLibrary, names: Collection[str], situation: Situat
     program = next((family for family in AbiFamily if set(names) & set(NAMES[family])), None)
     if program is None or not can_translate(program, library):
         return "there is no stand-in for its ABI over this library"
-    if parts := untranslated(names, program):
-        return f"{', '.join(parts)} is not translated: C programs are"
-    return "its stand-in cannot be had here"
+    return library.refused or "its stand-in cannot be had here"
 
 
 def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
@@ -209,7 +207,7 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
     return Spelling(
         environment=dict(library.environment),
         unset=_of_others(library, situation),
-        preload=(library.stand_in,) if library.stand_in else (),
+        preload=tuple(path for path in (library.stand_in, library.fortran) if path),
         launcher_environment={"PATH": path} if library.search_path else {},
         library_path=library.library_path,
         launcher_words=(library.launcher,),

@@ -39,6 +39,8 @@ class MpiLibrary:
     standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
     module: str = ""  # the environment module that brings it, "" when none is known
     stand_in: str = ""  # absolute path of what translates a program's calls for it, "" where none is needed
+    fortran: str = ""  # the same for its calls in Fortran, "" where the program's own library can do it
+    refused: str = ""  # why no stand-in serves the program, "" where one does or none is needed
     lacks: tuple[str, ...] = ()  # functions that the program can call and that it cannot answer, translated
     capabilities: Capabilities = field(default_factory=Capabilities)
     file_drivers: tuple[str, ...] = ()  # of MPI-IO: "ufs", "nfs", "lustre", ...

@@ -24,6 +24,13 @@ NAMES = {
     AbiFamily.OPENMPI: ("libmpi.so.40", "libmpi.so"),
     AbiFamily.STANDARD: ("libmpi_abi.so.1", "libmpi_abi.so"),
 }
+# Fortran's library over the C functions of a family, with the names of others that have the same in them.
+FORTRAN_NAMES = {
+    AbiFamily.MPICH: ("libmpifort.so.12", "libmpichfort.so.12"),
+    AbiFamily.OPENMPI: ("libmpi_mpifh.so.40", "libmpi_mpifh-gfortran.so.40"),
+}
+# What only a compiler's own modules can make, and lies above that library: the program's own file is taken.
+_MODULES = "libmpi_usempi"
 
 
 class How(str, Enum):
@@ -61,8 +68,14 @@ def is_native(family: AbiFamily, library: MpiLibrary) -> bool:
 
 
 def untranslated(names: Iterable[str], program: AbiFamily) -> tuple[str, ...]:
-    """MPI libraries that a program asks for and no stand-in takes the place of: Fortran, C++."""
-    return tuple(sorted(name for name in names if name not in NAMES[program]))
+    """MPI libraries a program asks for that nothing takes the place of: C++, Fortran with 64-bit integers."""
+    known = (*NAMES[program], *FORTRAN_NAMES.get(program, ()))
+    return tuple(sorted(name for name in names if name not in known and not is_module_library(name)))
+
+
+def is_module_library(name: str) -> bool:
+    """Whether it holds what Open MPI's Fortran modules compile to."""
+    return name.startswith(_MODULES)
 
 
 def serves(library: MpiLibrary, stand_ins: Iterable[tuple[AbiFamily, AbiFamily]]) -> tuple[Serves, ...]:

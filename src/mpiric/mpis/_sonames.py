@@ -11,6 +11,7 @@ _FAMILIES = (
     (r"libmpifort_abi\.so\.1", AbiFamily.STANDARD),
     # The MPICH ABI initiative's names, Debian's, and Cray's with the compiler in them.
     (r"libmpi(cxx|fort)?\.so\.12", AbiFamily.MPICH),
+    (r"libmpi_ilp64\.so\.\d+", AbiFamily.MPICH),  # Intel MPI's, above its libmpi.so.12
     (r"libmpich(cxx|fort)?\.so\.12", AbiFamily.MPICH),
     (r"libmpi(f90|fort)?_(cray|gnu|intel|aocc|nvidia|pgi|amd)(_\d+)?\.so\.12", AbiFamily.MPICH),
     (r"libmpi(_cxx|_mpifh|_usempi\w*(-gfortran)?|_java)?\.so\.40", AbiFamily.OPENMPI),

@@ -12,7 +12,7 @@ from typing import Any
 from mpiric.host.host import Host
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
-from mpiric.host.installation.stand_ins import stand_ins, write_stand_in
+from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
@@ -120,7 +120,7 @@ def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
     try:
         path = write_stand_in(place, program, library)
         modulefile = place / f"{family}-by-{library.label}"
-        modulefile.write_text(_module(place, path, library), encoding="utf-8")
+        modulefile.write_text(_module(place, path, program, library), encoding="utf-8")
     except OSError as error:
         raise MpiricError(
             f"{place} cannot be written: {error.strerror}", hint="name another directory"
@@ -128,7 +128,17 @@ def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
     return StandIn(str(place), library, str(modulefile))
 
 
-def _module(directory: Path, path: str, library: MpiLibrary) -> str:
+def _fortran_lines(directory: Path, family: AbiFamily) -> tuple[str, ...]:
+    """Ours in the place of Open MPI's Fortran library; behind MPICH's, where a program has that."""
+    fortran = fortran_in(directory, family)
+    if not fortran:
+        return ()
+    if family is AbiFamily.OPENMPI:
+        return (f"prepend-path LD_PRELOAD {{{fortran}}}",)
+    return (f"append-path LD_LIBRARY_PATH {{{dirname(fortran)}}}",)
+
+
+def _module(directory: Path, path: str, family: AbiFamily, library: MpiLibrary) -> str:
     """A modulefile that puts the stand-in under programs, and the library's launcher before all others."""
     searched = [*library.search_path, *([dirname(library.launcher)] if library.launcher else [])]
     lines = [
@@ -140,6 +150,7 @@ def _module(directory: Path, path: str, library: MpiLibrary) -> str:
             for each in reversed((str(directory), *library.library_path))
         ),
         *(f"prepend-path PATH {{{each}}}" for each in reversed(dict.fromkeys(searched))),
+        *_fortran_lines(directory, family),
         f"prepend-path LD_PRELOAD {{{path}}}",
     ]
     return "\n".join(lines) + "\n"

@@ -1,10 +1,13 @@
 // Attributes: callbacks that copy and delete them, and predefined ones whose values are integers of the
 // interface.
 #include "arguments.hpp"
+#include "attribute_types.hpp"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <unordered_set>
 
 namespace mpiric::translate {
 namespace {
@@ -17,6 +20,8 @@ template <class T> struct Callbacks {
     Copy<T>* copy;
     Delete<T>* remove;
     void* extra;
+    CopyProxy<PHandle<T>> copy_proxy = nullptr;  // of functions in Fortran
+    DeleteProxy<PHandle<T>> remove_proxy = nullptr;
 };
 
 /// The one of these callbacks, however many keyvals have them.
@@ -25,6 +30,45 @@ template <class T> Callbacks<T>* callbacks(Copy<T>* copy, Delete<T>* remove, voi
     static std::map<std::tuple<Copy<T>*, Delete<T>*, void*>, Callbacks<T>> known;
     const std::lock_guard held(changing);
     return &known.try_emplace({copy, remove, extra}, Callbacks<T>{copy, remove, extra}).first->second;
+}
+constinit thread_local void* last_callbacks = nullptr;  // of the keyval that this thread has made last
+
+/// A value that Fortran has given: there it is an integer, for C the address of one.
+struct FortranValue {
+    AttributeType type;
+    long value;
+};
+std::mutex values_changing;
+std::unordered_set<void*> values;  // those that exist: an attribute's value may be any address
+std::atomic<bool> has_values = false;
+
+FortranValue* fortran_value(void* value) {
+    if (!has_values.load(std::memory_order_relaxed))
+        return nullptr;
+    const std::lock_guard held(values_changing);
+    return values.contains(value) ? static_cast<FortranValue*>(value) : nullptr;
+}
+/// The same by the address of the integer, which is what C gets.
+FortranValue* fortran_value_at(void* address) {
+    return fortran_value(static_cast<char*>(address) - offsetof(FortranValue, value));
+}
+void* new_value(AttributeType type, long value) {
+    if (type == attribute_pointer)
+        return reinterpret_cast<void*>(value);
+    auto* made = new FortranValue{type, value};
+    const std::lock_guard held(values_changing);
+    values.insert(made);
+    has_values.store(true, std::memory_order_relaxed);
+    return made;
+}
+void delete_value(FortranValue* value) {
+    if (!value)
+        return;
+    {
+        const std::lock_guard held(values_changing);
+        values.erase(value);
+    }
+    delete value;
 }
 
 /// The predefined functions are small numbers where they are no functions: 0 copies nothing, 1 copies the
@@ -35,24 +79,48 @@ template <class Function> std::uintptr_t number(Function* function) {
 
 template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* value, void* result, int* flag) {
     const auto& given = *static_cast<Callbacks<T>*>(extra);
+    FortranValue* const fortran = fortran_value(value);
+    const AttributeType type = fortran ? fortran->type : attribute_pointer;
+    void* copied = fortran ? &fortran->value : value;
+    int rc = 0;
     if (number(given.copy) <= 1) {
         *flag = number(given.copy) == 1;
-        if (*flag)
-            *static_cast<void**>(result) = value;
-        return 0;
+    } else {
+        const PHandle<T> translated = out<T>(from);
+        const int own_keyval = TO_PROGRAM(keyval, keyval);
+        const Outside outside;
+        if (given.copy_proxy) {
+            void* integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
+            rc = given.copy_proxy(reinterpret_cast<void*>(given.copy), translated, own_keyval, given.extra, type, integer,
+                                  &integer, flag);
+            if (rc == 0 && *flag)
+                *static_cast<void**>(result) = new_value(type, reinterpret_cast<long>(integer));
+            return TO_LIBRARY(error, rc);
+        }
+        rc = given.copy(translated, own_keyval, given.extra, copied, &copied, flag);
     }
-    const PHandle<T> translated = out<T>(from);
-    const Outside outside;
-    return TO_LIBRARY(error,
-                      given.copy(translated, TO_PROGRAM(keyval, keyval), given.extra, value, result, flag));
+    if (rc == 0 && *flag) {
+        const bool is_same = fortran && copied == &fortran->value;
+        *static_cast<void**>(result) = is_same ? new_value(type, fortran->value) : copied;
+    }
+    return TO_LIBRARY(error, rc);
 }
 template <class T> int remove(LHandle<T> from, int keyval, void* value, void* extra) {
     const auto& given = *static_cast<Callbacks<T>*>(extra);
-    if (number(given.remove) <= 1)
-        return 0;
-    const PHandle<T> translated = out<T>(from);
-    const Outside outside;
-    return TO_LIBRARY(error, given.remove(translated, TO_PROGRAM(keyval, keyval), value, given.extra));
+    FortranValue* const fortran = fortran_value(value);
+    int rc = 0;
+    if (number(given.remove) > 1) {
+        const PHandle<T> translated = out<T>(from);
+        const int own_keyval = TO_PROGRAM(keyval, keyval);
+        const Outside outside;
+        void* const integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
+        rc = given.remove_proxy ? given.remove_proxy(reinterpret_cast<void*>(given.remove), translated, own_keyval,
+                                                     fortran ? fortran->type : attribute_pointer, integer, given.extra)
+                                : given.remove(translated, own_keyval, fortran ? &fortran->value : value, given.extra);
+    }
+    if (rc == 0)
+        delete_value(fortran);
+    return TO_LIBRARY(error, rc);
 }
 
 /// The program's value of a predefined attribute; null for one that is the same on both sides.
@@ -82,6 +150,8 @@ void translate_value(int code, int keyval, void* value, const int* flag) {
         if (predefined == keyval && given)
             if (int* own = translated(keyval, *given))
                 given = own;
+    if (FortranValue* fortran = fortran_value(given))
+        given = reinterpret_cast<int*>(&fortran->value);
 }
 
 }  // namespace
@@ -96,15 +166,17 @@ void translate_value(int code, int keyval, void* value, const int* flag) {
     }
 GET(MPI_Comm_get_attr, Comm)
 GET(MPI_Attr_get, Comm)
+GET(MPI_Type_get_attr, Datatype)
 GET(MPI_Win_get_attr, Win)
 #undef GET
 
 #define CREATE(name, type)                                                                                   \
     static int t_##name(Copy<type>* copy_, Delete<type>* remove_, int* keyval, void* extra) {                \
         const Inside inside;                                                                                 \
+        last_callbacks = callbacks<type>(copy_, remove_, extra);                                             \
         const int rc = CALL(name, int, void*, void*, int*, void*)(                                           \
             reinterpret_cast<void*>(&copy<type>), reinterpret_cast<void*>(&remove<type>), keyval,            \
-            callbacks<type>(copy_, remove_, extra));                                                         \
+            last_callbacks);                                                                                 \
         each(rc, keyval, 1, [](int& value) { value = TO_PROGRAM(keyval, value); });                          \
         return TO_PROGRAM(error, rc);                                                                        \
     }

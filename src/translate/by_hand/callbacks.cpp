@@ -78,15 +78,20 @@ struct Generalized {
     int (*free)(void*);
     int (*cancel)(void*, int);
     void* extra;
+    bool is_fortran = false;  // functions get the addresses of what they read, and of their result
 };
+constinit thread_local Generalized* last_generalized = nullptr;  // what this thread has started last
 
 int query(void* extra, LStatus* status) {
     const auto& request = *static_cast<Generalized*>(extra);
     PStatus translated{};
-    int rc;
+    int rc = 0;
     {
         const Outside outside;
-        rc = request.query(request.extra, &translated);
+        if (request.is_fortran)
+            reinterpret_cast<void (*)(void*, PStatus*, int*)>(request.query)(request.extra, &translated, &rc);
+        else
+            rc = request.query(request.extra, &translated);
     }
     const int error = status->MPI_ERROR;
     copy_given(*status, translated);
@@ -95,10 +100,13 @@ int query(void* extra, LStatus* status) {
 }
 int free(void* extra) {
     auto* request = static_cast<Generalized*>(extra);
-    int rc;
+    int rc = 0;
     {
         const Outside outside;
-        rc = request->free(request->extra);
+        if (request->is_fortran)
+            reinterpret_cast<void (*)(void*, int*)>(request->free)(request->extra, &rc);
+        else
+            rc = request->free(request->extra);
     }
     delete request;
     return TO_LIBRARY(error, rc);
@@ -106,7 +114,12 @@ int free(void* extra) {
 int cancel(void* extra, int is_complete) {
     const auto& request = *static_cast<Generalized*>(extra);
     const Outside outside;
-    return TO_LIBRARY(error, request.cancel(request.extra, is_complete));
+    int rc = 0;
+    if (request.is_fortran)
+        reinterpret_cast<void (*)(void*, int*, int*)>(request.cancel)(request.extra, &is_complete, &rc);
+    else
+        rc = request.cancel(request.extra, is_complete);
+    return TO_LIBRARY(error, rc);
 }
 
 struct Representation {
@@ -142,6 +155,7 @@ static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(voi
     const int rc = CALL(MPI_Grequest_start, int, void*, void*, void*, void*,
                         LRequest*)(reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free),
                                    reinterpret_cast<void*>(&cancel), generalized, request_.pointer());
+    last_generalized = rc == 0 ? generalized : nullptr;
     if (rc != 0)
         delete generalized;
     request_.done();

@@ -190,6 +190,17 @@ static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers,
     return TO_PROGRAM(error, rc);
 }
 
+static long t_MPI_Aint_add(long base, long displacement) { return base + displacement; }
+static long t_MPI_Aint_diff(long first, long second) { return first - second; }
+
+#define FIELD(get, set, field)                                                                               \
+    static int t_##get(const PStatus* status, int* value) { return *value = status->field, 0; }              \
+    static int t_##set(PStatus* status, int value) { return status->field = value, 0; }
+FIELD(MPI_Status_get_source, MPI_Status_set_source, MPI_SOURCE)
+FIELD(MPI_Status_get_tag, MPI_Status_set_tag, MPI_TAG)
+FIELD(MPI_Status_get_error, MPI_Status_set_error, MPI_ERROR)
+#undef FIELD
+
 // Fortran's form of a status, of either kind, is the program's C status.
 #define SAME(name)                                                                                           \
     static int t_##name(const void* from, void* to) {                                                        \
@@ -219,10 +230,28 @@ template <class T> LHandle<T> ask_f2c(int number) {
     return reinterpret_cast<LHandle<T> (*)(int)>(mpiric_originals[2 * T::f2c])(number);
 }
 
+/// Fortran's integers of predefined handles, where they are not the handles themselves, in the order of the
+/// integers; in a cell the integer stands behind the library's handle, greater by one.
+inline PHandle<Comm> of_fortran[class_count][128];
+template <class T> void add_fortran_number(void* cell, int number) {
+    static_cast<int*>(cell)[1] = number + 1;
+    std::memcpy(&of_fortran[T::index][number], &cell, sizeof cell);
+}
+template <class T> int predefined_number(PHandle<T> handle) {
+    if constexpr (!program::has_cells)
+        return -1;
+    else if constexpr (std::is_same_v<T, File>)
+        return handle == null_handle[T::index] ? 0 : -1;
+    else
+        return is_cell(handle) ? static_cast<int*>(handle)[1] - 1 : -1;
+}
+
 template <class T> int c2f(PHandle<T> handle) {
     const Inside inside;
+    if (const int predefined = predefined_number<T>(handle); predefined >= 0)
+        return predefined;
     if constexpr (std::is_same_v<T, File>)
-        return ask_c2f<T>(in<T>(handle)) + fortran_offset;
+        return program_has_numbers && !handle ? 0 : ask_c2f<T>(in<T>(handle)) + fortran_offset;
     else if constexpr (program_has_numbers)
         return handle;
     else if constexpr (library_has_numbers)
@@ -232,8 +261,11 @@ template <class T> int c2f(PHandle<T> handle) {
 }
 template <class T> PHandle<T> f2c(int number) {
     const Inside inside;
+    if constexpr (program::has_cells)
+        if (number >= 0 && number < fortran_offset)
+            return number < 128 ? of_fortran[T::index][number] : nullptr;
     if constexpr (std::is_same_v<T, File>)
-        return out<T>(ask_f2c<T>(number - fortran_offset));
+        return program_has_numbers && !number ? nullptr : out<T>(ask_f2c<T>(number - fortran_offset));
     else if constexpr (program_has_numbers)
         return number;
     else if constexpr (library_has_numbers)

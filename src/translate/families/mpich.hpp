@@ -31,7 +31,9 @@ struct Status {
 inline Status* const status_ignore = reinterpret_cast<Status*>(1);
 inline void* const in_place = reinterpret_cast<void*>(-1L);
 inline void* const buffer_automatic = reinterpret_cast<void*>(-2L);
+inline constexpr bool has_cells = false;  // predefined handles are addresses of objects, others in Fortran
 inline constexpr bool weights_are_data = true;
+inline constexpr int fortran_keyval_offset = 1;
 inline constexpr int keyval_offset = 0;
 
 }  // namespace mpiric::translate::mpich

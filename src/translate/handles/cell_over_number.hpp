@@ -11,6 +11,11 @@ inline void* pair_types[16];
 
 inline void make_handles() {}
 
+inline bool is_cell(const void* handle) {
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);
+    return value >= 4096 && value - 0x40000000u >= 0xc0000000u;
+}
+
 template <class T> void add_predefined(PHandle<T> program, LHandle<T> library) {
     if constexpr (std::is_same_v<T, File>) {
         null_handle[T::index] = program;
@@ -30,7 +35,7 @@ template <class T> LHandle<T> in(PHandle<T> handle) {
         return handle == null_handle[T::index] ? nullptr : handle;
     } else {
         const auto value = reinterpret_cast<std::uintptr_t>(handle);
-        if (value - 0x40000000u < 0xc0000000u) [[likely]]
+        if (value - 0x40000000u < 0xc0000000u) [[likely]]  // no cell
             return int(value);
         return value < 4096 ? 0 : *static_cast<int*>(handle);
     }

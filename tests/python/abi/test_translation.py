@@ -62,6 +62,6 @@ def test_nothing_is_translated_to_itself(program):
     assert not can_translate(program, library(program))
 
 
-def test_fortran_and_cxx_parts_are_named():
-    names = {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_cxx.so.40"}
-    assert untranslated(names, OPENMPI) == ("libmpi_cxx.so.40", "libmpi_mpifh.so.40")
+def test_cxx_parts_are_named_and_fortran_is_served():
+    names = {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_cxx.so.40"}
+    assert untranslated(names, OPENMPI) == ("libmpi_cxx.so.40",)

@@ -20,7 +20,7 @@ _PLAIN = {
     "MPI_T_source_order": "int",
 }
 # Strings that the caller has room for a fixed number of characters of.
-_ROOM = {
+ROOM = {
     "MPI_Get_library_version": "MAX_LIBRARY_VERSION_STRING",
     "MPI_Get_processor_name": "MAX_PROCESSOR_NAME",
     "MPI_Comm_get_name": "MAX_OBJECT_NAME",
@@ -113,9 +113,9 @@ class Writer:
             self.pass_on("const int*", f"in_weights({name})")
         elif parameter.kind == "WEIGHT":
             self.pass_on("int*", f"const_cast<int*>(in_weights({name}))")
-        elif parameter.kind == "STRING" and parameter.direction == "out" and self.function.name in _ROOM:
+        elif parameter.kind == "STRING" and parameter.direction == "out" and self.function.name in ROOM:
             prose = str(self.function.name in _PROSE).lower()
-            self.body.before.append(f"Text<program::{_ROOM[self.function.name]}, {prose}> text({name});")
+            self.body.before.append(f"Text<program::{ROOM[self.function.name]}, {prose}> text({name});")
             self.pass_on("char*", "text.pointer()")
             has_length = any(p.name == "resultlen" for p in self.function.parameters)
             self.body.after.append(f"text.done(rc, {'resultlen' if has_length else 'nullptr'});")

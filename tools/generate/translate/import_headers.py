@@ -1,7 +1,8 @@
 """Rewrites spec/abi/<family>.toml from the header of an MPI of that family.
 
 For maintainers, when a family has new constants: name FAMILY=HEADER, and for Open MPI, whose predefined
-objects are data, its library after a comma. Only facts are taken: names, values, sizes.
+objects are data, its library after a comma, and after another the directory of ``mpif-handles.h``, whose
+integers stand for them in Fortran. Only facts are taken: names, values, sizes.
 """
 
 import argparse
@@ -19,6 +20,7 @@ _OBJECT = re.compile(
     r"^\s*#\s*define\s+MPI_(\w+)\s+OMPI_PREDEFINED_GLOBAL\(\s*(MPI_\w+),\s*(\w+)\s*\)", re.MULTILINE
 )
 _ALIAS = re.compile(r"^\s*#\s*define\s+MPI_(\w+)\s+MPI_(\w+)\s*$", re.MULTILINE)
+_FORTRAN = re.compile(r"^\s*parameter\s*\(MPI_(\w+)=(\d+)\)", re.MULTILINE | re.IGNORECASE)
 
 
 def handles(header: str) -> dict[str, dict[str, str]]:
@@ -63,7 +65,20 @@ def sizes(library: str, symbols: set[str]) -> dict[str, int]:
     return {row[7]: int(row[2]) for row in rows if len(row) == 8 and row[7] in symbols}
 
 
-def render(header: Path, library: str) -> str:
+def fortran(directory: Path, predefined: dict[str, dict[str, str]]) -> list[str]:
+    """Class → name → Fortran's integer, as lines of TOML."""
+    text = "".join(
+        (directory / name).read_text(encoding="utf-8") for name in ("mpif-handles.h", "mpif-io-handles.h")
+    )
+    numbers = dict(_FORTRAN.findall(text))
+    lines = []
+    for kind, entries in predefined.items():
+        shared = [f"{name} = {numbers[name]}" for name in entries if name in numbers]
+        lines += [f"[fortran.{kind}]", *shared, ""] if shared else []
+    return lines
+
+
+def render(header: Path, library: str, fortran_headers: str) -> str:
     """The file of one family."""
     predefined = handles(header.read_text(encoding="utf-8", errors="replace"))
     values = integers(header, read_roles().constants)
@@ -76,18 +91,22 @@ def render(header: Path, library: str) -> str:
         lines += [
             "[objects]",
             *(f"{name} = {size}" for name, size in sorted(sizes(library, objects).items())),
+            "",
         ]
+    if fortran_headers:
+        lines += fortran(Path(fortran_headers), predefined)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def main() -> int:
     """Write the named files."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("families", nargs="+", metavar="FAMILY=HEADER[,LIBRARY]")
+    parser.add_argument("families", nargs="+", metavar="FAMILY=HEADER[,LIBRARY[,FORTRAN]]")
     for word in parser.parse_args().families:
         family, _, where = word.partition("=")
-        header, _, library = where.partition(",")
-        (ABI / f"{family}.toml").write_text(render(Path(header).resolve(), library), encoding="utf-8")
+        header, library, fortran_headers = [*where.split(","), "", ""][:3]
+        text = render(Path(header).resolve(), library, fortran_headers)
+        (ABI / f"{family}.toml").write_text(text, encoding="utf-8")
     return 0
 
 

@@ -57,6 +57,7 @@ class Family:
     integers: dict[str, int]
     handles: dict[str, dict[str, int | str]]  # class → name → number, or the symbol of an object
     objects: dict[str, int]  # symbol → bytes
+    fortran: dict[str, dict[str, int]]  # class → name → Fortran's integer, where it is not the handle itself
 
 
 @lru_cache(maxsize=1)
@@ -69,7 +70,7 @@ def read_roles() -> Roles:
 def read_family(name: str) -> Family:
     """One family."""
     data = tomllib.loads((ABI / f"{name}.toml").read_text(encoding="utf-8"))
-    return Family(name, data["integers"], data["handles"], data.get("objects", {}))
+    return Family(name, data["integers"], data["handles"], data.get("objects", {}), data.get("fortran", {}))
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Exceptions:
     handwritten: dict[str, dict[str, str]]
     refused: dict[str, str]
     own: frozenset[str]  # of the handwritten ones, those that need no function of the library
+    fortran: frozenset[str]  # functions whose binding for Fortran is written by hand
 
     @property
     def by_hand(self) -> frozenset[str]:
@@ -91,7 +93,9 @@ class Exceptions:
         return {**table, **self.refused}.get(function, "")
 
 
+@lru_cache(maxsize=1)
 def read_exceptions() -> Exceptions:
     """The exceptions."""
     data = tomllib.loads((ABI / "exceptions.toml").read_text(encoding="utf-8"))
-    return Exceptions(data["handwritten"], data["refused"], frozenset(data["handwritten"]["own"]))
+    fortran = frozenset(name for names in data["fortran"].values() for name in names)
+    return Exceptions(data["handwritten"], data["refused"], frozenset(data["handwritten"]["own"]), fortran)

@@ -51,3 +51,14 @@ def objects(family: Family) -> str:
     lines = [MARK, "// clang-format off"]
     lines += [f"CELL({name}, {size})" for name, size in sorted(family.objects.items())]
     return "\n".join(lines) + "\n"
+
+
+def fortran(family: Family) -> str:
+    """Fortran's integers of a family whose handles are others in C: class, symbol, integer."""
+    lines = [MARK, "// clang-format off"]
+    lines += [
+        f"FORTRAN_HANDLE({kind.capitalize()}, {family.handles[kind][name]}, {number})"
+        for kind, entries in family.fortran.items()
+        for name, number in entries.items()
+    ]
+    return "\n".join(lines) + "\n"

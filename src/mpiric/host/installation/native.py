@@ -30,6 +30,12 @@ def native_stand_in(program: AbiFamily, library: AbiFamily, soname: str) -> str:
     return str(path) if path.is_file() else ""
 
 
+def native_fortran(program: AbiFamily, soname: str) -> str:
+    """Absolute path of the Fortran library for programs of a family, "" without one."""
+    path = _ROOT / "translate" / f"fortran-{program.value}" / soname
+    return str(path) if path.is_file() else ""
+
+
 def stand_in_functions(how: str) -> frozenset[str]:
     """Functions that stand-ins treat in one way: ``refused``, ``own`` that need no library; "": all."""
     ledger = _ROOT / "translate/ledger.tsv"

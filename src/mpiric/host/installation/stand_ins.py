@@ -1,7 +1,7 @@
 """Stand-ins: libraries with the ABI that a program wants, over a library of another family.
 
 A directory holds one under each name that a program may ask for, and a file ``library`` with the path of the
-library underneath.
+library underneath. Fortran's library is in a directory ``fortran`` of its own: a program may keep another.
 Commands that mpiric prints rely on such directories, so they stand under the XDG data directory and stay.
 """
 
@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from mpiric.host.installation.links import bases, make_link
-from mpiric.host.installation.native import native_stand_in, stand_in_functions
+from mpiric.host.installation.native import native_fortran, native_stand_in, stand_in_functions
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.translation import NAMES, PAIRS, SONAMES, own_family
+from mpiric.model.translation import FORTRAN_NAMES, NAMES, PAIRS, SONAMES, own_family
 
 _LIBRARY = "library"
 
@@ -38,14 +38,29 @@ def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping
     for base in bases(environ):
         directory = base / "stand-ins" / f"{program.value}-by-{library.label}-{mark}"
         try:
-            write_stand_in(directory, program, library)
+            write_stand_in(directory, program, library, put=_link)
         except OSError:
             continue
         return str(directory)
     return ""
 
 
-def write_stand_in(directory: Path, program: AbiFamily, library: MpiLibrary) -> str:
+def _copy(source: Path, path: Path) -> None:
+    shutil.copyfile(source, path)
+    path.chmod(0o755)
+
+
+def _link(source: Path, path: Path) -> None:
+    """The same file where that can be, which takes no time and no room; a copy on another file system."""
+    try:
+        os.link(source, path)
+    except OSError:
+        _copy(source, path)
+
+
+def write_stand_in(
+    directory: Path, program: AbiFamily, library: MpiLibrary, put: Callable[[Path, Path], None] = _copy
+) -> str:
     """Put the stand-in there under its names, and what it leads to; its absolute path.
 
     Raises NotFoundError when this installation has none for such a pair.
@@ -57,17 +72,29 @@ def write_stand_in(directory: Path, program: AbiFamily, library: MpiLibrary) -> 
             f"there is no stand-in for the {program.value} ABI over {library.label}",
             hint="mpiric mpi list shows what each library serves",
         )
-    directory.mkdir(parents=True, exist_ok=True)
-    own = directory / SONAMES[program]
-    if not own.is_file() or own.read_bytes() != Path(source).read_bytes():
-        _replace(own, lambda path: shutil.copyfile(source, path))
-        own.chmod(0o755)
-    for name in NAMES[program]:
-        if name != own.name:
-            make_link(directory / name, own.name)
+    own = _put(directory, Path(source), NAMES[program], put)
+    if program in FORTRAN_NAMES and (fortran := native_fortran(program, FORTRAN_NAMES[program][0])):
+        _put(directory / "fortran", Path(fortran), FORTRAN_NAMES[program], put)
     if not (text := directory / _LIBRARY).is_file() or text.read_text() != f"{library.library}\n":
         _replace(text, lambda path: path.write_text(f"{library.library}\n"))
     return str(own)
+
+
+def fortran_in(directory: Path, program: AbiFamily) -> str:
+    """Fortran's library in the directory of a stand-in, "" when it has none."""
+    path = directory / "fortran" / FORTRAN_NAMES[program][0] if program in FORTRAN_NAMES else None
+    return str(path) if path and path.is_file() else ""
+
+
+def _put(directory: Path, source: Path, names: tuple[str, ...], put: Callable[[Path, Path], None]) -> Path:
+    """Put the file there under its name and the others."""
+    directory.mkdir(parents=True, exist_ok=True)
+    own = directory / names[0]
+    if not own.is_file() or not (own.samefile(source) or own.read_bytes() == source.read_bytes()):
+        _replace(own, lambda path: put(source, path))
+    for name in names[1:]:
+        make_link(directory / name, own.name)
+    return own
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:

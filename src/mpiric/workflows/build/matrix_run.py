@@ -133,8 +133,8 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
             directories.insert(0, stack.enter_context(library_under_name(library.library, soname, seen)))
             directories.extend(_beside(library.library))
         if run.server.how is Serving.TRANSLATED:
-            before = ours.get("LD_PRELOAD", "")
-            environment["LD_PRELOAD"] = f"{library.stand_in}{':' if before else ''}{before}"
+            preload = (library.stand_in, library.fortran, ours.get("LD_PRELOAD", ""))
+            environment["LD_PRELOAD"] = ":".join(path for path in preload if path)
         environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
         yield environment
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from posixpath import dirname
 
 from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.installation.links import linked_directory
-from mpiric.host.installation.stand_ins import functions, stand_in_directory, stand_ins
+from mpiric.host.installation.stand_ins import fortran_in, functions, stand_in_directory, stand_ins
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, is_native, own_family, untranslated
+from mpiric.workflows.launch.fortran_parts import fortran_parts
 
 
 def ready_to_serve(
@@ -19,11 +20,12 @@ def ready_to_serve(
     now: MpiLibrary,
     host: Host,
     calls: frozenset[str] = frozenset(),
+    files: Collection[str] = (),
 ) -> tuple[MpiLibrary, ...]:
     """The libraries; those that have what ``names`` stand for get a directory of links in their library path.
 
     Those of another ABI family get a stand-in where there is one; of the program's ``calls`` (``mpi_send``)
-    it is noted then what they cannot answer.
+    it is noted then what they cannot answer, and of its ``files`` which are its own Fortran library.
 
     Without names (of a script) it is what the library in force, ``now``, is called, and of its other parts
     as many as there are. Links are needed where a library has another name (Debian's ``libmpich.so.12``), and
@@ -33,7 +35,7 @@ def ready_to_serve(
     wanted = names or {now.soname, *now.sonames}
     program = program_family(names)
     return tuple(
-        _translated(library, program, names, calls, host)
+        _translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
         else _ready(library, needed, wanted, host)
         for library in libraries
@@ -46,7 +48,7 @@ def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tu
     names, calls = mpis.mpi_names(host, files), mpis.mpi_calls(host, files)
     program = program_family(names)
     return tuple(
-        _translated(library, program, names, calls, host)
+        _translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
         else library
         for library in libraries
@@ -59,17 +61,31 @@ def program_family(names: Iterable[str]) -> AbiFamily | None:
 
 
 def _translated(
-    library: MpiLibrary, program: AbiFamily, names: frozenset[str], calls: frozenset[str], host: Host
+    library: MpiLibrary,
+    program: AbiFamily,
+    names: frozenset[str],
+    calls: frozenset[str],
+    files: Collection[str],
+    host: Host,
 ) -> MpiLibrary:
-    if untranslated(names, program) or (program, own_family(library)) not in stand_ins():
+    if (program, own_family(library)) not in stand_ins():
         return library
+    if parts := untranslated(names, program):
+        why = "INTEGERs of 64 bits" if any("ilp64" in part for part in parts) else "the C++ bindings of MPI-2"
+        return replace(library, refused=f"{', '.join(parts)} is not translated: {why}")
     directory = stand_in_directory(program, library, host.environ)
     if not directory:
         return library
+    stand_in = str(PurePosixPath(directory) / SONAMES[program])
+    fortran = fortran_parts(program, names, files, stand_in, host)
+    if fortran.missing:
+        return replace(library, refused=fortran.missing)
+    own = fortran_in(Path(directory), program) if fortran.is_own else ""
     ready = replace(
         library,
-        stand_in=str(PurePosixPath(directory) / SONAMES[program]),
-        library_path=(directory, *library.library_path),
+        stand_in=stand_in,
+        fortran=own,
+        library_path=(directory, *((dirname(own),) if own else ()), *library.library_path),
         sonames=tuple(dict.fromkeys((*library.sonames, *names))),
     )
     return replace(ready, lacks=lacking(ready, calls, host))

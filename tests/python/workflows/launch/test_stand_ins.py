@@ -36,6 +36,8 @@ def serve(tmp_path: Path, monkeypatch):
     built = tmp_path / "native/translate"
     (built / "mpich-openmpi").mkdir(parents=True)
     (built / "mpich-openmpi/libmpi.so.12").write_bytes(b"a stand-in")
+    (built / "fortran-mpich").mkdir()
+    (built / "fortran-mpich/libmpifort.so.12").write_bytes(b"Fortran")
     (built / "ledger.tsv").write_text(LEDGER)
     monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
     stand_ins.functions.cache_clear()
@@ -43,11 +45,18 @@ def serve(tmp_path: Path, monkeypatch):
         Recording(
             environ={"XDG_DATA_HOME": str(tmp_path)},
             symbols={OPENMPI.library: ("MPI_Send", "MPI_Comm_spawn")},
+            imports={
+                "/home/u/app": ("mpi_send_",),
+                "/home/u/modern": ("mpi_init_", "mpi_send_f08ts_"),
+                "/opt/intel/lib/libmpifort.so.12": ("MPI_Send", "MPIR_F_MPI_BOTTOM"),
+            },
         )
     )
-    yield lambda *names, calls=(): ready_to_serve([OPENMPI], frozenset(names), MPICH, host, frozenset(calls))[
-        0
-    ]
+
+    def serve(*names: str, calls: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> MpiLibrary:
+        return ready_to_serve([OPENMPI], frozenset(names), MPICH, host, frozenset(calls), files)[0]
+
+    yield serve
     stand_ins.functions.cache_clear()
 
 
@@ -64,6 +73,7 @@ def test_its_directory_answers_to_every_name_of_the_family_and_says_what_it_lead
         "libmpi.so.12",
         "libmpich.so.12",
         "library",
+        "fortran",
     }
     assert (directory / "library").read_text() == f"{OPENMPI.library}\n"
 
@@ -73,12 +83,40 @@ def test_the_librarys_own_directory_stays_behind_it(serve):
 
 
 def test_a_stand_in_of_an_older_installation_is_renewed(serve):
-    Path(serve("libmpi.so.12").stand_in).write_bytes(b"older")
+    placed = Path(serve("libmpi.so.12").stand_in)
+    placed.unlink()
+    placed.write_bytes(b"older")
     assert Path(serve("libmpi.so.12").stand_in).read_bytes() == b"a stand-in"
 
 
-def test_a_fortran_program_has_none(serve):
-    assert serve("libmpi.so.12", "libmpifort.so.12") == OPENMPI
+def test_a_fortran_program_keeps_its_own_library_where_the_stand_in_has_all_it_takes(serve):
+    served = serve("libmpi.so.12", "libmpifort.so.12", files=("/opt/mpich/lib/libmpifort.so.12.5.0",))
+    assert (Path(served.stand_in).name, served.fortran) == ("libmpi.so.12", "")
+
+
+def test_without_one_it_gets_ours(serve):
+    served = serve("libmpi.so.12", "libmpifort.so.12", files=("/home/u/app",))
+    assert Path(served.fortran).read_bytes() == b"Fortran"
+    assert str(Path(served.fortran).parent) in served.library_path
+
+
+def test_one_that_takes_more_from_its_c_library_is_replaced(serve):
+    files = ("/home/u/app", "/opt/intel/lib/libmpifort.so.12")
+    assert serve("libmpi.so.12", "libmpifort.so.12", files=files).fortran
+
+
+def test_compiled_modules_cannot_be_replaced_and_the_file_is_named(serve):
+    refused = serve("libmpi.so.12", "libmpifort.so.12", files=("/home/u/modern",)).refused
+    assert refused == "libmpifort.so.12 with mpi_f08 compiled into it (mpi_send_f08ts_) is not found"
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [("libmpicxx.so.12", "the C++ bindings of MPI-2"), ("libmpi_ilp64.so.4", "INTEGERs of 64 bits")],
+)
+def test_what_is_another_abi_again_is_refused_by_name(serve, part, why):
+    served = serve("libmpi.so.12", part)
+    assert (served.stand_in, served.refused) == ("", f"{part} is not translated: {why}")
 
 
 def test_a_script_has_none(serve):

@@ -1,0 +1,106 @@
+// What a Fortran library asks of the C library under it: MPICH's own by its names for programs of MPICH's family, ours by names
+// of our own, so that no library underneath calls them by mistake.
+// clang-format off
+#include "arguments.hpp"
+#include "attribute_types.hpp"
+
+#if MPIRIC_IS(MPIRIC_PROGRAM) == 1
+#define FOR_FORTRAN(name) MPII_##name
+#else
+#define FOR_FORTRAN(name) mpiric_##name
+#endif
+
+extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
+
+namespace mpiric::translate {
+namespace {
+
+/// The keyval of C: MPICH's predefined ones are greater by one in Fortran.
+int c_keyval(int keyval) {
+    if constexpr (program::fortran_keyval_offset != 0)
+        for (const int predefined : program::keyval_values)
+            if (predefined != absent && predefined != program::keyval_values[0] && predefined + program::fortran_keyval_offset == keyval)
+                return predefined;
+    return keyval;
+}
+
+/// The integer that Fortran has for the value of a predefined attribute, which C is given the address of.
+bool is_predefined_integer(int keyval, void* value, long& integer) {
+    // In the order of the spec: KEYVAL_INVALID TAG_UB HOST IO WTIME_IS_GLOBAL UNIVERSE_SIZE LASTUSEDCODE APPNUM WIN_BASE …
+    const auto& keyvals = program::keyval_values;
+    for (std::size_t at = 1; at < std::size(keyvals); ++at)
+        if (keyvals[at] != absent && keyvals[at] == keyval) {
+            constexpr std::size_t base = 8, size = 9;
+            integer = at == base ? reinterpret_cast<long>(value) : at == size ? *static_cast<long*>(value) : *static_cast<int*>(value);
+            return true;
+        }
+    return false;
+}
+
+template <auto get, class Handle> int get_for_fortran(Handle from, int keyval, void* value, int* flag, int type) {
+    mpiric_open();
+    void* found = nullptr;
+    const int own = c_keyval(keyval), rc = get(from, own, &found, flag);
+    if (rc != 0 || !*flag)
+        return rc;
+    long integer = reinterpret_cast<long>(found);
+    if (type != attribute_pointer && !is_predefined_integer(own, found, integer))
+        if (const FortranValue* fortran = fortran_value_at(found))
+            integer = fortran->value;
+    *static_cast<long*>(value) = integer;
+    return 0;
+}
+
+}  // namespace
+
+#define ACCESS(type, T, get, set)                                                                             \
+    extern "C" [[gnu::visibility("default")]] int FOR_FORTRAN(type##_get_attr)(PHandle<T> from, int keyval, void* value, int* flag, int kind) { \
+        return get_for_fortran<&t_##get>(from, keyval, value, flag, kind);                                    \
+    }                                                                                                         \
+    extern "C" [[gnu::visibility("default")]] int FOR_FORTRAN(type##_set_attr)(PHandle<T> to, int keyval, void* value, int kind) { \
+        mpiric_open();                                                                                        \
+        void* kept_value = new_value(AttributeType(kind), reinterpret_cast<long>(value));                     \
+        const int rc = t_##set(to, keyval, kept_value);                                                       \
+        if (rc != 0)                                                                                          \
+            delete_value(fortran_value(kept_value));                                                          \
+        return rc;                                                                                            \
+    }
+ACCESS(Comm, Comm, MPI_Comm_get_attr, MPI_Comm_set_attr)
+ACCESS(Type, Datatype, MPI_Type_get_attr, MPI_Type_set_attr)
+ACCESS(Win, Win, MPI_Win_get_attr, MPI_Win_set_attr)
+#undef ACCESS
+
+/// Of the keyval that this thread has made just before. The functions of a keyval are all of one kind of handle, and all are
+/// kept the same way.
+extern "C" [[gnu::visibility("default")]] void FOR_FORTRAN(Keyval_set_proxy)(int, CopyProxy<PComm> copy_proxy, DeleteProxy<PComm> remove_proxy) {
+    if (auto* made = static_cast<Callbacks<Comm>*>(last_callbacks)) {
+        made->copy_proxy = copy_proxy;
+        made->remove_proxy = remove_proxy;
+    }
+}
+/// Of the request that this thread has started just before.
+extern "C" [[gnu::visibility("default")]] void FOR_FORTRAN(Grequest_set_lang_f77)(PRequest) {
+    if (last_generalized)
+        last_generalized->is_fortran = true;
+}
+
+}  // namespace mpiric::translate
+
+#if MPIRIC_IS(MPIRIC_PROGRAM) == 2
+// The common blocks of Fortran's sentinels, where no executable has them.
+extern "C" {
+#define COMMON(name) [[gnu::visibility("default")]] alignas(16) char name[4];
+#define COMMONS(upper, lower) COMMON(upper) COMMON(lower) COMMON(lower##_) COMMON(lower##__)
+COMMONS(MPI_FORTRAN_BOTTOM, mpi_fortran_bottom)
+COMMONS(MPI_FORTRAN_IN_PLACE, mpi_fortran_in_place)
+COMMONS(MPI_FORTRAN_ARGV_NULL, mpi_fortran_argv_null)
+COMMONS(MPI_FORTRAN_ARGVS_NULL, mpi_fortran_argvs_null)
+COMMONS(MPI_FORTRAN_ERRCODES_IGNORE, mpi_fortran_errcodes_ignore)
+COMMONS(MPI_FORTRAN_STATUS_IGNORE, mpi_fortran_status_ignore)
+COMMONS(MPI_FORTRAN_STATUSES_IGNORE, mpi_fortran_statuses_ignore)
+COMMONS(MPI_FORTRAN_UNWEIGHTED, mpi_fortran_unweighted)
+COMMONS(MPI_FORTRAN_WEIGHTS_EMPTY, mpi_fortran_weights_empty)
+}
+#undef COMMON
+#undef COMMONS
+#endif

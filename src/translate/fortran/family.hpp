@@ -1,0 +1,69 @@
+// The family of the program whose Fortran this is. MPIRIC_PROGRAM names it; MPIRIC_C makes the name of the C function that a
+// binding calls: Open MPI's own call the profiling names.
+// clang-format off
+#pragma once
+
+#define MPIRIC_TEXT_OF(name) #name
+#define MPIRIC_TEXT(name) MPIRIC_TEXT_OF(name)
+#define MPIRIC_FAMILY_FILE(family) MPIRIC_TEXT(families/family.hpp)
+#define MPIRIC_IS_mpich 1
+#define MPIRIC_IS_openmpi 2
+#define MPIRIC_IS_OF(family) MPIRIC_IS_##family
+#define MPIRIC_IS(family) MPIRIC_IS_OF(family)
+
+#include "classes.hpp"
+
+#include <cstdint>
+#include <type_traits>
+
+#include MPIRIC_FAMILY_FILE(MPIRIC_PROGRAM)
+
+#if MPIRIC_IS(MPIRIC_PROGRAM) == 2
+#define C(name) P##name
+#else
+#define C(name) name
+#endif
+
+namespace mpiric::translate {
+
+namespace program = MPIRIC_PROGRAM;
+template <class T> using PHandle = typename program::HandleOf<T>::type;
+#define CLASS(name) using P##name = PHandle<name>;
+CLASS(Comm)
+CLASS(Group)
+CLASS(Datatype)
+CLASS(Op)
+CLASS(Request)
+CLASS(Win)
+CLASS(File)
+CLASS(Info)
+CLASS(Errhandler)
+CLASS(Message)
+CLASS(Session)
+#undef CLASS
+using PStatus = program::Status;
+
+/// Whether a handle of C is Fortran's integer.
+template <class T> inline constexpr bool is_number = std::is_same_v<PHandle<T>, int>;
+
+}  // namespace mpiric::translate
+
+extern "C" {
+using namespace mpiric::translate;
+#include "generated/fortran_prototypes.inc"
+#define CONVERSION(name, type)                                                                                \
+    int C(MPI_##name##_c2f)(P##type);                                                                         \
+    P##type C(MPI_##name##_f2c)(int);
+CONVERSION(Comm, Comm)
+CONVERSION(Group, Group)
+CONVERSION(Type, Datatype)
+CONVERSION(Op, Op)
+CONVERSION(Request, Request)
+CONVERSION(Win, Win)
+CONVERSION(File, File)
+CONVERSION(Info, Info)
+CONVERSION(Errhandler, Errhandler)
+CONVERSION(Message, Message)
+CONVERSION(Session, Session)
+#undef CONVERSION
+}

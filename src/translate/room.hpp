@@ -1,0 +1,36 @@
+// Room for as many values as a call needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+
+namespace mpiric::translate {
+
+/// Ends the process with one sentence.
+[[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// Room for as many values as a call needs: on the stack while they are few.
+template <class T> class Room {
+  public:
+    explicit Room(long count)
+        : data_(count <= few ? small_ : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count)))) {
+        if (!data_)
+            give_up("there is no memory for the %ld elements of an argument", count);
+    }
+    ~Room() {
+        if (data_ != small_)
+            std::free(data_);
+    }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    T* data() { return data_; }
+    const T* data() const { return data_; }
+    T& operator[](long at) { return data_[at]; }
+
+  private:
+    static constexpr long few = 32;
+    T small_[few];
+    T* data_;
+};
+
+}  // namespace mpiric::translate

@@ -27,6 +27,7 @@ class Share:
     shown: bool  # that it contributes more than the minimum effect
     why: str = ""  # how it was shown, or why it was not; "" when nothing had decided it in the end
     is_needed: bool = False  # the answer does not run without it
+    is_likely: bool = False  # not shown, but kept: most of the evidence speaks for it
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ def _share(change: KnobChange) -> dict[str, Any] | None:
         "interval": _interval(share.low, share.high),
         "pairs": share.runs,
         "shown": share.shown,
+        "likely": share.is_likely,
         "with": [knob for knob in share.knobs if knob != change.knob],
         "why": share.why,
     }

@@ -9,7 +9,7 @@ _COARSE = 10.0  # per cent, from which whole numbers do
 
 
 def share_words(change: KnobChange) -> str:
-    """``+71 % [60, 84] without it``, or that nothing is shown; "" where nothing was proved."""
+    """``+71 % [60, 84] without it``, likely or not shown; "" where nothing was proved."""
     share = change.share
     if share is None:
         return ""
@@ -17,6 +17,8 @@ def share_words(change: KnobChange) -> str:
         return f"does not run {share.why}"
     others = [knob for knob in share.knobs if knob != change.knob]
     without = f"without it and {', '.join(others)}" if others else "without it"
+    if share.is_likely:
+        return f"likely {_percent(share)} {without}, by {share.runs} runs that do not show it"
     if not share.shown:
         return f"not shown to contribute: {share.why}" if share.why else "not shown to contribute"
     return f"{_percent(share)} {without}"

@@ -202,6 +202,12 @@ def test_what_is_not_shown_to_contribute_is_said_with_the_reason() -> None:
     assert f"binding = core not shown to contribute: {why}" in " ".join(text(shared(MALLOC, unsure)).split())
 
 
+def test_what_is_likely_is_said_with_how_much_it_is_worth() -> None:
+    likely = replace(BINDING, shown=False, is_likely=True)
+    words = " ".join(text(shared(MALLOC, likely)).split())
+    assert f"likely +5.2 % [3.0, 7.0] without it, by {BINDING.runs} runs that do not show it" in words
+
+
 def test_a_setting_without_which_nothing_runs_says_so() -> None:
     needed = replace(BINDING, shown=False, is_needed=True, why="without it: ended by signal 11")
     assert "binding = core   does not run without it: ended by signal 11" in text(shared(MALLOC, needed))

@@ -2,22 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import log
+from math import sqrt
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Share
 from mpiric.tuning.proof import rank_betting
-from mpiric.tuning.proof.paired_claim import Bounds, hopeful, quotient
+from mpiric.tuning.proof.paired_claim import Bounds, quotient
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _FEWEST_BLOCKS = 3  # before a unit is given up
-_HOPE = 1.28  # standard deviations: a unit that contributes is given up by bad luck one time in ten at most
+_HOPE = (
+    1.64  # standard deviations: a unit that contributes is given up by bad luck one time in twenty at most
+)
+_LIKELY = 1.64  # of the rank score: a setting that does nothing comes so far one time in twenty
+_LEANS = 1.0  # the same, of a unit that may still be decided
 
 
 @dataclass
 class Contribution:
-    """Runs without a unit, among runs of the whole answer; open until there is a ``stopped_because``."""
+    """Runs without a unit, among runs of the whole answer; open until there is a ``stopped_because``.
+
+    Blocks of larger answers that held the unit go on counting: what is bet on is that it does nothing in any
+    of the answers proved so far.
+    """
 
     knobs: tuple[str, ...]
     without: Configuration
@@ -27,6 +35,10 @@ class Contribution:
     shown: bool = False
     stopped_because: str = ""
     is_needed: bool = False  # the answer does not run without it
+    is_likely: bool = False  # that it contributes, which is not shown
+
+    def __post_init__(self) -> None:
+        self.judge()
 
     def enter(self, without: Bounds, answers: Sequence[Bounds]) -> None:
         """Add a block: a run without the unit and those of the answer beside it."""
@@ -37,8 +49,8 @@ class Contribution:
         """Note that the answer does not run without it."""
         self.is_needed, self.stopped_because = True, f"without it: {reason}"
 
-    def judge(self, others: int) -> None:
-        """Find whether it contributes, or give it up; ``others``: runs of the answer in its next block."""
+    def judge(self) -> None:
+        """Find whether it contributes, or give it up."""
         count = len(self.blocks)
         if self.stopped_because or not count:
             return
@@ -47,31 +59,55 @@ class Contribution:
             self.shown, self.stopped_because = True, f"shown by {count} runs without it"
         elif high <= 1 + self.rule.minimum_effect:
             self.stopped_because = f"less than {self.rule.minimum_effect:.3g} in {count} runs without it"
-        elif count >= self.rule.max_without or (count >= _FEWEST_BLOCKS and self._futile(others)):
+        elif count >= self.rule.max_without:
+            self.settle()
+        elif count >= _FEWEST_BLOCKS and self._futile():
             self.stopped_because = f"nothing shown by {count} runs without it"
 
-    def close(self) -> None:
-        """Give it up where the proof has ended and nothing speaks for it; else it stays undecided."""
-        if self._log_wealth <= 0:
-            self.stopped_because = f"nothing shown by {len(self.blocks)} runs without it"
+    def settle(self, ended: str = "") -> None:
+        """Decide by what there is: a unit that looks useful is kept, and marked as not shown."""
+        count = len(self.blocks)
+        self.is_likely = self._score >= _LIKELY
+        what = "likely, but not shown" if self.is_likely else "nothing shown"
+        self.stopped_because = ended + f"{what} by {count} runs without it"
 
     @property
-    def _log_wealth(self) -> float:
+    def is_kept(self) -> bool:
+        """Whether it stays in the answer, once it is decided."""
+        return self.shown or self.is_needed or self.is_likely
+
+    @property
+    def leans(self) -> bool:
+        """Whether it looks as if it contributed."""
+        return self._score >= _LEANS
+
+    @property
+    def _score(self) -> float:
+        """How far its runs are above the answer's by more than the minimum effect, in standard deviations.
+
+        The ranks within blocks, each against its mean and variance under no effect (van Elteren, Bull. Inst.
+        Int. Stat. 37 (1960) 351). For deciding what is run and kept, never for a claim.
+        """
         value = 1 + self.rule.minimum_effect
-        return rank_betting.log_wealth([(sum(q[0] > value for q in b), len(b)) for b in self.blocks])
+        return rank_betting.score([(sum(low > value for low, _ in b), len(b)) for b in self.blocks])
 
     def share(self) -> Share:
         """What it is worth."""
         low, high = rank_betting.share_interval(self.blocks, self.error)
-        ratio = rank_betting.centre(self.blocks)
-        count = len(self.blocks)
         return Share(
-            self.knobs, ratio, low, high, count, self.shown, self.stopped_because, is_needed=self.is_needed
+            self.knobs,
+            rank_betting.centre(self.blocks),
+            low,
+            high,
+            len(self.blocks),
+            self.shown,
+            self.stopped_because,
+            is_needed=self.is_needed,
+            is_likely=self.is_likely,
         )
 
-    def _futile(self, others: int) -> bool:
-        """Whether even a lucky rest would hardly show it. Stops early, never claims anything."""
-        value, count = 1 + self.rule.minimum_effect, len(self.blocks)
-        chance = hopeful(rank_betting.slower_share(self.blocks, value) * count, count, _HOPE)
-        gain = (self.rule.max_without - count) * rank_betting.growth(others, round(chance, 2))
-        return self._log_wealth + gain < -log(self.error)
+    def _futile(self) -> bool:
+        """Whether even a lucky rest would hardly make it likely. Stops early, never claims anything."""
+        count, most, score = len(self.blocks), self.rule.max_without, self._score
+        drift = (score + _HOPE) / sqrt(count)
+        return (score * sqrt(count) + drift * (most - count)) / sqrt(most) < _LIKELY

@@ -10,6 +10,7 @@ same chance. For two identical configurations the signs of log(original ÷ answe
 independent coins, within a round as between rounds, whatever drifts: what `confidence_sequence` needs.
 
 What a unit contributes: the rank of the run without it among the answer's of its round (`rank_betting`).
+Rounds of larger answers that held the unit count as well.
 
 One budget of error. Main claim and units have fixed parts of it (`StoppingRule.errors`), and what is looked
 at after each round is valid at every look.
@@ -24,6 +25,7 @@ known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from math import inf, isfinite
 from random import Random
@@ -37,16 +39,19 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.contribution import Contribution
 from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim, as_ratios
+from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
 WITHOUT = -1  # replicate of a run of the answer without a unit
 _STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
 _ERROR_OF_95 = 0.05
+_LONG = 5  # pairs beyond the fewest
 _FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
 Measure = Callable[[Planned], Trial]
 Unit = tuple[str, ...]  # knobs that are in the answer together or not at all
+Blocks = Mapping[Unit, Sequence[Block]]
 _Run = tuple[Configuration, int]  # and its replicate
 
 
@@ -57,6 +62,8 @@ class Proof:
     evidence: Evidence
     rejected: str = ""
     run_s: float = 0.0  # of the slowest run of its last round; 0 when it made none
+    blocks: Blocks = field(default_factory=dict)  # of each unit, those of larger answers among them
+    is_left: bool = False  # undecided, as a smaller answer is the better one to prove
 
 
 def prove(
@@ -72,6 +79,9 @@ def prove(
     rounds: Iterator[int] | None = None,
     stops: bool = False,
     proved: Callable[[Evidence], None] = lambda _: None,
+    blocks: Blocks | None = None,
+    leaves_room: bool = False,
+    may_be_left: bool = False,
 ) -> Proof:
     """Compare an answer with the original, and with itself without each of several units.
 
@@ -79,15 +89,17 @@ def prove(
     interruption: what is complete of them counts. ``rounds`` numbers the fresh ones. ``stops``: the objective
     is the wall time, so the second run of a pair may be stopped. A budget ends the proof between two rounds.
     ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
-    Raises ProgramFailedError when the original keeps failing.
+    ``blocks`` are those of the units in larger answers. ``leaves_room``: once the answer is proved, its units
+    leave as much of the budget as that took, for the proof of a smaller one. ``may_be_left``: that one may
+    begin before this answer is decided. Raises ProgramFailedError when the original keeps failing.
     """
     rule, budget = rule or StoppingRule(), budget or Budget()
-    standing = _Standing(answer, units, rule, errors or rule.errors(len(units)))
+    standing = _Standing(answer, units, rule, errors or rule.errors(len(units)), blocks or {}, may_be_left)
     last = standing.take_over(recorded)
     rounds = rounds or count(last + 1)
     cost_s = 0.0
     while not standing.is_over:
-        planned = next((runs for runs in standing.rounds() if budget.fits(cost_s, len(runs))), None)
+        planned = standing.next_round(partial(budget.fits, cost_s), leaves_room=leaves_room)
         if planned is None:
             standing.run_out()
             break
@@ -97,9 +109,8 @@ def prove(
         standing.enter(trials)
         if standing.claim.verdict is Verdict.FASTER:
             proved(standing.evidence())
-    for unit in standing.open:
-        unit.close()
-    return Proof(standing.evidence(), standing.rejected, cost_s)
+    of_units = {unit.knobs: tuple(unit.blocks) for unit in standing.contributions}
+    return Proof(standing.evidence(), standing.rejected, cost_s, of_units, standing.is_left)
 
 
 @dataclass
@@ -110,13 +121,21 @@ class _Standing:
     units: Sequence[Unit]
     rule: StoppingRule
     errors: Errors
+    blocks: Blocks
+    may_be_left: bool
     failures: list[str] = field(default_factory=list)
     rejected: str = ""
 
     def __post_init__(self) -> None:
         self.claim = PairedClaim(self.rule, self.errors.main)
         self.contributions = [
-            Contribution(unit, _without(self.answer, unit), self.rule, self.errors.unit)
+            Contribution(
+                unit,
+                _without(self.answer, unit),
+                self.rule,
+                self.errors.unit,
+                [*self.blocks.get(unit, ())],
+            )
             for unit in (self.units if len(self.units) > 1 else ())
         ]
 
@@ -129,22 +148,51 @@ class _Standing:
     def is_over(self) -> bool:
         """Whether no further round is of use.
 
-        What units are worth matters only to a faster answer, and only while none of them is to be dropped:
-        the others are then looked at in the smaller answer.
+        What units are worth matters only to a faster answer. Where one of them is to be dropped, the proof of
+        the smaller answer serves those that will hardly be dropped as well.
         """
         if self.rejected or not self.claim.stopped_because:
-            return bool(self.rejected)
-        is_smallest = all(unit.shown or unit.is_needed for unit in self.contributions if unit.stopped_because)
-        return self.claim.verdict is not Verdict.FASTER or not self.open or not is_smallest
+            return bool(self.rejected) or self.is_left
+        if self.claim.verdict is not Verdict.FASTER or not self.open:
+            return True
+        return self._is_for_smaller
 
-    def rounds(self) -> Iterator[list[_Run]]:
-        """Runs of the next round; then, while the main claim is open, of one that takes the fewest runs."""
+    @property
+    def is_left(self) -> bool:
+        """Whether pairs go on for long that a smaller answer would make better use of."""
+        pairs = len(self.claim.pairs)
+        is_long = pairs > self.rule.fewest_pairs(self.errors.main) + _LONG
+        return self.may_be_left and not self.claim.stopped_because and is_long and self._is_for_smaller
+
+    @property
+    def _is_for_smaller(self) -> bool:
+        """Whether something is to be dropped, and what is open will hardly be."""
+        settled = [unit for unit in self.contributions if unit.stopped_because]
+        is_smallest = all(unit.is_kept for unit in settled)
+        return not is_smallest and all(unit.leans for unit in self.open)
+
+    def next_round(self, fits: Callable[[int], bool], *, leaves_room: bool) -> list[_Run] | None:
+        """Runs of the next round: all, else what the main claim needs; None where nothing fits."""
+        whole, pair = self._whole_round(), [(ORIGINAL, 0), (self.answer, 0)]
+        is_open = not self.claim.stopped_because
+        if fits(len(whole) + (self._kept_runs if is_open or leaves_room else 0)):
+            return whole
+        return pair if is_open and fits(len(pair)) else None
+
+    def _whole_round(self) -> list[_Run]:
         units = [(unit.without, WITHOUT) for unit in self.open]
         replicates = range(self._replicates)
         originals = [] if self.claim.stopped_because else [(ORIGINAL, number) for number in replicates]
-        yield [*originals, *((self.answer, number) for number in replicates), *units]
-        if originals:
-            yield [(ORIGINAL, 0), (self.answer, 0)]
+        return [*originals, *((self.answer, number) for number in replicates), *units]
+
+    @property
+    def _kept_runs(self) -> int:
+        """Runs that units have to leave: of the fewest pairs, or of as many as the main claim took."""
+        pairs = len(self.claim.pairs)
+        fewest = self.rule.fewest_pairs(self.errors.main)
+        if self.claim.stopped_because:
+            return 2 * max(pairs, fewest)
+        return 2 * max(0, fewest - pairs - self._replicates)
 
     @property
     def _replicates(self) -> int:
@@ -200,14 +248,19 @@ class _Standing:
         if not self.rejected:
             self.claim.judge()
             for unit in self.open:
-                unit.judge(self._replicates)
+                unit.judge()
 
     def run_out(self) -> None:
         """Note of what is open that the budget has ended."""
         if not self.claim.stopped_because:
             self.claim.run_out()
         for unit in self.open:
-            unit.stopped_because = f"the budget ended after {len(unit.blocks)} runs without it"
+            unit.settle("the budget ended: ")
+
+    @property
+    def _stopped_because(self) -> str:
+        left = f"not decided by {len(self.claim.pairs)} pairs, and left for a smaller answer"
+        return left if self.is_left else self.claim.stopped_because
 
     def evidence(self) -> Evidence:
         """All of it for whoever asks."""
@@ -223,10 +276,12 @@ class _Standing:
             pairs=tuple((original[0], answer[0]) for original, answer in self.claim.pairs),
             confidence=self.rule.confidence,
             minimum_effect=self.rule.minimum_effect,
-            stopped_because=f"rejected: {self.rejected}" if self.rejected else claim.stopped_because,
+            stopped_because=f"rejected: {self.rejected}" if self.rejected else self._stopped_because,
             failures=(*(f"the original: {reason}" for reason in self.failures), *rejected),
             ci95=claim.interval(max(_ERROR_OF_95, self.errors.main)),
-            shares=tuple(unit.share() for unit in self.contributions if claim.verdict is Verdict.FASTER),
+            shares=tuple(
+                unit.share() for unit in self.contributions if claim.verdict is Verdict.FASTER or self.is_left
+            ),
             stopped=tuple(n for n, (o, a) in enumerate(self.claim.pairs) if inf in (*o, *a)),
         )
 

@@ -27,7 +27,7 @@ A 184 (2021) 407 (testing by betting); Ramdas, Grünwald, Vovk, Shafer, Stat. Sc
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
-from math import comb, exp, inf, isfinite, lgamma, log
+from math import comb, exp, inf, isfinite, lgamma, log, sqrt
 from statistics import median
 
 from mpiric.tuning.proof.confidence_sequence import BETS, Known
@@ -52,15 +52,14 @@ def log_wealth(ranks: Sequence[tuple[int, int]]) -> float:
     return largest + log(sum(exp(term - largest) for term in terms)) if isfinite(largest) else -inf
 
 
-@lru_cache(maxsize=4096)
-def growth(others: int, p: float) -> float:
-    """Mean logarithm of the best bet in a block, when L is slower than a run of A with probability ``p``."""
-    if p <= 0.5:
-        return 0.0
-    if p == 1:
-        return log(others + 1)
-    bets = [_log_bet(rank, others, p) for rank in range(others + 1)]
-    return sum(exp(bet) / (others + 1) * bet for bet in bets)
+def score(ranks: Sequence[tuple[int, int]]) -> float:
+    """Sum over blocks of (rank r, runs of the answer m), in standard deviations from that of no effect.
+
+    Each block counts in inverse proportion to the variance of its r / m.
+    """
+    weights = [12 * m / (m + 2) for _, m in ranks]
+    total = sum(weight * (rank / m - 0.5) for weight, (rank, m) in zip(weights, ranks, strict=True))
+    return total / sqrt(sum(weights)) if weights else 0.0
 
 
 def share_interval(blocks: Sequence[Block], error: float) -> tuple[float, float]:
@@ -103,8 +102,3 @@ def centre(blocks: Sequence[Block]) -> float:
     """Median of all quotients within blocks (Hodges and Lehmann 1963), 1 when there are none."""
     quotients = [low if low > 0 else high for low, high in chain.from_iterable(blocks)]
     return float(median(quotients)) if quotients else 1.0
-
-
-def slower_share(blocks: Sequence[Block], value: float) -> float:
-    """How often a run without the setting is slower than one of the answer by more than ``value``."""
-    return sum(sum(low > value for low, _ in block) / len(block) for block in blocks) / len(blocks)

@@ -11,13 +11,20 @@ chance is the unit's error, once. (Fixed sequences of tests: Maurer, Hothorn, Le
 Stat. Med. 28 (2009) 586.) What came before made true claims. A smaller answer that is not shown to be
 faster leaves the last one that was, with its units marked as not shown.
 
+What a unit contributes is bet on from answer to answer: its blocks in larger answers go on counting, and what
+is ruled out is that it does nothing in any of them.
+
+An answer of which something is to be dropped, and whose pairs go on for long, is left before it is decided:
+nothing is claimed of it. What follows may then be wrong besides whatever might have been claimed of it until
+then, so that the main claims from there on have the tenth of the error that is kept (below).
+
 Settings that can stand in for one another (two cures of one cause) both look superfluous while the other is
 there. If several units were dropped and what is left is slower than the whole was shown to be, the one of
 them that looked most useful comes back, once, and that proof and what follows have the tenth of the error
 that was kept for it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mpiric.model.configuration import Configuration
@@ -25,7 +32,8 @@ from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.proof import Measure, Proof, Unit, prove
-from mpiric.tuning.proof.stopping_rule import StoppingRule
+from mpiric.tuning.proof.rank_betting import Block
+from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 
 @dataclass(frozen=True)
@@ -65,32 +73,41 @@ class _Sequence:
     plan: ProofPlan
     first: Configuration
     came_back: bool = False
+    left: bool = False  # an answer was left before it was decided
     rejected: list[tuple[Configuration, str]] = field(default_factory=list)
+    blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict)
 
     def run(self) -> Smallest:
-        last = self._prove(self.first, self.plan.proved)
-        while last.evidence.verdict is Verdict.FASTER:
-            self.plan.proved(last.evidence)
+        last = stands = self._prove(self.first, self.plan.proved)
+        while last.is_left or last.evidence.verdict is Verdict.FASTER:
+            self.left |= last.is_left
+            if not last.is_left:
+                self.plan.proved(last.evidence)
             missing = _superfluous(last)
             answer = _less(last.evidence.configuration, missing)
             if not missing or not self._can_be_proved(answer, last):
                 break
             self.plan.say(f"{_names(missing)} not shown to contribute: proving it without")
             smaller = self._prove(answer)
-            if _keeps_up(smaller, last):
-                last = smaller
-                continue
-            if len(missing) < 2 or self.came_back:
-                break
-            self.came_back = True
-            best = max(missing, key=lambda share: share.ratio)
-            self.plan.say(f"something of that is needed: proving it with {_names([best])}")
-            smaller = self._prove(_less(last.evidence.configuration, [s for s in missing if s is not best]))
-            if not _keeps_up(smaller, last):
+            if not (smaller.is_left or _keeps_up(smaller, stands)):
+                smaller = self._bring_back(last, missing) or smaller
+            if not (smaller.is_left or _keeps_up(smaller, stands)):
                 break
             last = smaller
-        kept = last.evidence.configuration.as_dict()
-        return Smallest(last, tuple(self.rejected), tuple(k for k, _ in self.first.items if k not in kept))
+            stands = stands if smaller.is_left else smaller
+        kept = stands.evidence.configuration.as_dict()
+        return Smallest(stands, tuple(self.rejected), tuple(k for k, _ in self.first.items if k not in kept))
+
+    def _bring_back(self, larger: Proof, missing: list[Share]) -> Proof | None:
+        """Proof with the most useful of several that were dropped, once; None where that cannot be."""
+        best = max(missing, key=lambda share: share.ratio)
+        answer = _less(larger.evidence.configuration, [share for share in missing if share is not best])
+        is_spent = self.came_back or self.left
+        if len(missing) < 2 or is_spent or not self._can_be_proved(answer, larger):
+            return None
+        self.came_back, self.blocks = True, {}
+        self.plan.say(f"something of that is needed: proving it with {_names([best])}")
+        return self._prove(answer)
 
     def _prove(self, answer: Configuration, proved: Callable[[Evidence], None] = lambda _: None) -> Proof:
         plan = self.plan
@@ -101,21 +118,31 @@ class _Sequence:
             answer,
             units,
             plan.rule,
-            plan.rule.errors(of_first, comeback=self.came_back),
+            self._errors(of_first),
             seed=plan.seed,
             budget=plan.budget,
             recorded=plan.recorded(answer),
             rounds=plan.rounds,
             stops=plan.stops,
             proved=proved,
+            blocks=self.blocks,
+            may_be_left=not (self.left or self.came_back),
+            leaves_room=True,
         )
+        self.blocks.update(proof.blocks)
         if proof.rejected:
             self.rejected.append((answer, proof.rejected))
         return proof
 
+    def _errors(self, units: int) -> Errors:
+        """What may be wrong of the next proof: of the main claim a tenth where the rest was used already."""
+        errors = self.plan.rule.errors(units, comeback=self.came_back)
+        spare = self.plan.rule.errors(units, comeback=True)
+        return Errors(spare.main, errors.unit) if self.left else errors
+
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
         """Whether there is budget for the fewest pairs, or they are on record already."""
-        error = self.plan.rule.errors(len(self.plan.units_of(self.first))).main
+        error = self._errors(len(self.plan.units_of(self.first))).main
         fits = self.plan.budget.fits(last.run_s, 2 * self.plan.rule.fewest_pairs(error))
         return fits or any(True for _ in self.plan.recorded(answer))
 
@@ -123,7 +150,7 @@ class _Sequence:
 def _superfluous(proof: Proof) -> list[Share]:
     """Units that are not shown to contribute; where none is, all but the one that looks most useful."""
     shares = proof.evidence.shares
-    missing = [share for share in shares if share.why and not share.shown and not share.is_needed]
+    missing = [s for s in shares if s.why and not (s.shown or s.is_needed or s.is_likely)]
     if len(missing) == len(shares) and missing:
         missing.remove(max(missing, key=lambda share: share.ratio))
     return missing
@@ -131,7 +158,9 @@ def _superfluous(proof: Proof) -> list[Share]:
 
 def _keeps_up(smaller: Proof, larger: Proof) -> bool:
     """Whether it is proved faster too, and not by less than the larger answer was shown to be."""
-    return smaller.evidence.verdict is Verdict.FASTER and smaller.evidence.ratio >= larger.evidence.low
+    ours, theirs = smaller.evidence, larger.evidence
+    is_as_fast = ours.ratio >= theirs.low or ours.high >= theirs.ratio
+    return ours.verdict is Verdict.FASTER and is_as_fast
 
 
 def _less(answer: Configuration, shares: list[Share]) -> Configuration:

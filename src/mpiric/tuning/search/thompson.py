@@ -1,5 +1,6 @@
 """Model-based search: run what a random draw from the model's beliefs says is the best."""
 
+from collections import Counter
 from itertools import product
 from math import prod
 from random import Random
@@ -16,6 +17,7 @@ _ALL = 1500  # spaces up to this size are looked at whole
 _LOOKED_AT = 300  # points a draw is made for
 _ENOUGH = 0.003  # a hoped-for gain below this is not worth a run
 _PATIENCE = 4
+_WELL_KNOWN = 3  # runs of the best, after which others are worth more
 _LEARNING = 30  # runs before the model may say that it knows enough
 _TPE_AFTER = 40  # runs that parzen estimators need before they know anything
 
@@ -40,7 +42,29 @@ def explore(evaluator: Evaluator, keep: int, seed: int) -> None:
         own = draws[points.index(best.point)] if best.point in points else best.mean
         hoped = float(np.maximum(0.0, own - draws.min(axis=0)).mean())
         quiet = quiet + 1 if hoped < _ENOUGH and step >= _LEARNING else 0
-        evaluator.run(_choose(points, draws, best.point, evaluator))
+        chosen = _choose(points, draws, best.point, evaluator)
+        if chosen == best.point and evaluator.runs_of(chosen) >= _WELL_KNOWN:
+            chosen = _second_look(evaluator, chosen) or chosen
+        evaluator.run(chosen)
+
+
+def _second_look(evaluator: Evaluator, best: Point) -> Point | None:
+    """The best with a level of which a single run is all that is known: that run may have been disturbed.
+
+    Of several the one that looks best by the model; None where there is none.
+    """
+    levels = [(index, level) for point in evaluator.points for index, level in enumerate(point) if level]
+    counts = Counter(levels)
+    once = [
+        (*best[:index], level, *best[index + 1 :])
+        for (index, level), runs in counts.items()
+        if runs == 1 and best[index] != level
+    ]
+    once = [point for point in once if evaluator.may_work(point)]
+    if not once:
+        return None
+    means, _ = evaluator.effects().predict(once)
+    return once[int(means.argmin())]
 
 
 def _choose(points: list[Point], draws: Array, best: Point, evaluator: Evaluator) -> Point:

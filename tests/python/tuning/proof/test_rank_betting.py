@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.rank_betting import centre, growth, log_wealth, share_interval, slower_share
+from mpiric.tuning.proof.rank_betting import centre, log_wealth, score, share_interval
 
 
 def blocks(random, without, count, others=3, spread=0.05):
@@ -83,11 +83,16 @@ def test_a_run_of_the_answer_that_was_stopped_never_counts_as_faster():
     assert low == 0.0
 
 
-def test_more_runs_beside_it_say_more():
-    assert growth(1, 0.9) < growth(3, 0.9) < growth(6, 0.9)
-    assert growth(6, 0.5) == 0.0
-    assert growth(6, 1.0) == pytest.approx(log(7))
+@pytest.mark.parametrize("others", [1, 3, 8])
+def test_the_score_of_ranks_that_are_equally_likely_has_mean_0_and_variance_1(others):
+    scores = [score([(rank, others)]) for rank in range(others + 1)]
+    assert sum(scores) == pytest.approx(0)
+    assert sum(each**2 for each in scores) / (others + 1) == pytest.approx(1)
 
 
-def test_how_often_it_is_slower_counts_every_run_beside_it():
-    assert slower_share([[(1.2, 1.2), (1.0, 1.0)], [(1.5, 1.5), (1.3, 1.3)]], 1.01) == 0.75
+def test_the_score_grows_with_the_root_of_the_blocks():
+    assert score([(2, 3)] * 9) == pytest.approx(3 * score([(2, 3)]))
+
+
+def test_without_a_block_the_score_is_0():
+    assert score([]) == 0.0

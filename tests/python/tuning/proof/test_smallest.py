@@ -137,6 +137,41 @@ def test_without_budget_for_another_proof_the_larger_answer_stands_and_says_what
     assert "nothing shown" in share.why or "budget" in share.why
 
 
+def test_what_a_larger_answer_has_shown_needs_no_runs_in_the_smaller_one() -> None:
+    measured = program({"malloc": 1.5, "binding": 1.3})
+    proved = Proved(measured, answer("binding", "malloc", "zero"))
+    smaller = answer("binding", "malloc")
+    rounds = {t.pair for t in measured.made if t.configuration == smaller and t.replicate >= 0}
+    made = [t for t in measured.made if t.pair in rounds]
+    share = proved.found.proof.evidence.share_of("malloc")
+    assert share is not None
+    assert share.shown
+    assert share.runs > sum(t.configuration == answer("binding") for t in made)
+
+
+def test_a_setting_that_looks_useful_when_the_runs_end_stays_and_is_marked() -> None:
+    measured = SimulatedProgram("lognormal", 0.1, 3, {"malloc": 1.6, "binding": 1.25})
+    proved = Proved(measured, answer("binding", "malloc"), Budget(runs=40))
+    share = proved.found.proof.evidence.share_of("binding")
+    assert proved.kept == {"binding", "malloc"}
+    assert share is not None
+    assert (share.shown, share.is_likely) == (False, True)
+
+
+def test_runs_without_a_setting_leave_room_for_the_proof_of_the_smaller_answer() -> None:
+    proved = Proved(program({"malloc": 1.5}), answer("a", "b", "c", "malloc"), Budget(runs=70))
+    assert proved.kept == {"malloc"}
+
+
+def test_an_answer_that_takes_long_is_left_undecided_for_the_smaller_one() -> None:
+    measured = SimulatedProgram("lognormal", 0.05, 0, {"malloc": 1.08})
+    proved = Proved(measured, answer("a", "b", "malloc"))
+    assert proved.kept == {"malloc"}
+    assert all(
+        "malloc" in e.configuration.as_dict() and len(e.configuration.items) == 1 for e in proved.heard
+    )
+
+
 def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stands() -> None:
     script = program({"malloc": 1.5})
     failing = answer("malloc")

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from math import exp
 
 import pytest
 from tests.support.landscapes import Landscape, landscape
@@ -217,3 +218,18 @@ def test_an_objective_that_is_no_time_does_not_stop_runs_by_it() -> None:
 
     result = search(THREE, measure, Budget(runs=30), objective_is_time=False)
     assert all("stopped early" not in why for _, why in result.rejected)
+
+
+def test_a_setting_whose_only_run_was_disturbed_is_looked_at_again() -> None:
+    made = landscape(1008, noise=0.01, crashing=0.05)
+    trials = list[Trial]()
+
+    def measure(configuration: Configuration, limit_s: float) -> Trial:
+        trials.append(made.measure(configuration, limit_s))
+        return trials[-1]
+
+    found = search(made.space, measure, Budget(runs=25), seed=1008)
+    first = next(t for t in trials if t.configuration.as_dict().get("knob2") == "v2")
+    assert first.objective is not None
+    assert first.objective > 1.3 * 0.5 * exp(made.truth[first.configuration] or 0.0)
+    assert found.candidates[0].configuration.as_dict()["knob2"] == "v2"

@@ -16,16 +16,18 @@ from mpiric.cli._options import DIRECTORY
 from mpiric.cli._progress import Progress
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
 from mpiric.workflows.fabric.history import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
+from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
 from mpiric.workflows.history.history import DayComparison, Past, against, past
 
 _EPILOG = """\b
 Examples:
   mpiric history                                             every tune, the newest last
+  mpiric history --explore                                   what `mpiric run --explore` has shown
   mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
   mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 125 when slower
 """
@@ -43,6 +45,11 @@ _WORDS = {
     metavar="BASELINE",
     help="A recipe, a date (2026-11-01) or what `mpiric fabric --json` kept (.json), to compare with.",
 )
+@click.option(
+    "--explore",
+    is_flag=True,
+    help="What the jobs of `mpiric run --explore` prove: of CMD, or of all commands.",
+)
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the verdict.")
 @click.option("--minimum-effect", type=float, default=0.01, show_default=True, help="Do not call less.")
@@ -55,6 +62,8 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     It runs as it is and with the baseline's recipe in turn, and both are compared with the runs recorded
     then. Exit status 125 when it is slower beyond doubt, 0 otherwise.
     """
+    if given["explore"]:
+        return _explored(explored_history(store, command_line), as_json=given["as_json"])
     if baseline is None:
         return _list(past(store), command_line, as_json=given["as_json"])
     if not command_line:
@@ -102,6 +111,18 @@ def _against_fabric(baseline: Path, command_line: tuple[str, ...], given: dict[s
         print(f"  {pair_class.value:11} {_words_of(regression)}")
     slower = any(regression.verdict is Verdict.SLOWER for regression in found.values())
     return int(ExitCode.SLOWER) if slower else 0
+
+
+def _explored(found: tuple[ExploredSeries, ...], *, as_json: bool) -> int:
+    """What production jobs prove; of several series scripts get that of the newest job."""
+    if as_json:
+        if not found:
+            raise NotFoundError("no explored jobs", hint="mpiric run --explore -- CMD")
+        print_json(explored_json(found[-1]))
+        return 0
+    for line in explored_lines(found):
+        print(line)
+    return 0
 
 
 def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:

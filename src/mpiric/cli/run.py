@@ -16,6 +16,7 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import parse_share
 from mpiric.workflows.run.collectives import RunRequest
+from mpiric.workflows.run.looked_at import run_looked_at
 from mpiric.workflows.run.run import PreparedRun, prepare
 
 _EPILOG = """\b
@@ -24,6 +25,7 @@ Examples:
   mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
   mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI, of whatever ABI family
   mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
+  mpiric run --explore -- srun -n 128 ./app input.nml      in turn with the recipe and as it is
   mpiric run --policy-out learned.json -- mpiexec -n 64 ./app   tune its collectives while it runs
   mpiric run --policy learned.json -- mpiexec -n 64 ./app       use what was learned, learn nothing new
 """
@@ -85,6 +87,12 @@ Examples:
     is_flag=True,
     help="Only collective algorithms that reduce in the same order on every run and rank.",
 )
+@click.option(
+    "--explore",
+    is_flag=True,
+    help="Make this job evidence: jobs of one program, input and size run in turn with the recipe and as "
+    "they are; see `mpiric history --explore`.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Do not say what is applied.")
 @click.option("--dry-run", is_flag=True, help="Print the command and environment; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON object.")
@@ -120,7 +128,13 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         else:
             print(prepared.launch.shell_line())
         return 0
-    return _become(prepared)
+    tell = _silent if given["quiet"] else say
+    status = run_looked_at(prepared, given["store"], LocalHost(), tell, explores=given["explore"])
+    return _become(prepared) if status is None else status
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
 
 
 def _values(settings: tuple[str, ...], mpi_label: str | None) -> dict[str, str]:

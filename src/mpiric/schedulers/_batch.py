@@ -121,6 +121,20 @@ class BatchScheduler(Scheduler):
         """Id of the job or element this process is in, "" outside of one."""
         raise NotImplementedError
 
+    def time_left_query(self, job: str) -> list[str]:  # noqa: ARG002
+        """Render the command that tells what is left of a running job's time; [] where none does."""
+        return []
+
+    def time_left(self, stdout: str) -> float | None:  # noqa: ARG002
+        """Read that in seconds: infinite without a limit, None where it is not told."""
+        return None
+
+    def time_left_s(self, host: Host, job: str) -> float | None:
+        """Seconds until a running job is ended: infinite without a limit, None where nobody tells."""
+        query = self.time_left_query(job)
+        done = self._run(host, query) if query else None
+        return self.time_left(done.stdout) if done is not None and done.status == 0 else None
+
     def health_query(self, names: Sequence[str]) -> list[str]:
         """Render the command that tells whether hosts of the allocation are up."""
         raise NotImplementedError

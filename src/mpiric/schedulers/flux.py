@@ -167,6 +167,17 @@ class Flux(BatchScheduler):
         """Id of the job whose instance this process is in."""
         return self.job_id(environment.get("FLUX_ENCLOSING_ID", ""))
 
+    def time_left_query(self, job: str) -> list[str]:  # noqa: ARG002
+        """Render flux job timeleft, which speaks of the enclosing job."""
+        return ["flux", "job", "timeleft"]
+
+    def time_left(self, stdout: str) -> float | None:
+        """Read seconds; ``infinity`` without a limit."""
+        try:
+            return float(stdout)
+        except ValueError:
+            return None
+
     def health_query(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002
         """Render flux resource for the nodes of this instance that are down."""
         return ["flux", "resource", "list", "-s", "down", "-n", "-o", "{nodelist}"]

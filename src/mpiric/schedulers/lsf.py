@@ -8,6 +8,7 @@ Written from these manuals, and tested with a stand-in that follows them. Indice
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
@@ -16,6 +17,7 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
 from mpiric.schedulers._request import JobRequest, SubmitSettings
+from mpiric.schedulers._time_left import clock_s
 
 _STAGES = {
     **dict.fromkeys(("PEND", "PROV", "PSUSP", "WAIT"), Stage.WAITING),
@@ -110,6 +112,15 @@ class Lsf(BatchScheduler):
         """Id of this job, as ``12[3]`` in an array."""
         job, index = environment.get("LSB_JOBID", ""), environment.get("LSB_JOBINDEX", "0")
         return job if index == "0" else f"{job}[{index}]"
+
+    def time_left_query(self, job: str) -> list[str]:
+        """Render bjobs."""
+        return ["bjobs", "-noheader", "-o", "time_left", job]
+
+    def time_left(self, stdout: str) -> float | None:
+        """Read ``hours:minutes L``, or ``-`` without a limit; an X behind it marks a guess."""
+        word = stdout.split()[0] if stdout.split() else ""
+        return inf if word == "-" else clock_s(f"{word}:00")
 
     def health_query(self, names: Sequence[str]) -> list[str]:
         """Render bhosts."""

@@ -17,6 +17,7 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
 from mpiric.schedulers._request import JobRequest, SubmitSettings
+from mpiric.schedulers._time_left import clock_s
 
 _STAGES = {**dict.fromkeys("QHTWM", Stage.WAITING), **dict.fromkeys("RBSU", Stage.RUNNING), "E": Stage.ENDING}
 _DELETED = "91"  # substate of a job that was deleted
@@ -109,6 +110,17 @@ class Pbs(BatchScheduler):
     def own_job(self, environment: Mapping[str, str]) -> str:
         """Id of this job or subjob."""
         return environment.get("PBS_JOBID", "")
+
+    def time_left_query(self, job: str) -> list[str]:
+        """Render qstat."""
+        return ["qstat", "-f", job]
+
+    def time_left(self, stdout: str) -> float | None:
+        """Read what was asked for, and what is used of it."""
+        attributes = next((each for _, each in _blocks(stdout, r"Job Id: (\S+)")), {})
+        limit_s = clock_s(attributes.get("Resource_List.walltime", "unlimited"))
+        used_s = clock_s(attributes.get("resources_used.walltime", "0:0"))
+        return None if not attributes or limit_s is None or used_s is None else limit_s - used_s
 
     def health_query(self, names: Sequence[str]) -> list[str]:
         """Render pbsnodes."""

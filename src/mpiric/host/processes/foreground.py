@@ -13,6 +13,7 @@ from enum import Enum
 from types import FrameType
 
 from mpiric.host.processes.interrupts import put_back
+from mpiric.host.processes.overhearing import Overhearing
 from mpiric.host.processes.strays import end_marked, mark_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
@@ -21,6 +22,8 @@ _GRACE_S = 10.0  # Open MPI and Hydra give their own ranks a few seconds between
 _MARK = "MPIRIC_LIMITED"  # in the environment of every process of a launch that may have to be ended
 _LAUNCH_NUMBERS = itertools.count(1)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Output(Enum):
@@ -37,10 +40,15 @@ class Ran:
     status: int
     elapsed_s: float
     was_ended: bool = False  # at the time limit, by us; the status then is that of a launcher told to stop
+    was_asked_to_end: bool = False  # by a signal from outside
 
 
 def run_in_foreground(
-    launch: Launch, environment: Mapping[str, str], output: Output, limit_s: float | None = None
+    launch: Launch,
+    environment: Mapping[str, str],
+    output: Output,
+    limit_s: float | None = None,
+    overhearing: Overhearing | None = None,
 ) -> Ran:
     """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError when it cannot be started.
 
@@ -54,24 +62,28 @@ def run_in_foreground(
         whole[_MARK] = mark
     sys.stdout.flush()
     sys.stderr.flush()
+    overhearing = overhearing or Overhearing(None, through_launcher=True)
     begun = time.monotonic()
     try:
         process = subprocess.Popen(
             list(launch.argv),
             cwd=launch.working_directory,
             env=whole,
-            stdout=sys.stderr.fileno() if output is Output.STDERR else None,
+            stdout=sys.stderr.fileno() if output is Output.STDERR else overhearing.stdout,
         )
     except OSError as error:
         raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
     was_ended = False
-    with _passing_on(process):
+    overhearing.begin()
+    with _passing_on(process) as asked:
         try:
             status = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             was_ended = True
             status = _end(process, mark)
-    return Ran(128 - status if status < 0 else status, time.monotonic() - begun, was_ended)
+        elapsed_s = time.monotonic() - begun
+        overhearing.end()
+    return Ran(128 - status if status < 0 else status, elapsed_s, was_ended, bool(asked))
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> int:
@@ -87,18 +99,24 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> int:
 
 
 @contextmanager
-def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Pass signals on meanwhile; those of them that ask to end."""
+    asked: list[int] = []
+
     def pass_on(number: int, _: FrameType | None) -> None:
+        if number in _ENDING:
+            asked.append(number)
         if process.poll() is None:
             os.kill(process.pid, number)
 
-    def leave_it(_: int, __: FrameType | None) -> None:
-        """Ignore SIGINT: the terminal has sent it to the whole process group."""
+    def leave_it(number: int, _: FrameType | None) -> None:
+        """Pass SIGINT over: the terminal has sent it to the whole process group."""
+        asked.append(number)
 
     before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, leave_it)
     try:
-        yield
+        yield asked
     finally:
         for number, handler in before.items():
             put_back(number, handler)

@@ -13,6 +13,7 @@ from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import JobRequest, SubmitSettings
+from mpiric.schedulers._time_left import clock_s
 from mpiric.schedulers.slurm import _output as output
 from mpiric.schedulers.slurm._allocation import recognise
 
@@ -128,6 +129,14 @@ class Slurm(BatchScheduler):
         """Id of this job, as ``12_3`` in an array."""
         array, index = environment.get("SLURM_ARRAY_JOB_ID", ""), environment.get("SLURM_ARRAY_TASK_ID", "")
         return f"{array}_{index}" if array and index else environment.get("SLURM_JOB_ID", "")
+
+    def time_left_query(self, job: str) -> list[str]:
+        """Render squeue."""
+        return ["squeue", "--noheader", "--format=%L", f"--jobs={job}"]
+
+    def time_left(self, stdout: str) -> float | None:
+        """Read days, hours, minutes and seconds."""
+        return clock_s(stdout)
 
     def health_query(self, names: Sequence[str]) -> list[str]:
         """Render sinfo for the hosts."""

@@ -25,7 +25,7 @@ class Lock:
     @staticmethod
     def take(path: Path) -> "Lock":
         """Take the lock, also from a dead process of this host. Raises MpiricError when it is held."""
-        me = {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
+        me = {"host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid())}
         me["submission"] = os.environ.get(_SUBMISSION, "")
         text = json.dumps({**me, "token": secrets.token_hex(8)})
         for _ in range(5):
@@ -55,7 +55,7 @@ class Lock:
             submission = str(owner.get("submission", ""))
         except (ValueError, KeyError, TypeError):
             return ""  # torn: its writer died within one short write
-        if host == socket.gethostname() and _started(pid) != started:
+        if host == socket.gethostname() and process_started(pid) != started:
             return ""
         own = os.environ.get(_SUBMISSION)
         if own and submission.startswith(own) and pid != os.getpid():
@@ -116,7 +116,7 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _started(pid: int) -> float:
+def process_started(pid: int) -> float:
     """When the process began, so that a reused number is not taken for it; 0 when it is gone."""
     try:
         return round(psutil.Process(pid).create_time(), 1)

@@ -10,6 +10,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Situation
+from mpiric.model.whole_check import WholeVerdict
 from mpiric.tuning.fingerprint import Severity, differences, fits
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
@@ -82,6 +83,11 @@ def named_recipe(path: Path, current: Fingerprint) -> tuple[Recipe, str, list[st
             f"the recipe {path} is not for this: {'; '.join(refused)}",
             hint="tune this command: mpiric tune -- CMD",
         )
+    if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
+        raise MismatchError(
+            f"the recipe {path} is not applied: its whole run differs: {recipe.whole.why}",
+            hint="tune again, or see with `mpiric tune --finish -- CMD` what a whole run shows",
+        )
     return recipe, str(path), [_applied(path, recipe), *_warnings(found)]
 
 
@@ -93,6 +99,9 @@ def fitting_recipe(
     found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
     why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
     for path, recipe in found:
+        if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
+            why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
+            continue
         try:
             named = with_names(recipe.configuration, situation, host)
             render(recipe.configuration, with_policy_of(recipe, named, place, host))

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
+from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.parse_job import parse_job
@@ -23,6 +25,16 @@ from mpiric.workflows.run.recipe_choice import (
 
 
 @dataclass(frozen=True)
+class AppliedRecipe:
+    """A recipe as it is applied, and to what; of a run that may be looked at."""
+
+    recipe: Recipe
+    path: Path
+    situation: Situation
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True)
 class PreparedRun:
     """What will be run, and the sentences that say why."""
 
@@ -31,6 +43,7 @@ class PreparedRun:
     environment: Mapping[str, str]  # what the launch is started on top of
     recipe: str = ""  # its path, "" when none is applied
     words: tuple[str, ...] = ()
+    applied: AppliedRecipe | None = None
 
 
 def prepare(request: RunRequest, host: Host) -> PreparedRun:
@@ -63,7 +76,9 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
     if problems := knobs.check_configuration(values):
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
     launch = render(configuration, situation)
-    return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words))
+    alone = recipe is not None and configuration == recipe.configuration
+    applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
+    return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words), applied)
 
 
 def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:

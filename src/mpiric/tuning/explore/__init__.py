@@ -1,0 +1,1 @@
+"""Production jobs as evidence: which of them run with a recipe, and what their pace proves."""

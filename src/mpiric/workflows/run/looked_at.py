@@ -1,0 +1,19 @@
+"""Whether a run with a recipe is looked at: as a job that is explored, or as the first whole one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.workflows.run.explore import explore
+from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run
+from mpiric.workflows.run.run import PreparedRun
+
+
+def run_looked_at(
+    prepared: PreparedRun, store: Path | None, host: Host, say: Callable[[str], None], *, explores: bool
+) -> int | None:
+    """Run it; the program's exit status, None where nothing is to be looked at and nothing was run."""
+    status = explore(prepared, store, host, say) if explores else None
+    if status is None and is_first_whole_run(prepared):
+        status = first_whole_run(prepared, store, host, say)
+    return status

@@ -1,0 +1,48 @@
+"""Listening to a program's output, in a process whose standard output is what a user's would be."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import sys
+from mpiric.host.processes.foreground import Output, run_in_foreground
+from mpiric.host.processes.overhearing import Overhearing
+from mpiric.model.launch import Launch
+heard = []
+launch = Launch(("sh", "-c", sys.argv[1]), "/")
+ran = run_in_foreground(launch, {"PATH": "/bin:/usr/bin"}, Output.STDOUT,
+                        overhearing=Overhearing(heard.append, through_launcher=False))
+print(b"".join(heard).decode(), end="", file=sys.stderr)
+sys.exit(ran.status)
+"""
+
+
+def run(program: str, **given):
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, program], stderr=subprocess.PIPE, timeout=60, check=False, **given
+    )
+
+
+def test_what_goes_into_a_pipe_is_heard_and_passed_on() -> None:
+    done = run("seq 1 50000; exit 7", stdout=subprocess.PIPE)
+    assert done.returncode == 7
+    assert done.stdout == done.stderr == "".join(f"{n}\n" for n in range(1, 50001)).encode()
+
+
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+def test_what_goes_into_a_file_is_read_behind_the_program(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"before\n")
+    with path.open(mode) as file:
+        done = run("echo hello", stdout=file)
+    assert done.stderr == b"hello\n"
+    assert path.read_bytes() == (b"before\nhello\n" if mode == "ab" else b"hello\n")
+
+
+def test_a_background_process_that_keeps_the_pipe_is_not_waited_for() -> None:
+    done = run("echo now; sleep 30 & exit 3", stdout=subprocess.PIPE)
+    assert done.returncode == 3
+    assert done.stderr == b"now\n"

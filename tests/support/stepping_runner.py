@@ -53,7 +53,7 @@ class SteppingRunner(ScriptedRunner):
         """What the script says of this launch, to its early end."""
         values = {setting.name: setting.value for setting in launch.settings}
         whole_s, found = self.wall_s, self._behaviour(launch, len(self.launches) + 1)
-        if early_end is None or not (self.even or early_end.every_s < 0.5):
+        if early_end is None or not (self.even or "MPIRIC_RECORD_DIR" not in values):
             return super().execute(launch, environment, directory, stdout_path, stderr_path, limit_s)
         last = int(values["MPIRIC_MARK"].rpartition(",")[2]) if "MPIRIC_MARK" in values else SEEN_STEPS
         turn = self.launches.count(launch) % len(self.jitter)

@@ -28,6 +28,7 @@ from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import GOES_ON, element_of
+from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
@@ -119,6 +120,12 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     "--to-the-end",
     is_flag=True,
     help="Run a long program to its end too, not only to a mark among its steps.",
+)
+@click.option(
+    "--mark",
+    metavar="MARK",
+    help="End runs at this mark, and compare the time from one to the next: a call (allreduce@app+0x48f2, as "
+    "`mpiric profile --json` names them) or a line (stdout:REGEX).",
 )
 @click.option("--after", metavar="TIME", help="Look at no steps before this time of a run: 10m.")
 @click.option("--length", metavar="TIME", help="Tune the forecast of a run that takes so long as it is: 2h.")
@@ -215,6 +222,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         advised=advised_knobs(given["advice"]) if given["advice"] else (),
         try_all=given["try_all"],
         to_the_end=given["to_the_end"],
+        mark=parse_mark(given["mark"]) if given["mark"] is not None else None,
         after_s=parse_duration(given["after"]) if given["after"] else 0.0,
         length_s=parse_duration(given["length"]) if given["length"] else None,
         finish=given["finish"] or given["reference"] is not None,

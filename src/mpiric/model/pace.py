@@ -5,15 +5,25 @@ Times in seconds from the end of MPI_Init, by each rank's own clock.
 
 from dataclasses import dataclass
 
+STDOUT = "stdout"  # in the place of a function: what counts is what the program prints
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class MarkKey:
-    """Calls of one function from one place of the program on communicators that all runs have in common."""
+    """Calls of one function from one place of the program on communicators that all runs have in common.
+
+    Of the function `STDOUT`: the lines that match the regular expression ``place``, "" for its bytes.
+    """
 
     function: str  # "MPI_Allreduce"
     place: str  # "lmp+0x48f2", module and offset of the return address; "" for calls from anywhere
-    ranks: int  # of the communicator
+    ranks: int  # of the communicator; 0 for any
     birth: int  # communicators of so many ranks that were made before it
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the launch's output shows it, without anything in the ranks."""
+        return self.function == STDOUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def _marks(tuned: Tuned) -> dict[str, Any] | None:
     return {
         "function": pair.key.function,
         "place": pair.key.place or None,
-        "communicator": {"ranks": pair.key.ranks, "birth": pair.key.birth},
+        "communicator": {"ranks": pair.key.ranks, "birth": pair.key.birth} if pair.key.ranks else None,
         "first": pair.first,
         "last": pair.last,
         "on_rank_0_alone": pair.on_rank_0_alone,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isfinite, isinf
 from typing import Any
 
+from mpiric.model.pace import MarkKey
 from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.tuned import Tuned
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
@@ -51,7 +52,7 @@ def looked_at(tuned: Tuned) -> str:
     if tuned.split is not None and isfinite(tuned.split.start.high):
         part = tuned.split.start
         start = "; start-up no different" if part.low <= 1 <= part.high else f"; start-up {_ratio(part)}"
-    return f"steps {pair.first:,}–{pair.last:,}{start}; {_the_rest(tuned.whole)}."
+    return f"{_what(pair.key)} {pair.first:,}–{pair.last:,}{start}; {_the_rest(tuned.whole)}."
 
 
 def counted_by(tuned: Tuned) -> str:
@@ -59,6 +60,10 @@ def counted_by(tuned: Tuned) -> str:
     if tuned.marks is None:
         return ""
     key = tuned.marks.pair.key
+    if key.is_printed:
+        return (
+            f"Steps are lines that match {key.place!r}." if key.place else "Bytes are those that it prints."
+        )
     return f"Steps are counted by {key.function}{f' at {key.place}' if key.place else ''}."
 
 
@@ -68,6 +73,10 @@ def _the_rest(whole: WholeCheck | None) -> str:
     if whole.verdict is WholeVerdict.DIFFERS:
         return f"the whole run differs: {whole.why}"
     return "the whole run agrees with the original's"
+
+
+def _what(key: MarkKey) -> str:
+    return "bytes" if key.is_printed and not key.place else "steps"
 
 
 def split_json(split: SplitGain | None) -> dict[str, Any] | None:

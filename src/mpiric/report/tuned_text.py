@@ -96,7 +96,7 @@ def _headline(tuned: Tuned) -> Text:
         words = "interrupted before a proof" if tuned.interrupted else "no faster configuration was found"
         return text.append(f"   {words}", style="bold yellow")
     style, words = _HEADLINE[evidence.verdict]
-    per_step = " per step" if tuned.scope == STEPS else ""
+    per_step = " per step" if tuned.scope == STEPS and tuned.objective in _UNITS else ""
     text = Text(original, style="bold")
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")

@@ -52,12 +52,13 @@ class TrialDirectory:
     mount: OverlayMount | None = None
     overlaid: OverlaidTrials | None = None
     mounter: Mounter | None = None
+    skip: Callable[[str], bool] | None = None  # of paths in it that are ours
 
     def written(self) -> dict[str, Path]:
         """Relative path → where to read it, of each regular file that the trial made or changed."""
         if self.overlaid is not None:
             return self.overlaid.written()
-        return written_files(self.path, self.before, _is_area)
+        return written_files(self.path, self.before, self.skip or _is_area)
 
     @property
     def entering(self) -> Callable[[], None] | None:
@@ -116,7 +117,8 @@ class WorkingCopies:
     def fresh(self) -> TrialDirectory:
         """A directory as the original was at the start. The one handed out before is removed."""
         if self._policy.in_place or self._area is None:
-            return TrialDirectory(self._source, manifest_of(walk(str(self._source), self._skip)))
+            manifest = manifest_of(walk(str(self._source), self._skip))
+            return TrialDirectory(self._source, manifest, skip=self._skip)
         try:
             if self._overlaid is not None:
                 mount = self._overlaid.fresh()

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
+from os import truncate
 from pathlib import Path
 
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
@@ -71,9 +72,9 @@ class PrefixExpectation:
 
 
 def learn_prefixes(stdouts: Sequence[Path], directories: Sequence[Path]) -> PrefixExpectation:
-    """Learn from runs of the original, at least two, that ended at the mark."""
+    """Learn from runs of the original, at least two, that ended at the mark; without directories no files."""
     runs = [written(directory, {}) for directory in directories]
-    everywhere = set.intersection(*(set(run) for run in runs))
+    everywhere = set.intersection(*(set(run) for run in runs)) if runs else set()
     others = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
     texts: dict[str, LinesExpectation] = {}
     contents: dict[str, tuple[int, str]] = {}
@@ -90,6 +91,13 @@ def learn_prefixes(stdouts: Sequence[Path], directories: Sequence[Path]) -> Pref
         else:
             others.add(kind_of_name(name))
     return PrefixExpectation(_learn_lines(stdouts), texts, contents, frozenset(others))
+
+
+def keep_lines(path: Path, lines: int) -> None:
+    """Cut a text behind so many lines."""
+    with path.open("rb") as file:
+        length = sum(len(line) for line in islice(file, lines))
+    truncate(path, length)
 
 
 def _learn_lines(paths: Sequence[Path]) -> LinesExpectation:

@@ -22,6 +22,7 @@ class MarkChoice:
     key: MarkKey | None
     why: str
     on_rank_0_alone: bool = False  # master and workers: the others make no such calls, or as it happens
+    few_calls: bool = False  # none comes often enough to count anything: there is no MPI in the loop
 
 
 def choose_key(pace: RunPace) -> MarkChoice:
@@ -36,10 +37,17 @@ def choose_key(pace: RunPace) -> MarkChoice:
             choice, on_all = found
             why = f"the rarest {name} that comes evenly, {choice.calls} times in {first.seen_s:.3g} s"
             return MarkChoice(choice.key, why, on_rank_0_alone=not on_all)
-    made = max((each.calls for each in first.keys), default=0)
+    made = max((each.calls for each in first.keys if may_be_mark(each.key.function)), default=0)
+    late = max((calls_after(each, first.seen_s / 2) for each in first.keys), default=0)
+    why = "no collective of all ranks and no send comes evenly"
     if made < LEAST_CALLS:
-        return MarkChoice(None, f"no call came more than {made} times in {first.seen_s:.3g} s")
-    return MarkChoice(None, "no collective of all ranks and no send comes evenly")
+        why = f"no call came more than {made} times in {first.seen_s:.3g} s"
+    return MarkChoice(None, why, few_calls=late < LEAST_CALLS)
+
+
+def calls_after(pace: KeyPace, time_s: float) -> int:
+    """How many calls came after a time, as far as the times that are kept tell."""
+    return pace.stride * sum(at_s >= time_s for at_s in pace.times_s)
 
 
 def _rarest(
@@ -71,12 +79,12 @@ def _made_by_all(pace: KeyPace, others: Iterable[RankPace]) -> bool:
 
 def without_places(pace: RunPace) -> RunPace:
     """The same run with calls told apart by function and communicator only: places change with a rebuild."""
-    return _told_apart(pace, lambda key: replace(key, place=""))
+    return merge_keys(pace, lambda key: replace(key, place=""))
 
 
 def with_own_places(pace: RunPace) -> RunPace:
     """The same run without places in an MPI library, as those of Fortran's layer: others have others."""
-    return _told_apart(pace, own_key)
+    return merge_keys(pace, own_key)
 
 
 def own_key(key: MarkKey) -> MarkKey:
@@ -84,7 +92,8 @@ def own_key(key: MarkKey) -> MarkKey:
     return replace(key, place="") if key.place.startswith("libmpi") or not key.place else key
 
 
-def _told_apart(pace: RunPace, key_of: Callable[[MarkKey], MarkKey]) -> RunPace:
+def merge_keys(pace: RunPace, key_of: Callable[[MarkKey], MarkKey]) -> RunPace:
+    """The same run with keys renamed; those of one name become one."""
     ranks = tuple(replace(rank, keys=tuple(_merged(rank.keys, key_of))) for rank in pace.ranks)
     return replace(pace, ranks=ranks)
 
@@ -101,6 +110,11 @@ def _merged(paces: Iterable[KeyPace], key_of: Callable[[MarkKey], MarkKey]) -> I
         stride = max(each.stride for each in group)
         times = sorted(time_s for each in group for time_s in each.times_s[:: stride // each.stride])
         yield KeyPace(key, sum(each.calls for each in group), stride, tuple(times))
+
+
+def may_be_mark(function: str) -> bool:
+    """Whether as many calls are made in every run of the same work: not of polls, waits and receives."""
+    return is_collective(function) or is_send(function)
 
 
 def is_collective(function: str) -> bool:

@@ -64,6 +64,13 @@ def choose_window(paces: Sequence[KeyPace], budget_s: float, after_s: float = 0.
     return MarkWindow(numbers[begin], last, first_s, _middle(paces, last), growth=_growth(lengths[:, begin:]))
 
 
+def window_of(pace: KeyPace, first: int, last: int) -> MarkWindow | None:
+    """The window between two calls that were named; None while the run has not come to the last."""
+    if pace.last_timed < last:
+        return None
+    return MarkWindow(first, last, pace.time_of(first), pace.time_of(last))
+
+
 def _numbers(last: int) -> list[int]:
     """Numbers of calls that cut a run into blocks of equally many marks."""
     step = max(1, (last - 1) // _BLOCKS)

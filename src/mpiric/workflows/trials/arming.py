@@ -2,9 +2,9 @@
 
 import shutil
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
@@ -17,8 +17,8 @@ from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Phase, Split
 from mpiric.profile.marks import read_first_rank, read_marks
 from mpiric.tuning.marks.split import split_of
-from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.recording import Recorder, recorder_for, recorder_of
+from mpiric.workflows.trials.output_follower import EVERY_S, PairFollower
+from mpiric.workflows.trials.recording import recorder_for
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 _PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun it
@@ -28,10 +28,16 @@ _PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun 
 class Arming:
     """What runs of some phases carry: a pair of marks, at which they may end, or only a clock."""
 
-    library: str  # absolute path of the runtime
+    library: str  # absolute path of the runtime; "" where marks are printed
     phases: frozenset[Phase]
     pair: MarkPair | None = None  # None: runs are whole, times of MPI_Init and MPI_Finalize are taken
     ends: bool = False  # at the second mark
+
+    def of_run(self, directory: Path, stdout: Path) -> "MarkedRun":
+        """What the next run carries: its ranks write into ``directory``, the launch into ``stdout``."""
+        if self.pair and self.pair.key.is_printed:
+            return FollowedRun(self.pair, PairFollower(stdout, self.pair), ends=self.ends)
+        return ArmedRun(self, directory)
 
     def spelling(self, directory: Path) -> Spelling:
         """What a launch sets so that its ranks leave their marks in ``directory``."""
@@ -41,6 +47,60 @@ class Arming:
         if self.pair and self.pair.on_rank_0_alone:
             environment["MPIRIC_MARK_RANKS"] = "first"
         return Spelling(environment, preload=(self.library,), directories={"MPIRIC_MARK_OUT": str(directory)})
+
+
+class MarkedRun(Protocol):
+    """One run that is told apart by marks."""
+
+    @property
+    def early_end(self) -> EarlyEnd | None:
+        """When the run may end before the program does; None when it is whole."""
+        ...
+
+    def spelling(self) -> Spelling | None:
+        """What the launch sets."""
+        ...
+
+    def marks(self, execution: Execution) -> RunMarks | None:
+        """What the run left, None when that is nothing that can be read."""
+        ...
+
+    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
+        """The run's times, None without marks."""
+        ...
+
+    def remove(self) -> None:
+        """Remove what is not needed any more."""
+        ...
+
+
+@dataclass(frozen=True)
+class FollowedRun:
+    """One run whose marks lie in what it prints: nothing is loaded into its ranks, and the keeper ends it."""
+
+    pair: MarkPair
+    follower: PairFollower
+    ends: bool
+
+    @property
+    def early_end(self) -> EarlyEnd | None:
+        """When the run may end before the program does; None when it is whole."""
+        return EarlyEnd(self.follower.has_come, every_s=EVERY_S) if self.ends else None
+
+    def spelling(self) -> Spelling | None:
+        """Nothing."""
+        return None
+
+    def marks(self, execution: Execution) -> RunMarks | None:
+        """When the lines came; the output is cut behind the last mark."""
+        return self.follower.marks(execution.started_ns)
+
+    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
+        """The run's times, None without marks."""
+        return _split(marks, self.pair, execution)
+
+    def remove(self) -> None:
+        """Nothing is left but the output."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +120,7 @@ class ArmedRun:
         self.directory.mkdir(parents=True, exist_ok=True)
         return self.arming.spelling(self.directory)
 
-    def marks(self) -> RunMarks | None:
+    def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002 - the ranks tell it themselves
         """What the ranks left, None when that is nothing that can be read."""
         try:
             return read_marks(self.directory)
@@ -69,10 +129,7 @@ class ArmedRun:
 
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
         """The run's times, None without marks."""
-        if marks is None:
-            return None
-        started_s = time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
-        return split_of(marks, self.arming.pair, started_s, execution.wall_s)
+        return _split(marks, self.arming.pair, execution)
 
     def remove(self) -> None:
         """Remove what the ranks left."""
@@ -83,20 +140,16 @@ class ArmedRun:
         return first is not None and first.state is MarksState.ENDED
 
 
+def _split(marks: RunMarks | None, pair: MarkPair | None, execution: Execution) -> Split | None:
+    if marks is None:
+        return None
+    started_s = time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
+    return split_of(marks, pair, started_s, execution.wall_s)
+
+
 def runtime_with_marks(situation: Situation, host: Host) -> str:
     """Path of the runtime for this program. Raises MpiricError where it cannot carry marks."""
-    return _with_marks(recorder_for(situation, host))
-
-
-def may_carry_marks(parsed: ParsedJob) -> bool:
-    """Whether a runtime that knows marks is there for the ranks, as far as shows before any run."""
-    for family in parsed.mpi.abi_families if parsed.mpi and parsed.job.launcher_words else ():
-        with suppress(MpiricError):
-            return bool(_with_marks(recorder_of(parsed.job, family)))
-    return False
-
-
-def _with_marks(recorder: Recorder) -> str:
+    recorder = recorder_for(situation, host)
     if not read_embedded_texts(recorder.library, _SWITCH):
         raise MpiricError("the runtime of this installation is older than marks")
     return recorder.library

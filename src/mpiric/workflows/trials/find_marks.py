@@ -1,52 +1,32 @@
 """Marks of a program that is too long for whole runs: found in one run of it, fixed by runs that end there.
 
-The first run is recorded, and ended as soon as some call comes evenly enough to count the program's steps.
-Then runs of the original end at the mark that was chosen: it is one if all of them had done the same work.
+A first run shows what counts the program's steps (see `learn_marks`). Then runs of the
+original end at the mark that was chosen: it is one if all of them had done the same work.
 """
 
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.narrator import Narrator
-from mpiric.model.pace import KeyPace, RunPace
+from mpiric.model.pace import KeyPace
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.profile.pace import run_pace
-from mpiric.profile.read import read_file
+from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.marks.agreement import disagreement
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.forecast import marks_of
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
+from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
 from mpiric.workflows.trials.mark_judge import crossings
-from mpiric.workflows.trials.recording import Recorded, recorder_for
-from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
+from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
-WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
 _ORIGINALS = 3  # that end at the mark
-_LEAST_SEEN_S = 2.0
-_LOOK_EVERY_S = 0.5
 _PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one
-
-
-@dataclass(frozen=True)
-class MarkWishes:
-    """What the user asks of marks."""
-
-    budget_s: float
-    after_s: float = 0.0  # no mark before this time of the run
-    fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune, and why
-
-    @property
-    def long_s(self) -> float:
-        """Length from which on runs are not whole."""
-        return self.budget_s / WHOLE_RUNS
 
 
 @dataclass(frozen=True)
@@ -60,28 +40,27 @@ class FoundMarks:
     left: tuple[RunMarks, ...] = field(repr=False)  # what each of them left
     recorded: Recorded | None = None  # of the run that they were found in
 
-
-class NoMarksError(MpiricError):
-    """The program has no marks; it says why."""
+    def marks_of_length(self, length_s: float) -> float:
+        """How many marks a run of the original of this length makes."""
+        splits = [trial.split for trial in self.originals if trial.split]
+        start_s = median(split.start_s for split in splits)
+        per_mark_s = median(split.per_mark_s or 0.0 for split in splits)
+        return marks_of(Split(start_s, per_mark_s=per_mark_s), length_s)
 
 
 def find_marks(
     trials: Trials, situation: Situation, host: Host, narrator: Narrator, records: Path, wishes: MarkWishes
 ) -> FoundMarks:
     """Find the marks of a program and arm the trials with them. Raises NoMarksError."""
-    try:
-        library = runtime_with_marks(situation, host)
-    except MpiricError as error:
-        raise NoMarksError(error.message) from error
-    narrator.say("longer than a run may be: looking for the calls that count its steps")
+    narrator.say("looking for what counts its steps")
     recorded = None
     if wishes.fixed is not None:
         pair, window, why = wishes.fixed
     else:
-        recorded, choice, window = _learn(trials, situation, host, records, wishes)
-        assert choice.key is not None
-        pair = MarkPair(choice.key, window.first, window.last, on_rank_0_alone=choice.on_rank_0_alone)
-        why = choice.why
+        learned = learn_marks(trials, situation, host, records, wishes)
+        pair, window, why, recorded = learned.pair, learned.window, learned.why, learned.recorded
+    library = _library(pair, situation, host)
+    chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
         trials.arming = Arming(library, frozenset({Phase.OBSERVE}), pair, ends=True)
         results = _originals(trials, situation, narrator, window)
@@ -91,7 +70,7 @@ def find_marks(
         judged = choose_window(
             [_of_first_rank(marks, pair) for marks in left], wishes.budget_s, wishes.after_s
         )
-        if wishes.fixed or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
+        if chosen or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
             break
         # All runs together show a transient that the first alone did not.
         length = pair.last - pair.first
@@ -103,52 +82,14 @@ def find_marks(
     return FoundMarks(pair, window, why, originals, tuple(left), recorded)
 
 
-def _learn(
-    trials: Trials, situation: Situation, host: Host, records: Path, wishes: MarkWishes
-) -> tuple[Recorded, MarkChoice, MarkWindow]:
-    """Record a run until a mark will do, or to its end."""
-    directory = records / f"steps-{trials.count + 1}"
-    watch = _Watch(directory, wishes, time.monotonic())
-    early = EarlyEnd(watch.will_do, every_s=_LOOK_EVERY_S)
-    recorder = recorder_for(situation, host)
-    trial = run_recorded(trials, situation, Configuration(), recorder, directory, early_end=early)
+def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
+    """The runtime that sees the marks; "" where they are printed."""
+    if pair.key.is_printed:
+        return ""
     try:
-        recorded = recorded_by(trial, situation, directory)
+        return runtime_with_marks(situation, host)
     except MpiricError as error:
         raise NoMarksError(error.message) from error
-    pace = with_own_places(run_pace(recorded.record))
-    choice = choose_key(pace)
-    window = _window(pace, choice, wishes)
-    if window is None:
-        raise NoMarksError(choice.why if choice.key is None else "too few of its steps were seen")
-    return recorded, choice, window
-
-
-@dataclass
-class _Watch:
-    """Looks at rank 0's record while it grows."""
-
-    directory: Path
-    wishes: MarkWishes
-    begun_s: float
-
-    def will_do(self) -> bool:
-        """Whether what was seen holds a mark, and a window behind it."""
-        if time.monotonic() - self.begun_s < max(_LEAST_SEEN_S, self.wishes.long_s):
-            return False
-        for path in self.directory.glob("rank-0.*.part"):
-            try:
-                pace = with_own_places(run_pace(read_file(path)))
-            except MpiricError:
-                continue  # it is being written
-            return _window(pace, choose_key(pace), self.wishes) is not None
-        return False
-
-
-def _window(pace: RunPace, choice: MarkChoice, wishes: MarkWishes) -> MarkWindow | None:
-    first = pace.first_rank
-    calls = first.of(choice.key) if first is not None and choice.key is not None else None
-    return choose_window([calls], wishes.budget_s, wishes.after_s) if calls else None
 
 
 def _originals(
@@ -163,12 +104,38 @@ def _originals(
         trial = result.trial
         if trial.outcome is not Outcome.OK:
             raise NoMarksError(f"a run that was to end at the mark {trial.reason or 'failed'}")
-        if result.marks is None or trial.split is None or trial.split.per_mark_s is None:
-            raise NoMarksError("a run did not come to the mark")
-        if result.marks.missing:
-            raise NoMarksError(f"{len(result.marks.missing)} of its ranks left no marks")
+        if why_not := _not_there(result):
+            raise NoMarksError(why_not)
         results.append(result)
     return results
+
+
+_FLAGS = {
+    "sessions": "it uses MPI through sessions, where no world counts its ranks",
+    "spawned": "its ranks are spawned by another program",
+    "not_ended": "no communicator could be made by which its ranks tell that they are there",
+    "not_understood": "the runtime cannot count such calls",
+}
+
+
+def _not_there(result: TrialResult) -> str:
+    """Why a run of the original is of no use for comparing others with it, "" where it is."""
+    marks, split = result.marks, result.trial.split
+    if marks is None:
+        return "its ranks left no marks"
+    if marks.runs > 1:
+        return f"the command starts {marks.runs} MPI programs, and marks are those of one"
+    flags = {flag for rank in marks.ranks for flag in rank.flags}
+    if why := next((why for flag, why in _FLAGS.items() if flag in flags), ""):
+        return f"a run cannot end at a mark: {why}"
+    if marks.missing:
+        return f"{len(marks.missing)} of its ranks left no marks"
+    absent = [rank.rank for rank in marks.ranks if rank.last is None]
+    if len(absent) == len(marks.ranks):
+        return f"a run ended before the mark, after {marks.ranks[0].calls} of such calls on rank 0"
+    if absent and not result.trial.came_early:
+        return f"rank {absent[0]} did not come to the mark, while others did"
+    return "" if split is not None and split.per_mark_s is not None else "a run did not come to the mark"
 
 
 def _of_first_rank(marks: RunMarks, pair: MarkPair) -> KeyPace:

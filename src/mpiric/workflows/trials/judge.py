@@ -87,22 +87,39 @@ class Judge:
         if time_s is None and trial.phase in _LEARNED_FROM:
             return trial  # it teaches what is printed; what is compared carries marks
         try:
-            objective = value_of(
-                self.objective,
-                _known(time_s),
-                cores_used(launch, situation, ranks),
-                Path(trial.stdout),
-                directory.path,
-                situation.job.environment,
-                directory.entering,
-            )
+            objective = self._value(trial, _known(time_s), launch, situation, ranks, directory)
         except MpiricError as error:
             return replace(trial, outcome=Outcome.FAILED, reason=error.message)
         return replace(trial, objective=objective)
 
-    def valued(self, trial: Trial) -> Trial:
-        """An original that ended at the mark before it was known what counts, with its objective."""
-        return replace(trial, objective=self._time_s(trial))
+    def valued(self, trial: Trial, launch: Launch, situation: Situation) -> Trial:
+        """An original that ended at the mark before it was known what counts, with its objective.
+
+        Raises MpiricError where it shows none before the mark.
+        """
+        value = self._value(trial, _known(self._time_s(trial)), launch, situation, ())
+        return replace(trial, objective=value)
+
+    def _value(
+        self,
+        trial: Trial,
+        time_s: float,
+        launch: Launch,
+        situation: Situation,
+        ranks: tuple[RankSeen, ...],
+        directory: TrialDirectory | None = None,
+    ) -> float:
+        if self.at_mark is not None and self.objective.pattern:
+            self.at_mark.cut(Path(trial.stdout))
+        return value_of(
+            self.objective,
+            time_s,
+            cores_used(launch, situation, ranks),
+            Path(trial.stdout),
+            directory.path if directory else Path(situation.job.working_directory),
+            situation.job.environment,
+            directory.entering if directory else None,
+        )
 
     def _time_s(self, trial: Trial) -> float | None:
         """The time that counts; None when the run's marks do not tell it."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.pace import Crossing
-from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, learn_prefixes
+from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, keep_lines, learn_prefixes
 from mpiric.tuning.equivalence.results import ResultsExpectation, learn_results
 from mpiric.tuning.marks.agreement import less_work
 
@@ -48,8 +48,13 @@ class MarkJudge:
         """What differs from the original's answers, "" when nothing does."""
         if different := self.results.compare(marks, rounding=rounding):
             return different
+        files = {} if self.pair.key.is_printed else files
         found = self.printed.compare(stdout, files, rounding=rounding, settings=settings)
         return found.sentence if found else ""
+
+    def cut(self, stdout: Path) -> None:
+        """Cut an output behind the lines that every run has printed when it comes to the mark."""
+        keep_lines(stdout, self.printed.stdout.lines)
 
     def widened(self, original: StoppedOriginal) -> "MarkJudge":
         """Learn from one more run of the original, after it disagreed."""
@@ -57,12 +62,16 @@ class MarkJudge:
 
 
 def learn_at_mark(pair: MarkPair, originals: Sequence[StoppedOriginal]) -> MarkJudge:
-    """Learn from runs of the original that ended at the mark, at least two."""
+    """Learn from runs of the original that ended at the mark, at least two.
+
+    What a run had written into files when it was ended at a line of its output, nobody knows.
+    """
+    files = [] if pair.key.is_printed else [each.files for each in originals]
     return MarkJudge(
         pair,
         crossings(originals[0].marks, pair),
         learn_results([each.marks for each in originals]),
-        learn_prefixes([each.stdout for each in originals], [each.files for each in originals]),
+        learn_prefixes([each.stdout for each in originals], files),
         tuple(originals),
     )
 

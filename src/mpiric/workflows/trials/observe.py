@@ -9,7 +9,7 @@ from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import ProgramFailedError
+from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
@@ -23,9 +23,11 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
+from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies.tuner import tuner_for
 from mpiric.workflows.trials.behaviour import observed_behaviour
-from mpiric.workflows.trials.find_marks import FoundMarks, MarkWishes, NoMarksError, find_marks
+from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
+from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.record_original import Recordings, record_original
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
@@ -35,6 +37,7 @@ _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or besi
     *("ROMIO_", "UCX_", "FI_", "PSM_", "PSM2_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"),
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
 )
+_WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
@@ -80,7 +83,8 @@ def observe(
         runs.append(result)
 
     run_untouched(unknown, after(wishes.long_s) if wishes else None)
-    is_long = runs[0].trial.came_early
+    named = wishes.named if wishes else None
+    is_long = runs[0].trial.came_early or named is not None
     if not is_long and len(runs[0].ranks) < (parsed.job.ranks or 1 if parsed.nodes == 1 else 1):
         run_untouched(unknown)  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
@@ -91,13 +95,14 @@ def observe(
     if is_long and wishes is not None and records is not None:
         try:
             found = find_marks(trials, situation, host, narrator, records, wishes)
+            return _at_marks(found, situation, trials, wishes, compare=compare)
         except NoMarksError as error:
-            marks_why, trials.arming = error.message, None
+            if named is not None:
+                raise MpiricError(error.message, hint=_WITHOUT_NAME) from error
+            marks_why, trials.arming, trials.judge.at_mark = error.message, None, None
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             runs.clear()
             run_untouched(situation)
-        else:
-            return _at_marks(found, situation, trials, compare=compare)
     wanted = 2 if runs[0].trial.wall_s > _LONG_S else 3
     recorded = Recordings()
     if records is not None:
@@ -112,11 +117,14 @@ def observe(
     return Observed(situation, originals, recorded.recorded, recorded.notes, marks_why=marks_why)
 
 
-def _at_marks(found: FoundMarks, situation: Situation, trials: Trials, *, compare: bool) -> Observed:
-    """What is known of a program whose runs end at a mark."""
-    trials.judge.learn_at_mark(
-        found.pair, list(zip(found.originals, found.left, strict=True)), compare=compare
-    )
+def _at_marks(
+    found: FoundMarks, situation: Situation, trials: Trials, wishes: MarkWishes, *, compare: bool
+) -> Observed:
+    """What is known of a program whose runs end at a mark. Raises NoMarksError without an objective there."""
+    judge = trials.judge
+    judge.learn_at_mark(found.pair, list(zip(found.originals, found.left, strict=True)), compare=compare)
+    if wishes.length_s is not None:
+        judge.marks_of_length = found.marks_of_length(wishes.length_s)
     recorded = (found.recorded,) if found.recorded else ()
     observation = replace(
         situation.observation,
@@ -124,7 +132,12 @@ def _at_marks(found: FoundMarks, situation: Situation, trials: Trials, *, compar
         behaviour=observed_behaviour(recorded, situation),
     )
     situation = replace(situation, observation=observation)
-    return Observed(situation, found.originals, recorded, marks=found)
+    launch = render(Configuration(), situation)
+    try:
+        originals = tuple(judge.valued(trial, launch, situation) for trial in found.originals)
+    except MpiricError as error:
+        raise NoMarksError(f"before the mark {error.message}") from error
+    return Observed(situation, originals, recorded, marks=found)
 
 
 def _seen(runs: Sequence[TrialResult], parsed: ParsedJob, host: Host) -> Observation:

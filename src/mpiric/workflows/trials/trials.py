@@ -21,7 +21,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.arming import ArmedRun, Arming
+from mpiric.workflows.trials.arming import Arming, MarkedRun
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.judge import Judge, set_by
 
@@ -178,11 +178,17 @@ class Trials:
         """From now on refuse runs whose memory grows far beyond the original's."""
         self.judge.limit_memory(situation)
 
-    def _armed(self, trial: Trial) -> ArmedRun | None:
+    @property
+    def next_stdout(self) -> Path:
+        """Where the next run's output goes."""
+        return self._outputs / f"{self.count + 1}.stdout"
+
+    def _armed(self, trial: Trial) -> MarkedRun | None:
         """What a trial carries of marks."""
         if self.arming is None or trial.phase not in self.arming.phases:
             return None
-        return ArmedRun(self.arming, self._outputs / f"{trial.number}.marks")
+        stem = self._outputs / str(trial.number)
+        return self.arming.of_run(stem.with_suffix(".marks"), stem.with_suffix(".stdout"))
 
     def _begun(self, configuration: Configuration, phase: Phase, pair: int, replicate: int) -> Trial:
         self.count += 1
@@ -204,7 +210,7 @@ class Trials:
         launch: Launch,
         situation: Situation,
         limit_s: float | None,
-        armed: ArmedRun | None,
+        armed: MarkedRun | None,
         early_end: EarlyEnd | None,
         *,
         observe: bool,
@@ -213,7 +219,7 @@ class Trials:
         stdout, stderr = (str(self._outputs / f"{trial.number}.{name}") for name in ("stdout", "stderr"))
         given = launch, situation.job.environment, stdout, stderr, limit_s
         directory, execution = self._run_in_directory(*given, observe=observe, early_end=early_end)
-        marks = armed.marks() if armed else None
+        marks = armed.marks(execution) if armed else None
         trial = replace(
             trial,
             stdout=stdout,

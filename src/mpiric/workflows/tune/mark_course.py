@@ -2,45 +2,45 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from statistics import median
 
+from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
-from mpiric.model.trial import Phase, Split
-from mpiric.tuning.marks.forecast import marks_of
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.store.store import TuneLog
-from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.arming import may_carry_marks
-from mpiric.workflows.trials.find_marks import FoundMarks, MarkWishes
+from mpiric.workflows.trials.find_marks import FoundMarks
+from mpiric.workflows.trials.learn_marks import MarkWishes
 from mpiric.workflows.tune.request import TuneRequest
 
 _EVENT = "marks"
 
 
-def why_whole(request: TuneRequest, parsed: ParsedJob) -> str:
-    """Why every run goes to its end, however long; "" where it may end at a mark."""
+def why_whole(request: TuneRequest) -> str:
+    """Why every run goes to its end, however long; "" where it may end at a mark.
+
+    Raises MpiricError where the user names a mark as well.
+    """
     reasons = {
         "--to-the-end": request.to_the_end,
-        "--in-place": request.in_place,
+        "--in-place": request.in_place and request.mark is None,
         "--check: your judge looks at whole runs": bool(request.check_command),
         "--array: its jobs learn each for itself": request.spread is not None,
         "--vary-ranks and --vary-nodes: other ranks make other calls": (
             request.allowed.vary_ranks or request.allowed.vary_nodes
         ),
         "--site: its defaults hold for whole runs": request.site,
-        f"the objective {request.objective.text}": request.objective.text != "wall",
+        "--objective main, which is of whole runs": request.objective.text == "main",
+        "--objective command:…: it looks at what whole runs leave": bool(request.objective.command),
     }
-    if reason := next((reason for reason, holds in reasons.items() if holds), ""):
-        return f"runs are whole because of {reason}"
-    if not may_carry_marks(parsed):
-        return "the ranks cannot be given a runtime that knows marks, as far as the launch line tells"
-    return ""
+    reason = next((reason for reason, holds in reasons.items() if holds), "")
+    if reason and request.mark is not None:
+        raise MpiricError(f"--mark ends runs at a mark, and {reason.partition(':')[0]} needs whole runs")
+    return f"runs are whole because of {reason}" if reason else ""
 
 
 def wishes_of(request: TuneRequest, log: TuneLog) -> MarkWishes:
     """What is asked of marks; those of an interrupted tune stay."""
-    wishes = MarkWishes(request.budget_s, request.after_s)
+    wishes = MarkWishes(request.budget_s, request.after_s, request.length_s, request.mark)
     events = [event for event in log.read().events if event["event"] == _EVENT]
     return replace(wishes, fixed=_read(events[-1])) if events else wishes
 
@@ -62,11 +62,3 @@ def _read(event: Mapping[str, object]) -> tuple[MarkPair, MarkWindow, str] | Non
         )
     except (KeyError, TypeError):
         return None  # of another version
-
-
-def marks_of_length(found: FoundMarks, length_s: float) -> float:
-    """How many marks a run of this length makes."""
-    splits = [trial.split for trial in found.originals if trial.phase is Phase.OBSERVE and trial.split]
-    starts = median(split.start_s for split in splits)
-    paces = median(split.per_mark_s or 0.0 for split in splits)
-    return marks_of(Split(starts, per_mark_s=paces), length_s)

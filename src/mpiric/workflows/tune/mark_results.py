@@ -9,6 +9,7 @@ from mpiric.model.trial import Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
 from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
+from mpiric.tuning.objective import TIMES
 from mpiric.workflows.tune.state import TuneState
 
 
@@ -16,7 +17,8 @@ def scope_of(state: TuneState) -> str:
     """What verdict and ratio are of."""
     if state.marks is None:
         return WHOLE_RUN
-    return STEPS if state.request.length_s is None else FORECAST
+    is_forecast = state.request.length_s is not None and state.request.objective.text in TIMES
+    return FORECAST if is_forecast else STEPS
 
 
 def marks_fields(
@@ -32,7 +34,7 @@ def marks_fields(
             f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of what was "
             "seen than at its beginning: what comes later may gain otherwise"
         )
-    is_forecast = state.request.length_s is not None
+    is_forecast = scope_of(state) == FORECAST and state.request.objective.text == "wall"
     return {
         "scope": scope_of(state),
         "marks": TunedMarks(found.pair, found.why, found.window.growth),

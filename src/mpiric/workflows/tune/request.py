@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric.model.batch import Spread
 from mpiric.model.situation import Allowed
+from mpiric.tuning.marks.named import NamedMark
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
@@ -35,6 +36,7 @@ class TuneRequest:
     seed: int = 0
     try_all: bool = False  # also what cannot matter to the program as it was recorded
     to_the_end: bool = False  # no run ends at a mark
+    mark: NamedMark | None = None  # at which runs end, however short they are
     after_s: float = 0.0  # no mark before this time of a run
     length_s: float | None = None  # of the run that is forecast from marks
     finish: bool = False  # run the answer to its end, where trials ended at a mark

@@ -9,21 +9,20 @@ from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
-from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.failure_cause import failure_cause_of
-from mpiric.workflows.trials.find_marks import WHOLE_RUNS
 from mpiric.workflows.trials.judge import Judge
-from mpiric.workflows.trials.observe import Observed, observe
+from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
+from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.arm import arm
-from mpiric.workflows.tune.mark_course import marks_of_length, why_whole, wishes_of, write_marks
+from mpiric.workflows.tune.mark_course import why_whole, wishes_of, write_marks
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
@@ -53,13 +52,13 @@ def observed_tune(
     """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
     budget = Budget(request.budget_s, request.max_runs, runner.clock)
     earlier = log.read().trials
+    whole = why_whole(request) if record else "marks are learned elsewhere"
     policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
         copies.depend_on(inputs_seen(parsed.job))
         judge = Judge(request.objective, request.check_command, request.allowed.rounding)
         trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
         narrator.phase("As it is")
-        whole = why_whole(request, parsed) if record else "marks are learned elsewhere"
         observed = observe(
             trials,
             parsed,
@@ -73,7 +72,7 @@ def observed_tune(
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
         armed = () if observed.notes or observed.marks else arm(request, trials, situation, host, narrator)
-        originals = _comparable(observed, request, trials, armed)
+        originals = (*observed.originals, *armed)
         if observed.marks:
             write_marks(log, observed.marks)
         budget.spend(trials.count - len(earlier) if observed.marks else len(originals))
@@ -94,14 +93,3 @@ def observed_tune(
             marks_why=whole or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget",
         )
         keep_small(log.path / RECORDS)
-
-
-def _comparable(
-    observed: Observed, request: TuneRequest, trials: Trials, armed: tuple[Trial, ...]
-) -> tuple[Trial, ...]:
-    """Runs of the original, with the objective that every other run will have."""
-    if observed.marks is None:
-        return (*observed.originals, *armed)
-    if request.length_s is not None:
-        trials.judge.marks_of_length = marks_of_length(observed.marks, request.length_s)
-    return tuple(trials.judge.valued(trial) for trial in observed.originals)

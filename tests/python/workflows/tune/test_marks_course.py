@@ -8,10 +8,13 @@ from tests.support.scripted_runner import INTERRUPTED, Behaviour
 from tests.support.stepping_runner import SteppingRunner, Steps
 
 from mpiric.host.installation import native
+from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
 from mpiric.model.whole_check import WholeCheck
 from mpiric.report.tuned_json import tuned_json
+from mpiric.tuning.marks.named import parse_mark
+from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.trials import run_recorded
 
@@ -113,6 +116,8 @@ def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
         ({"to_the_end": True}, "--to-the-end"),
         ({"in_place": True}, "--in-place"),
         ({"check_command": "true"}, "--check"),
+        ({"objective": parse_objective("main")}, "--objective main"),
+        ({"objective": parse_objective("command:echo 1")}, "--objective command"),
     ],
 )
 def test_runs_are_whole_where_that_is_asked_for(tune, options, reason):
@@ -121,9 +126,58 @@ def test_runs_are_whole_where_that_is_asked_for(tune, options, reason):
     assert not any(trial.came_early for trial in tune.tune.trials)
 
 
+def test_a_mark_that_is_named_is_taken_however_short_the_program(tune):
+    tuned = tune(budget_s=6000.0, max_runs=12, mark=parse_mark("allreduce@lmp+0x48f2@2.0:100,300"))
+    assert (tuned.marks.pair.first, tuned.marks.pair.last) == (100, 300)
+    assert tuned.marks.why == "named by --mark, 400 times"
+    assert tuned.scope == "steps"
+
+
+def test_a_mark_that_is_named_lets_runs_end_in_the_directory_itself(tune):
+    assert tune(in_place=True, max_runs=12, mark=parse_mark("allreduce")).marks is not None
+
+
+def test_a_mark_that_is_named_and_never_comes_is_an_error(tune):
+    with pytest.raises(
+        MpiricError, match=r"the mark bcast never came .* allreduce@lmp\+0x48f2@2\.0 400 times"
+    ):
+        tune(mark=parse_mark("bcast"))
+
+
+def test_a_mark_and_what_needs_whole_runs_contradict_each_other(tune):
+    with pytest.raises(MpiricError, match="and --check needs whole runs"):
+        tune(mark=parse_mark("bcast"), check_command="true")
+
+
+def test_core_hours_are_those_of_a_step_or_of_the_forecast(tune):
+    objective = parse_objective("core-hours")
+    tuned = tune(objective=objective)
+    assert (tuned.scope, tuned.verdict) == ("steps", Verdict.FASTER)
+    assert tuned.original.median_s == pytest.approx(0.05 * 2 / 3600, rel=0.02)
+    tuned = tune(objective=objective, length_s=7200.0)
+    assert (tuned.scope, tuned.forecast_s) == ("forecast", None)
+    assert tuned.original.median_s == pytest.approx(7200 * 2 / 3600, rel=0.02)
+
+
+def test_a_number_that_is_printed_counts_where_it_is_printed_before_the_mark(tune):
+    mark = parse_mark("allreduce:100,350")
+    tuned = tune(objective=parse_objective("output:energy -(.*)"), max_runs=12, mark=mark)
+    assert (tuned.scope, tuned.original.median_s) == ("steps", 1.5)
+
+
+def test_without_its_line_before_the_mark_an_objective_is_of_whole_runs(tune):
+    tune.tune.runner.original = Behaviour(stdout="Performance: 3.5\n")
+    tuned = tune(objective=parse_objective("output:Performance: (.*)"), budget_s=60.0)
+    assert (tuned.scope, tuned.original.median_s) == ("whole run", 3.5)
+    assert "before the mark the output has no number that matches" in tuned.marks_why
+
+
 def test_an_older_runtime_means_whole_runs(tune, runtime):
     runtime.write_bytes(b"")
-    assert "cannot be given a runtime that knows marks" in tune(budget_s=60.0).marks_why
+    assert (
+        "the runtime of this installation is older than marks, and nothing that it prints"
+        in tune(budget_s=60.0).marks_why
+    )
 
 
 def test_a_gain_of_start_up_alone_is_none_of_the_steps(tune):

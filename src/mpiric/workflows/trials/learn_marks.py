@@ -1,0 +1,191 @@
+"""One run of the original that is looked at until something in it will do as marks.
+
+Calls of MPI come first. A program that makes hardly any, or whose ranks nothing can be loaded into, is
+counted by what it prints. Where the user has named a mark it is that one or none.
+"""
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.marks import MarkPair
+from mpiric.model.pace import KeyPace, RunPace
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.pace import run_pace
+from mpiric.profile.read import read_file
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.named import NamedMark, choose_named
+from mpiric.tuning.marks.printed import choose_printed, printed_pace
+from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
+from mpiric.workflows.trials.arming import runtime_with_marks
+from mpiric.workflows.trials.output_follower import EVERY_S, OutputFollower
+from mpiric.workflows.trials.recording import Recorded, recorder_for
+from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
+from mpiric.workflows.trials.trials import Trials
+
+WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
+_LEAST_SEEN_S = 2.0
+_LOOK_EVERY_S = 0.5
+
+
+@dataclass(frozen=True)
+class MarkWishes:
+    """What the user asks of marks."""
+
+    budget_s: float
+    after_s: float = 0.0  # no mark before this time of the run
+    length_s: float | None = None  # of the run that is forecast
+    named: NamedMark | None = None  # the user's own
+    fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune, and why
+
+    @property
+    def long_s(self) -> float:
+        """Length from which on runs are not whole."""
+        return self.budget_s / WHOLE_RUNS
+
+
+class NoMarksError(MpiricError):
+    """The program has no marks; it says why."""
+
+
+@dataclass(frozen=True)
+class LearnedMarks:
+    """Marks that one run shows, why these, and the record of the run where it left one."""
+
+    pair: MarkPair
+    window: MarkWindow
+    why: str
+    recorded: Recorded | None = None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a run offers as marks; no window where that is nothing."""
+
+    choice: MarkChoice
+    window: MarkWindow | None = None
+
+    @property
+    def why_not(self) -> str:
+        return self.choice.why if self.choice.key is None else "too few of its steps were seen"
+
+
+def learn_marks(
+    trials: Trials, situation: Situation, host: Host, records: Path, wishes: MarkWishes
+) -> LearnedMarks:
+    """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
+    directory = records / f"steps-{trials.count + 1}"
+    try:
+        runtime_with_marks(situation, host)
+        unloadable = ""
+    except MpiricError as error:
+        unloadable = error.message
+    if unloadable and wishes.named and not wishes.named.key.is_printed:
+        raise NoMarksError(f"the mark {wishes.named.text} cannot be seen: {unloadable}")
+    watch = _Watch(None if unloadable else directory, OutputFollower(trials.next_stdout), wishes)
+    trial = _run(trials, situation, host, watch)
+    if trial.outcome is not Outcome.OK:
+        raise NoMarksError(f"a run of it {trial.reason or 'failed'}")
+    recorded, why = None, unloadable
+    if not unloadable:
+        try:
+            recorded = recorded_by(trial, situation, directory)
+        except MpiricError as error:
+            why = error.message
+    found = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
+    if found.window is None or found.choice.key is None:
+        raise NoMarksError(found.why_not)
+    numbers = found.window.first, found.window.last
+    pair = MarkPair(found.choice.key, *numbers, on_rank_0_alone=found.choice.on_rank_0_alone)
+    return LearnedMarks(pair, found.window, found.choice.why, recorded)
+
+
+def _run(trials: Trials, situation: Situation, host: Host, watch: "_Watch") -> Trial:
+    early = EarlyEnd(watch.will_do, every_s=EVERY_S)
+    if watch.directory is None:
+        return trials.run(situation, Configuration(), Phase.RECORD, early_end=early).trial
+    recorder = recorder_for(situation, host)
+    return run_recorded(trials, situation, Configuration(), recorder, watch.directory, early_end=early)
+
+
+@dataclass
+class _Watch:
+    """Looks at a run while it is under way: at rank 0's record, and at what is printed."""
+
+    directory: Path | None  # None: there is no record
+    output: OutputFollower
+    wishes: MarkWishes
+    begun_s: float = field(default_factory=time.monotonic)
+    _next_s: float = 0.0
+
+    def will_do(self) -> bool:
+        """Whether what was seen holds marks, or is all that the budget allows for."""
+        now_s = time.monotonic()
+        self.output.look()
+        seen_s, least_s = now_s - self.begun_s, max(_LEAST_SEEN_S, self.wishes.long_s)
+        if now_s < self._next_s or seen_s < least_s:
+            return False
+        self._next_s = now_s + _LOOK_EVERY_S
+        if seen_s > self.wishes.budget_s + self.wishes.after_s:
+            return True
+        if self.directory is None:
+            return self.found(None, "").window is not None
+        pace = self._pace_so_far(self.directory)
+        return self.found(pace, "", printed_too=seen_s > 2 * least_s).window is not None
+
+    @staticmethod
+    def _pace_so_far(directory: Path) -> RunPace | None:
+        path = next(directory.glob("rank-0.*.part"), None)
+        try:
+            return run_pace(read_file(path)) if path else None
+        except MpiricError:
+            return None  # it is being written
+
+    def found(
+        self, pace: RunPace | None, why: str, *, printed_too: bool = True, at_end: bool = False
+    ) -> _Found:
+        """What the run offers; ``why`` there is no pace, ``at_end`` when all ranks can be seen."""
+        named = self.wishes.named
+        if named is not None and named.key.is_printed:
+            return self._printed(named)
+        if pace is not None and named is not None:
+            whole = pace if at_end else replace(pace, world_size=len(pace.ranks))
+            return self._judged(*choose_named(whole, named))
+        if pace is None:
+            calls = _Found(MarkChoice(None, why, few_calls=True))
+        else:
+            own = with_own_places(pace)
+            calls = self._judged(own, choose_key(own))
+        if calls.choice.key is not None or not calls.choice.few_calls or not printed_too or named is not None:
+            return calls
+        printed = self._printed(None)
+        if printed.window is not None:
+            return printed
+        return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.why_not}"))
+
+    def _printed(self, named: NamedMark | None) -> _Found:
+        printed = self.output.printed(self.begun_s, time.monotonic())
+        pace = printed_pace(printed, named.key if named else None)
+        if named is None:
+            return self._judged(pace, choose_printed(pace))
+        calls = pace.ranks[0].of(named.key)
+        if calls is None:
+            lines = f"{len(printed.lines)} lines in {printed.seen_s:.3g} s"
+            return _Found(MarkChoice(None, f"the mark {named.text} matches none of its {lines}"))
+        return self._judged(pace, MarkChoice(named.key, f"named by --mark, {calls.calls} times"))
+
+    def _judged(self, pace: RunPace, choice: MarkChoice) -> _Found:
+        first = pace.first_rank
+        calls = first.of(choice.key) if first is not None and choice.key is not None else None
+        return _Found(choice, self._window(calls) if calls else None)
+
+    def _window(self, calls: KeyPace) -> MarkWindow | None:
+        named = self.wishes.named
+        if named is not None and named.numbers is not None:
+            return window_of(calls, *named.numbers)
+        return choose_window([calls], self.wishes.budget_s, self.wishes.after_s)

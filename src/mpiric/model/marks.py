@@ -93,7 +93,8 @@ def mark_option(key: MarkKey | None, first: int, last: int) -> str:
 
 
 _OPTION = re.compile(
-    r"(?P<function>MPI_\w{1,40})@(?P<place>\*|[^\s@]{1,80}\+0x[0-9a-f]{1,16})@(?P<communicator>\*|\d{1,9}\.\d{1,9})"
+    r"(?P<function>MPI_\w{1,40}(?=@\*@|@[^\s@]{1,80}\+0x[0-9a-f]{1,16}@)|stdout)@(?P<place>.{1,1000})"
+    r"@(?P<communicator>\*|\d{1,9}\.\d{1,9})"
     r":(?P<first>\d{1,18}),(?P<last>\d{1,18})"
 )
 

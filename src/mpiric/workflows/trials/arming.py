@@ -84,8 +84,8 @@ class FollowedRun:
 
     @property
     def early_end(self) -> EarlyEnd | None:
-        """When the run may end before the program does; None when it is whole."""
-        return EarlyEnd(self.follower.has_come, every_s=EVERY_S) if self.ends else None
+        """When the run may end before the program does. What is never followed comes at no time."""
+        return EarlyEnd(self._is_over, every_s=EVERY_S)
 
     def spelling(self) -> Spelling | None:
         """Nothing."""
@@ -101,6 +101,9 @@ class FollowedRun:
 
     def remove(self) -> None:
         """Nothing is left but the output."""
+
+    def _is_over(self) -> bool:
+        return self.follower.has_come() and self.ends
 
 
 @dataclass(frozen=True)

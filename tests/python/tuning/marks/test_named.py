@@ -2,6 +2,7 @@ import pytest
 from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.errors import MpiricError
+from mpiric.model.marks import MarkPair, read_mark_option
 from mpiric.model.pace import MarkKey, RankPace, RunPace
 from mpiric.tuning.marks.named import choose_named, parse_mark
 
@@ -81,3 +82,14 @@ def test_a_send_of_rank_0_counts_on_it_alone():
     _, choice = choose_named(of_some_ranks("MPI_Send", 0), parse_mark("send"))
     assert choice.on_rank_0_alone
     assert choose_named(of_some_ranks("MPI_Send", 2), parse_mark("send"))[1].key is None
+
+
+@pytest.mark.parametrize("text", ["stdout:^a@b@*:1,2 step", "stdout:", "bcast@app+0x1@4.0", "send"])
+def test_a_recipe_can_name_any_mark(text):
+    pair = MarkPair(parse_mark(text).key, 3, 40)
+    assert read_mark_option(pair.option) == pair
+
+
+def test_what_names_no_two_calls_is_none_of_a_recipe():
+    for text in ("MPI_Bcast@app@4.0:1,2", "stdout@x@4:1,2", "MPI_Bcast@*@*:2,2", "main", "MPI_Bcast"):
+        assert read_mark_option(text) is None

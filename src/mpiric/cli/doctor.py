@@ -41,6 +41,8 @@ Examples:
 )
 @click.option(
     "--limit",
+    "--for",
+    "limit",
     default="60s",
     show_default=True,
     metavar="TIME",

@@ -150,7 +150,8 @@ def _told(comparison: DayComparison) -> list[str]:
     rows = [("as it is", comparison.as_it_is)]
     if comparison.with_recipe is not None:
         rows.append(("with the recipe", comparison.with_recipe))
-    lines = [f"compared with {comparison.baseline.name}:"]
+    per_step = ", by the time from one mark to the next" if comparison.baseline.marks else ""
+    lines = [f"compared with {comparison.baseline.name}{per_step}:"]
     for name, regression in rows:
         runs = f"{regression.now_runs} runs now, {regression.then_runs} then"
         lines.append(f"  {name:16s} {_words_of(regression)}  ({runs})")
@@ -177,6 +178,7 @@ def _past_json(tune: Past) -> dict[str, Any]:
 def _comparison_json(comparison: DayComparison) -> dict[str, Any]:
     return {
         "baseline": comparison.baseline.name,
+        "scope": "steps" if comparison.baseline.marks else "whole run",
         "verdict": comparison.decisive.verdict.value,
         "as_it_is": _regression_json(comparison.as_it_is),
         "with_recipe": _regression_json(comparison.with_recipe) if comparison.with_recipe else None,

@@ -16,6 +16,7 @@ from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_opt
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
+from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
@@ -45,6 +46,12 @@ Examples:
     metavar="DIR",
     help="Directory of record and report, on a file system that all nodes share; a new one in the working "
     "directory otherwise. The record of an earlier profile in it is replaced.",
+)
+@click.option(
+    "--for",
+    "limit",
+    metavar="TIME",
+    help="End the run after that long (90s, 10m) and keep what was recorded until then.",
 )
 @click.option("--call-sites", is_flag=True, help="Record from where in the program MPI is called.")
 @click.option(
@@ -83,6 +90,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         family=AbiFamily(given["abi"]) if given["abi"] else None,
         output=Output.STDERR if as_json else Output.STDOUT,
         options=_options(given),
+        limit_s=parse_duration(given["limit"]) if given["limit"] else None,
     )
     if dry_run:
         print(prepare(request, LocalHost()).launch.shell_line())
@@ -90,7 +98,10 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     if given["submit"]:
         return _submitted(request)
     done = profile(request, LocalHost())
-    with after_run(done.ran.status):
+    status = 0 if done.ran.was_ended else done.ran.status
+    with after_run(status):
+        if done.ran.was_ended:
+            say(f"ended after {show_duration(done.ran.elapsed_s)} (--for); what follows is from that time")
         if as_json:
             print_json(_as_json(done))
         if done.profile is None:
@@ -99,7 +110,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         if not as_json and not given["quiet"]:
             print_profile(done.profile, letter_console(), page)
         sys.stdout.flush()
-    return done.ran.status
+    return status
 
 
 def _as_json(done: Profiled) -> dict[str, Any]:
@@ -107,8 +118,16 @@ def _as_json(done: Profiled) -> dict[str, Any]:
         **(profile_json(done.profile) if done.profile else {}),
         "recorded": done.profile is not None,
         "directory": str(done.prepared.directory),
-        "exit_status": done.ran.status,
+        "exit_status": 0 if done.ran.was_ended else done.ran.status,
+        "ended_at_limit": done.ran.was_ended,
+        **_pace(done),
     }
+
+
+def _pace(done: Profiled) -> dict[str, Any]:
+    """When the calls that count the program's steps came; no mark where nothing does."""
+    mark, pace = done.pace
+    return {"pace": [list(each) for each in pace], "pace_mark": mark}
 
 
 def _written(found: Profile, directory: Path) -> str:

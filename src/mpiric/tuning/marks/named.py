@@ -108,10 +108,11 @@ def _others(pace: RunPace) -> str:
     calls = Counter(
         {each.key: each.calls for each in first.keys if may_be_mark(each.key.function)} if first else {}
     )
-    often = [f"{_shown(key)} {count} times" for key, count in calls.most_common(3)]
+    often = [f"{mark_name(key)} {count} times" for key, count in calls.most_common(3)]
     return f"; rank 0 made {', '.join(often)}" if often else ""
 
 
-def _shown(key: MarkKey) -> str:
+def mark_name(key: MarkKey) -> str:
+    """A call as `parse_mark` reads it."""
     function = key.function.removeprefix("MPI_").lower()
     return f"{function}@{key.place or '*'}@{key.ranks}.{key.birth}"

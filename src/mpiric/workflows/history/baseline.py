@@ -8,13 +8,23 @@ from typing import Any
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.recipe import read_recipe
-from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.events import TuneEvents, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.run.recipe_choice import check_value
+from mpiric.workflows.trials.kept_marks import kept_marks
 
 _MOST_RUNS = 30  # of either day: more say little more
+
+
+@dataclass(frozen=True)
+class BaselineMarks:
+    """Two marks, and when the original came to the second."""
+
+    pair: MarkPair
+    last_s: float
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class Baseline:
     tuned: tuple[float, ...]
     original: tuple[float, ...]
     objective: str
+    marks: BaselineMarks | None = None  # between which its runs were compared; None: they were whole
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,8 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
             raise MpiricError(f"the recipe {path} has no evidence to compare with")
         original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
+        if recipe.scope:
+            return _of_steps(f"{path} ({recipe.created[:10]})", recipe.configuration, log)
         objective = str(log.meta.get("objective", "wall"))
         return Baseline(
             f"{path} ({recipe.created[:10]})",
@@ -88,13 +101,49 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
     tuned = _proved(result_of(fitting[-1].path), proof)
+    name = f"the tune of {fitting[-1].started_at[:10]}"
+    answer = tuned if result_of(fitting[-1].path).get("recipe") else Configuration()
+    if kept_marks(log) is not None:
+        return _of_steps(name, answer, log)
     return Baseline(
-        f"the tune of {fitting[-1].started_at[:10]}",
-        tuned if result_of(fitting[-1].path).get("recipe") else Configuration(),
+        name,
+        answer,
         _objectives(proof, tuned),
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
     )
+
+
+def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
+    """Runs that ended at a mark: the time from one mark to the next is compared."""
+    kept = kept_marks(log)
+    if kept is None:
+        raise MpiricError(
+            f"{name} was proved at marks, and the log that says where they lie is not beside it",
+            hint="name the recipe in the directory of its tune, or a date",
+        )
+    pair, window, _ = kept
+    return Baseline(
+        name,
+        answer,
+        _paces(log, answer),
+        _paces(log, Configuration()),
+        "wall",
+        BaselineMarks(pair, window.last_s),
+    )
+
+
+def _paces(log: TuneEvents, configuration: Configuration) -> tuple[float, ...]:
+    """Times per mark; of a tune that ended before its proof those of its first runs."""
+    for phase in (Phase.PROOF, Phase.OBSERVE):
+        paces = [
+            trial.split.per_mark_s
+            for trial in log.trials_of(phase)
+            if trial.configuration == configuration and trial.split and trial.split.per_mark_s
+        ]
+        if paces:
+            break
+    return tuple(paces[-_MOST_RUNS:])
 
 
 def _proved(result: Mapping[str, Any], proof: Sequence[Trial]) -> Configuration:

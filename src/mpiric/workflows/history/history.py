@@ -1,7 +1,7 @@
 """`mpiric history`: tunes and recipes over time; whether a program has become slower since one of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.store.store import Store, TuneSummary
@@ -21,7 +22,9 @@ from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
 from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.recording import RECORDS
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 
@@ -80,7 +83,18 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
         everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
-        observed = observe(trials, parsed, host, everything, narrator, compare=False)
+        observed = observe(
+            trials,
+            parsed,
+            host,
+            everything,
+            narrator,
+            compare=False,
+            records=record.path / RECORDS if baseline.marks else None,
+            wishes=_wishes(baseline),
+        )
+        if trials.arming is not None:
+            trials.arming = replace(trials.arming, phases=frozenset({Phase.HISTORY}))
         situation = with_host_names(observed.situation, host)
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
         for pair in range(max(wanted, 9)):
@@ -96,6 +110,15 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         compare_days(baseline.tuned, now[baseline.configuration], *rule) if baseline.configuration else None,
         str(record.path),
     )
+
+
+def _wishes(baseline: Baseline) -> MarkWishes | None:
+    """The marks of then: every run ends there now too."""
+    if baseline.marks is None:
+        return None
+    pair, last_s = baseline.marks.pair, baseline.marks.last_s
+    window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
+    return MarkWishes(WHOLE_RUNS * last_s, fixed=(pair, window, f"those of {baseline.name}"), required=True)
 
 
 def _value(trial: Trial) -> float:

@@ -14,8 +14,11 @@ from mpiric.model.profile import NodeTopology, Profile
 from mpiric.model.record import Record
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
+from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
+from mpiric.tuning.marks.choice import choose_key, with_own_places
+from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
@@ -42,6 +45,19 @@ class Profiled:
     record: Record | None
     profile: Profile | None
     why_not: MpiricError | None = None
+
+    @property
+    def pace(self) -> tuple[str | None, tuple[tuple[int, float], ...]]:
+        """The call that counts the program's steps, as `--mark` names it, and when which of them came."""
+        if self.record is None:
+            return None, ()
+        pace = with_own_places(run_pace(self.record))
+        choice, first = choose_key(pace), pace.first_rank
+        calls = first.of(choice.key) if first is not None and choice.key is not None else None
+        if calls is None:
+            return None, ()
+        times = ((1 + index * calls.stride, time_s) for index, time_s in enumerate(calls.times_s))
+        return mark_name(calls.key), tuple(times)
 
 
 def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:

@@ -41,7 +41,8 @@ class MarkWishes:
     after_s: float = 0.0  # no mark before this time of the run
     length_s: float | None = None  # of the run that is forecast
     named: NamedMark | None = None  # the user's own
-    fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune, and why
+    fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune or a baseline, and why
+    required: bool = False  # whole runs would be of no use
 
     @property
     def long_s(self) -> float:

@@ -83,8 +83,8 @@ def observe(
         runs.append(result)
 
     run_untouched(unknown, after(wishes.long_s) if wishes else None)
-    named = wishes.named if wishes else None
-    is_long = runs[0].trial.came_early or named is not None
+    required = wishes is not None and wishes.required
+    is_long = runs[0].trial.came_early or required
     if not is_long and len(runs[0].ranks) < (parsed.job.ranks or 1 if parsed.nodes == 1 else 1):
         run_untouched(unknown)  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
@@ -97,8 +97,8 @@ def observe(
             found = find_marks(trials, situation, host, narrator, records, wishes)
             return _at_marks(found, situation, trials, wishes, compare=compare)
         except NoMarksError as error:
-            if named is not None:
-                raise MpiricError(error.message, hint=_WITHOUT_NAME) from error
+            if required:
+                raise MpiricError(error.message, hint=_WITHOUT_NAME if wishes.named else "") from error
             marks_why, trials.arming, trials.judge.at_mark = error.message, None, None
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             runs.clear()

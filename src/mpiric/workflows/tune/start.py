@@ -16,13 +16,14 @@ from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.kept_marks import keep_marks
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.arm import arm
-from mpiric.workflows.tune.mark_course import why_whole, wishes_of, write_marks
+from mpiric.workflows.tune.mark_course import why_whole, wishes_of
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
@@ -74,7 +75,7 @@ def observed_tune(
         armed = () if observed.notes or observed.marks else arm(request, trials, situation, host, narrator)
         originals = (*observed.originals, *armed)
         if observed.marks:
-            write_marks(log, observed.marks)
+            keep_marks(log, observed.marks.pair, observed.marks.window, observed.marks.why)
         budget.spend(trials.count - len(earlier) if observed.marks else len(originals))
         yield TuneState(
             request,

@@ -1,0 +1,32 @@
+"""The marks of a tune, in its log: what its runs end at is not to change any more."""
+
+from dataclasses import asdict
+
+from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkKey
+from mpiric.tuning.marks.window import MarkWindow
+from mpiric.tuning.store.events import TuneEvents
+from mpiric.tuning.store.store import TuneLog
+
+_EVENT = "marks"
+
+
+def keep_marks(log: TuneLog, pair: MarkPair, window: MarkWindow, why: str) -> None:
+    """Note the marks that a tune's runs end at."""
+    log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why})
+
+
+def kept_marks(log: TuneEvents) -> tuple[MarkPair, MarkWindow, str] | None:
+    """Marks, their window, and why these; None of a tune whose runs were whole, or of another version."""
+    event = next((event for event in reversed(log.events) if event["event"] == _EVENT), {})
+    pair, window = event.get("pair"), event.get("window")
+    if not isinstance(pair, dict) or not isinstance(window, dict):
+        return None
+    try:
+        return (
+            MarkPair(**{**pair, "key": MarkKey(**pair["key"])}),
+            MarkWindow(**window),
+            str(event.get("why", "")),
+        )
+    except (KeyError, TypeError):
+        return None

@@ -1,0 +1,65 @@
+"""A program tuned by its steps, compared with then by the same steps."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.recorded_tune import COMMAND, MACHINE, RecordedTune, rank
+from tests.support.replay_host import ReplayHost
+from tests.support.scripted_runner import Behaviour
+from tests.support.stepping_runner import SteppingRunner
+
+from mpiric.host.installation import native
+from mpiric.model.errors import MpiricError
+from mpiric.model.evidence import Verdict
+from mpiric.model.narrator import Silence
+from mpiric.workflows.history import history
+from mpiric.workflows.history.baseline import AgainstRequest
+from mpiric.workflows.trials import run_recorded
+
+
+@pytest.fixture
+def then(tmp_path, monkeypatch):
+    """A tune of then, and `then.against(recipe)`, which measures the same command again."""
+    library = tmp_path / "native/openmpi/libmpiric.so"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
+    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
+    runner = SteppingRunner(ranks=(rank(0), rank(1)), settings={"binding": Behaviour(0.7)})
+    monkeypatch.setattr(run_recorded, "read_recorded", runner.recorded)
+    monkeypatch.setattr(history, "Runner", lambda: runner)
+    tune = RecordedTune(tmp_path, runner)
+    tune.recipe = Path(tune(budget_s=600.0).recipe)
+
+    def against(baseline=tune.recipe):
+        request = AgainstRequest(
+            COMMAND,
+            str(tmp_path / "work"),
+            {"PATH": "/usr/bin:/bin"},
+            str(baseline),
+            store=tmp_path / "store",
+        )
+        return history.against(request, ReplayHost.load(MACHINE), Silence())
+
+    tune.against = against
+    return tune
+
+
+def test_a_program_as_then_takes_the_time_of_then_for_a_step(then):
+    before_s = then.runner.now_s
+    found = then.against()
+    assert found.baseline.marks is not None
+    assert found.as_it_is.ratio == pytest.approx(1.0, rel=0.01)
+    assert found.with_recipe.verdict is Verdict.NO_DIFFERENCE
+    assert then.runner.now_s - before_s < 600
+
+
+def test_a_program_whose_steps_have_become_longer_is_slower(then):
+    then.runner.step_s *= 1.2
+    assert then.against().as_it_is.verdict is Verdict.SLOWER
+
+
+def test_a_recipe_without_the_log_of_its_tune_cannot_tell_where_the_marks_lie(then, tmp_path):
+    copied = tmp_path / "elsewhere.toml"
+    copied.write_text(then.recipe.read_text())
+    with pytest.raises(MpiricError, match="the log that says where they lie is not beside it"):
+        then.against(copied)

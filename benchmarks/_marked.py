@@ -14,12 +14,12 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.execution import Execution
 from mpiric.model.marks import MarkPair, RunMarks
-from mpiric.model.pace import Crossing
+from mpiric.model.pace import Crossing, RunPace
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Split
 from mpiric.profile.pace import run_pace
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, is_collective, with_own_places
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
@@ -29,6 +29,7 @@ from mpiric.workflows.trials.observe import expected_situation
 from mpiric.workflows.trials.recording import read_recorded, recorder_for
 
 AS_IT_IS = Configuration()
+_FEWEST_CALLS = 16
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Learned:
     choice: MarkChoice
     window: MarkWindow | None
     wall_s: float
+    pace: RunPace
 
     @property
     def pair(self) -> MarkPair | None:
@@ -60,6 +62,28 @@ class Learned:
         if self.choice.key is None or self.window is None:
             return None
         return MarkPair(self.choice.key, self.window.first, self.window.last, self.choice.on_rank_0_alone)
+
+    def calls_of(self, pair: MarkPair) -> int:
+        """How many calls of a mark's kind rank 0 made in all."""
+        first = self.pace.first_rank
+        calls = first.of(pair.key) if first is not None else None
+        return calls.calls if calls is not None else 0
+
+    @property
+    def any_pair(self) -> MarkPair | None:
+        """Marks also where no call comes evenly, in a short run or beside others: of a collective of all."""
+        first = self.pace.first_rank
+        collectives = [
+            each
+            for each in (first.keys if first else ())
+            if is_collective(each.key.function)
+            and each.key.ranks == self.pace.world_size
+            and each.calls >= _FEWEST_CALLS
+        ]
+        if self.pair is not None or not collectives:
+            return self.pair
+        chosen = min(collectives, key=lambda each: each.calls)
+        return MarkPair(chosen.key, max(1, chosen.calls // 10), chosen.calls // 2)
 
 
 @dataclass(frozen=True)
@@ -79,13 +103,13 @@ class MarkedProgram:
         carried = recorder_for(self.situation, LocalHost()).spelling(directory)
         execution = self._execute(AS_IT_IS, carried, limit_s, None)
         if execution.outcome is not Outcome.OK:
-            raise ProgramFailedError(f"{' '.join(self.situation.job.argv)}: {self._said(execution)}")
+            raise ProgramFailedError(f"{' '.join(self.situation.job.argv)}: {self.said(execution)}")
         pace = with_own_places(run_pace(read_recorded(directory, "", execution.wall_s).record))
         choice = choose_key(pace)
         first = pace.first_rank
         calls = first.of(choice.key) if first is not None and choice.key is not None else None
         window = choose_window([calls], budget_s) if calls else None
-        return Learned(choice, window, execution.wall_s)
+        return Learned(choice, window, execution.wall_s, pace)
 
     def run(
         self,
@@ -94,16 +118,16 @@ class MarkedProgram:
         *,
         ends: bool = True,
         limit_s: float = 120.0,
-        preload: Sequence[str] = (),
+        behind: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> Seen:
-        """One run that carries marks, to the last of them or to its end."""
+        """One run that carries marks, to the last of them or to its end; libraries ``behind`` the runtime."""
         armed = ArmedRun(Arming(self.library, frozenset(), pair, ends=ends), self.place / "marks")
         self._empty(armed.directory)
         spelling = armed.spelling()
         carried = replace(
             spelling,
-            preload=(*preload, *spelling.preload),
+            preload=(*spelling.preload, *behind),
             environment={**spelling.environment, **(environment or {})},
         )
         execution = self._execute(configuration, carried, limit_s, armed.early_end)
@@ -132,7 +156,8 @@ class MarkedProgram:
         environment = self.situation.job.environment
         return self.runner.execute(launch, environment, work, out, err, limit_s, early_end=early)
 
-    def _said(self, execution: Execution) -> str:
+    def said(self, execution: Execution) -> str:
+        """Why a run went wrong, with the end of its errors."""
         said = (self.place / "stderr").read_text(errors="replace").strip()[-300:]
         return f"{execution.reason or execution.outcome.value}: {said}"
 
@@ -145,11 +170,14 @@ class MarkedProgram:
 
 @contextmanager
 def marked_program(
-    argv: Sequence[str], bed: Bed, inputs: Mapping[str, str] | None = None
+    argv: Sequence[str], bed: Bed, inputs: Mapping[str, str] | None = None, shared: Path | None = None
 ) -> Iterator[MarkedProgram]:
-    """A command of a library, ready to run; everything it writes is gone at the end."""
+    """A command of a library, ready to run; everything it writes is gone at the end.
+
+    ``shared`` is a directory that all hosts see, for several.
+    """
     host = LocalHost()
-    with TemporaryDirectory(prefix="mpiric-marked-") as name, Runner() as runner:
+    with TemporaryDirectory(prefix="mpiric-marked-", dir=shared) as name, Runner() as runner:
         place = Path(name)
         (place / "work").mkdir()
         for each, text in (inputs or {}).items():

@@ -1,0 +1,281 @@
+"""Programs with steps, and some without: how each is had, what it is given, and what its marks should mean.
+
+Sources of LULESH, SNAP, HPCG, CoMD and NPB are not part of this project: ``--sources DIR`` names a directory
+with checkouts of github.com/LLNL/LULESH, lanl/SNAP, hpcg-benchmark/hpcg, exmatex/CoMD and of NPB 3.3
+(a folder NPB3.3-MPI anywhere in it).
+"""
+
+import shutil
+import subprocess
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks._programs import Bed
+from benchmarks._report import RESULTS, ROOT
+from mpiric.model.errors import MpiricError, NotFoundError
+
+_EXAMPLES = Path("/usr/share/lammps/examples")
+_BROUGHT = ROOT / "build/programs"
+_HERE = Path(__file__).parent
+_FORTRAN = "-O2 -std=legacy -fallow-argument-mismatch -w"
+_SNAP = """! steps in time of a transport calculation
+&invar
+  nthreads=1 npey=2 npez=1 ndimen=3 nx=8 lx=0.8 ny=8 ly=0.8 nz=8 lz=0.8 ichunk=4
+  nmom=2 nang=10 ng=8 mat_opt=1 src_opt=1 timedep=1 it_det=0 tf=1.0 nsteps=40
+  iitm=5 oitm=40 epsi=1.E-4 fluxp=0 scatp=0 fixup=0
+/
+"""
+_PYTHON = """
+from mpi4py import MPI
+from array import array
+world, total = MPI.COMM_WORLD, array("d", [1.0])
+for step in range(200000):
+    part = array("d", [total[0] / 3 + step % 5])
+    world.Allreduce(part, total)
+    if world.rank == 0 and step % 20000 == 0:
+        print(step, total[0])
+"""
+
+Command = Callable[[Bed, Path | None], tuple[list[str], dict[str, str]]]  # argv, inputs
+
+
+@dataclass(frozen=True)
+class MarkProgram:
+    """One program; ``meaning`` is what its steps are, "" for one that has to be refused."""
+
+    name: str
+    meaning: str
+    make: Command
+    libraries: tuple[str, ...] = ("mpich-5", "openmpi-5")  # beginnings of labels
+    refused: str = ""  # part of the reason
+    sources: Path | None = field(default=None, compare=False)
+
+    def command(self, bed: Bed) -> tuple[list[str], dict[str, str]]:
+        """Launch line and inputs. Raises MpiricError where the program cannot be had."""
+        return self.make(bed, self.sources)
+
+
+def offer_sources(parser: ArgumentParser) -> None:
+    """The option that names checkouts."""
+    parser.add_argument("--sources", type=Path, help="directory with checkouts of LULESH, SNAP, hpcg, CoMD")
+
+
+def programs(sources: Path | None, only: Iterable[str] = ()) -> list[MarkProgram]:
+    """All of them, or those whose names contain one of the words."""
+    words = tuple(only)
+    chosen = [each for each in _PROGRAMS if not words or any(word in each.name for word in words)]
+    return [MarkProgram(**{**vars(each), "sources": sources}) for each in chosen]
+
+
+def _launched(bed: Bed, ranks: int, *words: str) -> list[str]:
+    crowd = ["--oversubscribe"] if bed.mpi.implementation == "openmpi" and ranks > 2 else []
+    return [bed.mpi.launcher, *crowd, "-n", str(ranks), *words]
+
+
+def _example(name: str, *arguments: object) -> Command:
+    return lambda bed, _: (_launched(bed, 2, bed.program(name), *map(str, arguments)), {})
+
+
+def _lammps(folder: str, script: str, changes: Mapping[str, str], *data: str) -> Command:
+    def make(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+        place = _EXAMPLES / folder
+        if not (place / script).is_file():
+            raise NotFoundError(f"no {place / script}", hint="apt install lammps-examples")
+        text = (place / script).read_text()
+        for before, after in changes.items():
+            text = text.replace(before, after)
+        inputs = {name: (place / name).read_text() for name in data} | {script: text}
+        return _launched(bed, 2, *lammps_words(bed), "-in", script), inputs
+
+    return make
+
+
+def lammps_words(bed: Bed) -> list[str]:
+    """LAMMPS for a library: Debian's is for its Open MPI, the one from PyPI for MPICH's ABI."""
+    debian = shutil.which("lmp", path="/usr/bin")
+    if bed.mpi.label.startswith("openmpi-4") and debian:
+        return [debian]
+    found = next(iter(_BROUGHT.glob("lammps/lib/*/site-packages/lammps/lmp")), None)
+    if found is None or bed.mpi.implementation == "openmpi":
+        raise NotFoundError(f"no LAMMPS for {bed.mpi.label} is here", hint="make setup")
+    return [str(found)]
+
+
+def _built(target: Path, *commands: list[str], bed: Bed, cwd: Path | None = None) -> str:
+    """A program, built by these commands when it is not there yet."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for words in () if target.exists() else commands:
+        done = subprocess.run(
+            words, cwd=cwd, env=bed.environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise MpiricError(f"{words[0]} cannot build {target.name}: {done.stderr.strip()[-300:]}")
+    return str(target)
+
+
+def _checkout(sources: Path | None, name: str) -> Path:
+    found = sources / name if sources is not None else None
+    if found is None or not found.is_dir():
+        where = "which --sources would name" if sources is None else f"{name} of {sources}"
+        raise NotFoundError(f"no checkout of {name}, {where}")
+    return found
+
+
+def _target(bed: Bed, name: str) -> Path:
+    return RESULTS / "programs" / bed.mpi.label / name
+
+
+def _compiler(bed: Bed, language: str) -> str:
+    if language not in bed.mpi.compilers:
+        raise NotFoundError(f"{bed.mpi.label} has no {language} compiler here")
+    return bed.mpi.compilers[language]
+
+
+def _lulesh(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
+    files = sorted(map(str, _checkout(sources, "LULESH").glob("*.cc")))
+    words = [_compiler(bed, "cxx"), "-O2", "-DUSE_MPI=1", *files]
+    program = _built(_target(bed, "lulesh"), [*words, "-o", str(_target(bed, "lulesh"))], bed=bed)
+    return _launched(bed, 8, program, "-s", "8", "-i", "400"), {}
+
+
+def _comd(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
+    root = _checkout(sources, "CoMD")
+    files = sorted(map(str, (root / "src-mpi").glob("*.c")))
+    make = root / "src-mpi/CoMD_info.h"
+    if not make.exists():
+        facts = "VARIANT HOSTNAME KERNEL_NAME KERNEL_RELEASE PROCESSOR COMPILER COMPILER_VERSION"
+        names = (*facts.split(), "CFLAGS", "LDFLAGS")
+        make.write_text("".join(f'#define CoMD_{name} "-"\n' for name in names))
+    words = [_compiler(bed, "c"), "-std=c99", "-O2", "-DDO_MPI", "-DDOUBLE", *files]
+    program = _built(_target(bed, "comd"), [*words, "-o", str(_target(bed, "comd")), "-lm"], bed=bed)
+    box = ["-x", "8", "-y", "8", "-z", "8", "-i", "2", "-j", "1", "-k", "1", "-N", "400", "-n", "5"]
+    return _launched(bed, 2, program, *box), {}
+
+
+def _hpcg(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
+    root = _checkout(sources, "hpcg")
+    files = sorted(str(path) for path in (root / "src").glob("*.cpp") if path.name != "main_hpgmp.cpp")
+    words = [_compiler(bed, "cxx"), "-O2", "-DHPCG_NO_OPENMP", f"-I{root}/src", *files]
+    program = _built(_target(bed, "hpcg"), [*words, "-o", str(_target(bed, "hpcg"))], bed=bed)
+    text = "HPCG benchmark input file\nanyone\n16 16 16\n4\n"
+    return _launched(bed, 2, program), {"hpcg.dat": text}
+
+
+def _snap(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
+    root, target = _checkout(sources, "SNAP") / "src", _target(bed, "gsnap")
+    build = target.with_name("snap-build")
+    if not target.exists():
+        shutil.rmtree(build, ignore_errors=True)
+        shutil.copytree(root, build)
+    words = [
+        "make",
+        f"FORTRAN={_compiler(bed, 'fortran')}",
+        "FFLAGS=-O2 -w",
+        "OPENMP=no",
+        f"TARGET={target}",
+        "MPI=yes",
+    ]
+    program = _built(target, words, bed=bed, cwd=build)
+    return _launched(bed, 2, program, "input", "output"), {"input": _SNAP}
+
+
+def _npb(name: str, letter: str) -> Command:
+    def make(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
+        found = next(iter(sources.rglob("NPB3.3-MPI")), None) if sources else None
+        root = found or _checkout(sources, "NPB3.3-MPI")
+        target = _target(bed, f"{name}.{letter}.2")
+        build = target.with_name(f"npb-{name}")
+        if not target.exists():
+            shutil.rmtree(build, ignore_errors=True)
+            shutil.copytree(root, build)
+            fortran, c = _compiler(bed, "fortran"), bed.mpi.compilers["c"]
+            text = "".join(
+                f"{key} = {value}\n"
+                for key, value in {
+                    "MPIF77": fortran, "FLINK": fortran, "FFLAGS": _FORTRAN, "FLINKFLAGS": "-O2",
+                    "MPICC": c, "CLINK": c, "CFLAGS": "-O2", "CLINKFLAGS": "-O2", "CC": "gcc -g",
+                    "BINDIR": "../bin", "RAND": "randi8",
+                }.items()
+            )  # fmt: skip
+            (build / "config/make.def").write_text(text)
+            (build / "bin").mkdir(exist_ok=True)
+        words = ["make", name, f"CLASS={letter}", "NPROCS=2"]
+        program = _built(target, words, ["cp", f"bin/{name}.{letter}.2", str(target)], bed=bed, cwd=build)
+        return _launched(bed, 2, program), {}
+
+    return make
+
+
+def _fortran(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+    target = _target(bed, "steps-fortran")
+    words = [_compiler(bed, "fortran"), "-O2", str(_HERE / "_steps.f90"), "-o", str(target)]
+    return _launched(bed, 2, _built(target, words, bed=bed, cwd=target.parent)), {}
+
+
+def _mpi4py(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+    python = _BROUGHT / "mpi4py/bin/python"
+    if not python.exists():
+        raise NotFoundError("no mpi4py is here", hint="make setup")
+    return _launched(bed, 2, str(python), "steps.py"), {"steps.py": _PYTHON}
+
+
+def _few(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+    program = bed.build(ROOT / "tests/system/programs/told_steps.c", "told_steps")
+    return _launched(bed, 2, program, "input"), {"input": "15 0 0"}
+
+
+def _hpcc(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+    program = shutil.which("hpcc", path="/usr/bin")
+    example = next((path for path in Path("/usr/share").glob("*/hpcc/**/*hpccinf.txt*")), None)
+    if program is None or example is None:
+        raise NotFoundError("no hpcc is here", hint="apt install hpcc")
+    text = example.read_text().replace("1000         Ns", "300          Ns")
+    return _launched(bed, 4, program), {"hpccinf.txt": text}
+
+
+def _imb(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+    program = shutil.which("IMB-MPI1", path=bed.environment["PATH"])
+    if program is None:
+        raise NotFoundError(f"no IMB-MPI1 for {bed.mpi.label} is here")
+    return _launched(bed, 2, program, "Allreduce", "Bcast", "-time", "0.05"), {}
+
+
+def _two_launches(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
+    one = f"{bed.mpi.launcher} -n 2 {bed.program('heat3d')} 32 40"
+    return ["sh", "-c", f"{one} && {one}"], {}
+
+
+_QEQ = ("data.aC", "buck.inc", "param.qeq1", "param.qeq2")
+_LAMMPS = ("openmpi-4", "mpich-5")
+_PROGRAMS = (
+    MarkProgram("LAMMPS melt", "a step of the lattice", _lammps("melt", "in.melt", {"250": "2000"}), _LAMMPS),
+    MarkProgram("LAMMPS crack", "a step", _lammps("crack", "in.crack", {"5000": "4000"}), _LAMMPS),
+    MarkProgram(
+        "LAMMPS peptide", "a step", _lammps("peptide", "in.peptide", {"300": "200"}, "data.peptide"), _LAMMPS
+    ),
+    MarkProgram(
+        "LAMMPS qeq",
+        "an iteration of charges, in each step",
+        _lammps(
+            "qeq", "in.qeq.buck", {"run 100": "run 10"}, "data.aC", "buck.inc", "param.qeq1", "param.qeq2"
+        ),
+        _LAMMPS,
+    ),
+    MarkProgram("LAMMPS minimise", "an iteration of the minimiser", _lammps("min", "in.min", {}), _LAMMPS),
+    MarkProgram("LULESH", "a cycle: its time step is agreed on", _lulesh, ("openmpi-4", "openmpi-5")),
+    MarkProgram("SNAP", "an iteration of the sources", _snap, ("openmpi-4",)),
+    MarkProgram("HPCG", "an iteration of CG", _hpcg, ("openmpi-4", "openmpi-5")),
+    MarkProgram("CoMD", "a step, or several", _comd),
+    MarkProgram("NPB CG", "an iteration of CG", _npb("cg", "A"), ("openmpi-4",)),
+    MarkProgram("NPB LU", "a step of SSOR", _npb("lu", "W"), ("openmpi-4",)),
+    MarkProgram("heat3d", "a step", _example("heat3d", 96, 400)),
+    MarkProgram("cg", "an iteration", _example("cg", 128, 20000)),
+    MarkProgram("mpi4py", "a step", _mpi4py, ("mpich-5",)),
+    MarkProgram("Fortran", "a step", _fortran, ("openmpi-4", "mpich-4")),
+    MarkProgram("HPCC", "", _hpcc, ("openmpi-4",), refused="evenly"),
+    MarkProgram("IMB", "", _imb, ("intelmpi",), refused="not the same work"),
+    MarkProgram("15 steps", "", _few, ("mpich-5",), refused="no call came more than"),
+    MarkProgram("two launches", "", _two_launches, ("mpich-5",), refused="the launch line"),
+)

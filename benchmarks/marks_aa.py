@@ -1,0 +1,123 @@
+"""How often the proof calls a difference between identical configurations at marks, which is always wrong.
+
+Every proof is one of fresh runs that end at the last of two marks, compared by the time per mark, in random
+order and by the stopping rule of a tune, with the command as it is on both sides. Programs are short.
+"""
+
+import sys
+import time
+from argparse import Namespace
+from statistics import median
+from typing import Any
+
+from benchmarks._mark_programs import MarkProgram, offer_sources, programs
+from benchmarks._marked import MarkedProgram, marked_program
+from benchmarks._programs import Bed, bed
+from benchmarks._report import Result, options, run, tell
+from benchmarks._statistics import upper_bound
+from mpiric.model.configuration import Configuration
+from mpiric.model.duration import parse_duration
+from mpiric.model.errors import MpiricError
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.marks import MarkPair
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.blocks import Planned
+from mpiric.tuning.proof.proof import prove
+from mpiric.tuning.proof.stopping_rule import StoppingRule
+
+_GOAL = 0.01
+_SAME = Configuration.of({"nothing": "changed"})  # by name only: it is run as the original
+_WORKS = ("cg", "heat3d", "CoMD")
+_WINDOW = (20, 120)  # numbers of the calls
+_RULE = StoppingRule(max_pairs=12)  # small proofs: nine pairs that agree decide
+
+COLUMNS = {
+    "program": "program",
+    "mark": "mark",
+    "proofs": "proofs",
+    "wrong": "wrong verdicts",
+    "upper95": "at most (95 %)",
+    "pairs": "pairs each, median",
+    "step_s": "time per mark s",
+    "spread": "spread of runs",
+}
+
+
+def main() -> int:
+    """Prove until the number asked for or the time limit is reached."""
+    parser = options("marks_aa", (__doc__ or "").splitlines()[0])
+    parser.add_argument("--proofs", type=int, help="in all (default 200, quick 4)")
+    parser.add_argument("--time-limit", default="9m", help="stop after this and report what there is")
+    parser.add_argument("--mpi", default="mpich", help="implementation")
+    parser.add_argument("--only", action="append", help="only programs whose name contains this")
+    offer_sources(parser)
+    return run("marks_aa", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """The programs share the time, so each gets its part whenever it ends."""
+    wanted = given.proofs or (4 if given.quick else 200)
+    until = time.monotonic() + parse_duration(given.time_limit)
+    chosen = programs(given.sources, given.only or _WORKS)
+    rows = []
+    for index, program in enumerate(chosen):
+        part_s = (until - time.monotonic()) / (len(chosen) - index)
+        try:
+            rows.append(_row(program, bed(given.mpi), wanted // len(chosen), time.monotonic() + part_s))
+        except MpiricError as error:
+            tell(f"{program.name}: {error.message}")
+    proofs, wrong = (sum(row[key] for row in rows) for key in ("proofs", "wrong"))
+    return Result(
+        COLUMNS,
+        rows,
+        f"{wrong} of {proofs} proofs of identical sides at marks call a difference "
+        f"(at most {upper_bound(wrong, proofs):.1%} at 95 %; goal {_GOAL:.0%}).",
+    )
+
+
+def _row(program: MarkProgram, own_bed: Bed, proofs: int, until: float) -> dict[str, Any]:
+    argv, inputs = program.command(own_bed)
+    with marked_program(argv, own_bed, inputs) as marked:
+        pair = marked.learn().any_pair
+        if pair is None:
+            raise MpiricError("no marks were found")
+        pair = MarkPair(pair.key, min(_WINDOW[0], pair.first), min(_WINDOW[1], pair.last))
+        made: list[Evidence] = []
+        while len(made) < proofs and time.monotonic() < until:
+            made.append(_proof(marked, pair, len(made)))
+            tell(f"{program.name} {len(made)}/{proofs}: {made[-1].verdict.value}")
+    times = sorted(each for evidence in made for both in evidence.pairs for each in both)
+    quarter, middle = len(times) // 4, median(times) if times else 0.0
+    wrong = sum(evidence.verdict is not Verdict.NO_DIFFERENCE for evidence in made)
+    return {
+        "program": program.name,
+        "mark": f"{pair.key.function.removeprefix('MPI_')} {pair.first}–{pair.last}",
+        "proofs": len(made),
+        "wrong": wrong,
+        "upper95": round(upper_bound(wrong, len(made)), 4),
+        "pairs": median(len(evidence.pairs) for evidence in made) if made else None,
+        "step_s": middle,
+        "spread": round((times[-1 - quarter] - times[quarter]) / middle, 3) if middle else None,
+    }
+
+
+def _proof(marked: MarkedProgram, pair: MarkPair, number: int) -> Evidence:
+    def trial(planned: Planned) -> Trial:
+        seen = marked.run(pair)
+        step_s = seen.split.per_mark_s if seen.split else None
+        outcome = seen.execution.outcome if step_s else Outcome.FAILED
+        return Trial(
+            planned.configuration,
+            Phase.PROOF,
+            outcome,
+            seen.execution.wall_s,
+            step_s,
+            pair=planned.pair,
+            replicate=planned.replicate,
+        )
+
+    return prove(trial, _SAME, rule=_RULE, seed=number).evidence
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Windows against whole runs: the ratio of two configurations by the steps between two marks, and by all.
+
+Programs run whole, as they are and configured in turn, in random order, with all their marks timed. Of the
+same runs come the ratio of the window that a tune would choose, that of all steps, and the forecast of the
+whole run from start-up and window. A row is right when the window's ratio is within 2 % of that of all steps,
+or the interval of the one holds the other, and good when the median of forecast ÷ run is within 5 % of 1.
+"""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from random import Random
+from statistics import median
+from typing import Any
+
+from benchmarks._mark_programs import MarkProgram, offer_sources, programs
+from benchmarks._marked import AS_IT_IS, MarkedProgram, Seen, marked_program
+from benchmarks._programs import Bed, releases
+from benchmarks._report import Result, options, run, tell
+from benchmarks._statistics import ratio
+from mpiric import knobs
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.marks import MarkPair
+from mpiric.model.trial import Outcome
+from mpiric.tuning.marks.later_pace import UNREACHED, pace_of, per_mark_s
+
+_SETTINGS = tuple(
+    Configuration.of(values)
+    for values in (
+        {"binding": "none"},
+        {"binding": "core"},
+        {"malloc": "keep-memory"},
+        {"waiting": "yield"},
+        {"eager-node": "4KiB"},
+    )
+)
+_NEAR, _FORECAST_NEAR = 0.02, 0.05
+
+COLUMNS = {
+    "program": "program",
+    "library": "library",
+    "configuration": "configuration",
+    "rounds": "rounds",
+    "run_s": "a run s",
+    "window": "window, of all steps",
+    "all_steps": "all steps",
+    "all_interval": "interval",
+    "by_window": "by the window",
+    "window_interval": "its interval",
+    "right": "within 2 % or inside",
+    "forecast": "forecast ÷ run",
+    "good": "within 5 %",
+}
+
+
+def main() -> int:
+    """Compare programs one by one."""
+    parser = options("windows", (__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", action="append", help="only programs whose name contains this")
+    parser.add_argument("--rounds", type=int, help="runs of each configuration (default 7, quick 3)")
+    offer_sources(parser)
+    return run("windows", parser.parse_args(), measure)
+
+
+def measure(given: Namespace) -> Result:
+    """A row for each program, library and configuration."""
+    rows: list[dict[str, Any]] = []
+    for program in programs(given.sources, given.only or ()):
+        if not program.meaning:
+            continue
+        for prefix, bed in releases(program.libraries).items():
+            try:
+                rows += _rows(program, bed, given.rounds or (3 if given.quick else 7), given.seed)
+            except MpiricError as error:  # noqa: PERF203
+                tell(f"{program.name}, {prefix}: {error.message}")
+    right, good = (sum(row[key] for row in rows) for key in ("right", "good"))
+    return Result(
+        COLUMNS,
+        rows,
+        f"of {len(rows)} programs × configurations {right} have the same ratio by the window as by all steps "
+        f"(within 2 % or inside the interval), and {good} a forecast within 5 %.",
+    )
+
+
+def _rows(program: MarkProgram, bed: Bed, rounds: int, seed: int) -> Iterator[dict[str, Any]]:
+    argv, inputs = program.command(bed)
+    with marked_program(argv, bed, inputs) as marked:
+        pair = marked.learn().pair
+        if pair is None:
+            raise NotFoundError("no marks were found")
+        settings = [each for each in _SETTINGS if _is_here(marked, each)]
+        runs = _in_turns(marked, pair, [AS_IT_IS, *settings], rounds, seed)
+    for setting in settings:
+        if len(runs[setting]) == rounds and len(runs[AS_IT_IS]) == rounds:
+            row = row_of(pair, runs[AS_IT_IS], runs[setting])
+            yield {
+                "program": program.name,
+                "library": bed.mpi.label,
+                "configuration": str(setting),
+                "rounds": rounds,
+                **row,
+            }
+            tell(f"{program.name} {bed.mpi.label} {setting} {row}")
+
+
+def _is_here(marked: MarkedProgram, configuration: Configuration) -> bool:
+    return not knobs.check_configuration(configuration.as_dict()) and marked.can(configuration)
+
+
+_Times = tuple[
+    float, float, float, float, float
+]  # of all steps, of the window, forecast, run, share of steps
+
+
+def _in_turns(
+    marked: MarkedProgram, pair: MarkPair, configurations: list[Configuration], rounds: int, seed: int
+) -> dict[Configuration, list[_Times]]:
+    """Whole runs in rounds of random order."""
+    random = Random(f"windows {seed}")
+    runs: dict[Configuration, list[_Times]] = {each: [] for each in configurations}
+    whole = MarkPair(pair.key, pair.first, UNREACHED, pair.on_rank_0_alone)
+    for _ in range(rounds):
+        for configuration in random.sample(configurations, len(configurations)):
+            seen = marked.run(whole, configuration, ends=False)
+            times = _times(seen, pair) if seen.execution.outcome is Outcome.OK else None
+            if times is not None:
+                runs[configuration].append(times)
+    return runs
+
+
+def _times(seen: Seen, pair: MarkPair) -> _Times | None:
+    pace = pace_of(seen.marks, pair)
+    window_s, all_s = per_mark_s(pace, pair.first, pair.last), per_mark_s(pace, 1)
+    if pace is None or window_s is None or all_s is None or seen.split is None or seen.split.main_s is None:
+        return None
+    split = seen.split
+    # As a tune has it: start-up is all before the first step, the end what follows MPI_Finalize.
+    start_s = split.start_s + pace.time_of(pair.first) - pair.first * window_s
+    forecast_s = start_s + pace.calls * window_s + (split.end_s or 0.0)
+    steps = (pair.last - pair.first) / max(1, pace.calls)
+    return all_s, window_s, forecast_s, seen.execution.wall_s, steps
+
+
+def row_of(pair: MarkPair, original: list[_Times], configured: list[_Times]) -> dict[str, Any]:
+    """Ratios of window and of all steps over the same runs, and the forecast of these."""
+    by_all = ratio([times[0] for times in original], [times[0] for times in configured])
+    by_window = ratio([times[1] for times in original], [times[1] for times in configured])
+    forecast = median(times[2] / times[3] for times in (*original, *configured))
+    near = abs(by_window.middle / by_all.middle - 1) <= _NEAR
+    inside = by_all.low <= by_window.middle <= by_all.high or by_window.low <= by_all.middle <= by_window.high
+    return {
+        "run_s": round(median(times[3] for times in original), 2),
+        "window": f"{pair.first}–{pair.last}, {median(times[4] for times in original):.0%}",
+        "all_steps": round(by_all.middle, 3),
+        "all_interval": by_all.interval,
+        "by_window": round(by_window.middle, 3),
+        "window_interval": by_window.interval,
+        "right": near or (by_all.interval is not None and inside),
+        "forecast": round(forecast, 3),
+        "good": abs(forecast - 1) <= _FORECAST_NEAR,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

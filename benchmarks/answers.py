@@ -12,8 +12,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -75,6 +77,7 @@ def main() -> int:
     parser.add_argument(
         "--verify", action="store_true", help="run the commands alone: what is each cause worth?"
     )
+    parser.add_argument("--minutes", type=float, default=inf, help="after which no further case begins")
     parser.add_argument("--resume", action="store_true", help="go on where the last one stopped")
     offer_choice(parser)
     return run("answers", parser.parse_args(), measure)
@@ -88,9 +91,12 @@ def measure(given: Namespace) -> Result:
     if not given.resume:
         log.unlink(missing_ok=True)
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+    begun = time.monotonic()
     done = {(row["program"], row["mpi"]) for row in rows}
     for case in chosen_cases(given, beds):
         bed = beds[case.mpi]
+        if time.monotonic() - begun > 60 * given.minutes:
+            break
         if (case.name, bed.mpi.label) not in done:
             tell(f"{case.name} under {bed.mpi.label} …")
             made = _verified(case, bed, given) if given.verify else _rows(case, bed, given)

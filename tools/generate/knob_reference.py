@@ -9,6 +9,7 @@ from tools.generate._target import ROOT, deliver
 
 from mpiric.algorithms.library import LibraryAlgorithm, all_algorithms
 from mpiric.knobs import all_knobs
+from mpiric.knobs._relevance import BOUNDS
 from mpiric.model.knob import Bytes, Choice, Count, Domain, Knob, ResultsEffect
 
 TARGET = ROOT / "docs" / "reference" / "knobs.md"
@@ -18,7 +19,12 @@ HEADER = """\
 
 What `mpiric tune` can change without touching the source. `--only NAME` and `--without NAME` take the names
 of knobs and of families. A recipe can set these knobs to these values and nothing else.
+
+`tune` tries a knob where what a recorded run of the program shows fulfils every condition of *matters
+when*, and where the share of a rank's time that goes into what the knob *touches* is more than the minimum
+effect; a knob without these can always matter. *Should move*: the numbers by which its effect is explained.
 """
+_REACHES = {"node": "on a node", "network": "between nodes", "ucx": "through UCX"}
 _RESULTS = {
     ResultsEffect.CHECKED: "may order a reduction otherwise; outputs are compared exactly",
     ResultsEffect.ROUNDING: "may change rounding; only tried when that is allowed",
@@ -52,6 +58,14 @@ def knob_lines(knob: Knob) -> Iterator[str]:
     yield f"- values: {domain_text(knob.domain)}"
     if knob.results in _RESULTS:
         yield f"- results: {_RESULTS[knob.results]}"
+    if knob.matters_when:
+        yield f"- matters when: {' and '.join(f'`{text}`' for text in knob.matters_when)}"
+    if knob.ceiling:
+        yield f"- touches: {', '.join(dict.fromkeys(BOUNDS[name] for name in knob.ceiling))}"
+    if knob.threshold_of:
+        yield f"- sizes on the same side of all messages do the same: {_REACHES[knob.threshold_of]}"
+    if knob.symptoms:
+        yield f"- should move: {', '.join(f'`{name}`' for name in knob.symptoms)}"
     if knob.moves_with:
         yield f"- moves with: {', '.join(f'`{name}`' for name in knob.moves_with)}"
     if knob.only_when_asked:

@@ -23,7 +23,7 @@ _FACTS: Mapping[str, str] = {
     **{f"{name}_calls": "the collective is not called" for name in BLOCKING},
 }
 # What takes the time that a bound limits.
-_BOUNDS: Mapping[str, str] = {
+BOUNDS: Mapping[str, str] = {
     "mpi_bound": "MPI",
     "outside_bound": "start and end",
     "node_message_bound": "messages on a node",
@@ -49,8 +49,8 @@ def why_not(knob: Knob, behaviour: Behaviour, least_share: float) -> str:
     bound = behaviour.bound(knob.ceiling)
     if not knob.ceiling or bound > least_share:
         return ""
-    parts = [_BOUNDS[name] for name in knob.ceiling if behaviour.numbers[name] > 0] or [
-        _BOUNDS[knob.ceiling[0]]
+    parts = [BOUNDS[name] for name in knob.ceiling if behaviour.numbers[name] > 0] or [
+        BOUNDS[knob.ceiling[0]]
     ]
     if bound == 0:
         return f"no time goes into {parts[0]}"

@@ -13,7 +13,8 @@ from mpiric.profile.message_sizes import most_on_node, sizes_by_reach
 from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.traffic import nodes_of
 
-_FAULT_S = 5e-6  # of a small page, at most: a virtual machine that others keep busy takes 3
+_FAULT_S = 5e-6  # of a small page, at most, where the record does not say
+_FAULT_SLACK = 2.0  # times what a fault took at the end, when nothing else went on in the process
 _HUGE_FAULT_S = 500e-6  # of a huge one, which is zeroed as a whole
 _MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
 _WAITS = frozenset({"start", "wait", "poll"})  # where nonblocking and persistent collectives take their time
@@ -102,27 +103,41 @@ def _family(function: str) -> str:
 def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
     """What the ranks' own code and the kernel take; 1 where a rank did not say.
 
-    What the kernel does is a share of the CPU time that a rank got: others may have been on its CPU too.
+    What the kernel does is a share of the CPU time that a rank got: others may have been on its CPU too. Of
+    what acts on the whole process, the bound is the larger one of from MPI_Init on and from its start on.
     """
 
     def most(value: Callable[[RankRecord], float], key: str = "time.system_us") -> float:
-        known = [_share(value(rank), _on_cpu_s(rank)) if key in rank.facts else 1.0 for rank in record.ranks]
-        return max(known, default=1.0)
-
-    def kernel_s(rank: RankRecord) -> float:
-        return fact(rank, "time.system_us") / 1e6
+        return max((value(rank) if key in rank.facts else 1.0 for rank in record.ranks), default=1.0)
 
     huge = huge_pages or any(fact(rank, "memory.huge_kib") for rank in record.ranks)
-    each_s = _HUGE_FAULT_S if huge else _FAULT_S
     return {
-        "own_bound": max(
-            (_share(rank.wall_s - mpi_s(rank), rank.wall_s) for rank in record.ranks), default=1.0
-        ),
-        "kernel_bound": most(kernel_s),
-        "fault_bound": most(
-            lambda rank: min(kernel_s(rank), each_s * fact(rank, "faults.minor")), "faults.minor"
-        ),
+        "own_bound": max((_own_share(rank) for rank in record.ranks), default=1.0),
+        "kernel_bound": most(lambda rank: _share(fact(rank, "time.system_us") / 1e6, _on_cpu_s(rank))),
+        "fault_bound": most(lambda rank: _fault_share(rank, huge=huge), "faults.minor"),
     }
+
+
+def _own_share(rank: RankRecord) -> float:
+    before_s = _before_s(rank)
+    own_s = rank.wall_s - mpi_s(rank)
+    return max(_share(own_s, rank.wall_s), _share(before_s + own_s, before_s + rank.wall_s))
+
+
+def _fault_share(rank: RankRecord, *, huge: bool) -> float:
+    """Of faults, which take no more than the kernel does, at what one of them costs on that machine."""
+    each_s = _FAULT_SLACK * fact(rank, "fault_ns") / 1e9 if "fault_ns" in rank.facts else _FAULT_S
+    each_s = max(each_s, _HUGE_FAULT_S) if huge else each_s
+    kernel_s, faults = fact(rank, "time.system_us") / 1e6, fact(rank, "faults.minor")
+    of_before_s, before = fact(rank, "before.system_us") / 1e6, fact(rank, "before.minor_faults")
+    of_main = min(kernel_s, each_s * faults)
+    of_all = min(kernel_s + of_before_s, each_s * (faults + before))
+    return max(_share(of_main, _on_cpu_s(rank)), _share(of_all, _on_cpu_s(rank) + _before_s(rank)))
+
+
+def _before_s(rank: RankRecord) -> float:
+    """CPU time of the process before it called MPI."""
+    return (fact(rank, "before.user_us") + fact(rank, "before.system_us")) / 1e6
 
 
 def _on_cpu_s(rank: RankRecord) -> float:

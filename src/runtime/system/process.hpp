@@ -11,6 +11,9 @@ using AddFact = void (*)(const char* key, const char* value);
 /// of the parent process and the host.
 uint64_t job() noexcept;
 
+/// Notes what the process has used so far, for the facts: to be called as MPI is about to be initialised.
+void take_usage_before_mpi() noexcept;
+
 /// Adds host, program and placement; starts the counters.
 void add_start_facts(AddFact add_fact, bool counters) noexcept;
 

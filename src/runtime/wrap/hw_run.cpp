@@ -2,6 +2,7 @@
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
 #include "symbols/readable.hpp"
+#include "system/process.hpp"
 #include "wrap/armed.hpp"
 #include "wrap/intercept.hpp"
 
@@ -26,6 +27,7 @@ template <Function function, class Pointer, class Do, class Begin>
         return call_next(next);
     const Inside inside(self);
     before_init();
+    system::take_usage_before_mpi();
     const uint64_t start = ticks();
     const int result = call_next(next);
     const uint64_t stop = ticks();

@@ -108,6 +108,22 @@ def test_page_faults_take_no_more_than_the_kernel_does(facts, huge_pages, bound)
     assert found.numbers["fault_bound"] == pytest.approx(bound)
 
 
+def test_a_fault_costs_what_the_record_says_of_the_machine():
+    facts = {"host": "n1", "time.user_us": "9000000", "time.system_us": "1000000", "faults.minor": "100000"}
+    cheap = behaviour(rank(0, 10.0, facts={**facts, "fault_ns": "250"}))
+    dear = behaviour(rank(0, 10.0, facts={**facts, "fault_ns": "3000"}))
+    assert cheap.numbers["fault_bound"] == pytest.approx(0.005)
+    assert dear.numbers["fault_bound"] == pytest.approx(0.06)
+
+
+def test_what_acts_on_the_whole_process_is_bounded_by_what_came_before_mpi_too():
+    busy = {"before.user_us": "5000000", "before.system_us": "5000000", "before.minor_faults": "1000000"}
+    facts = {"host": "n1", "time.user_us": "9990000", "time.system_us": "10000", "faults.minor": "100"}
+    found = behaviour(rank(0, 10.0, cell("MPI_Send", 1, 8, 9.9), facts={**facts, **busy}))
+    assert found.numbers["fault_bound"] == pytest.approx(5.0005 / 20, rel=0.01)
+    assert found.numbers["own_bound"] == pytest.approx(10.1 / 20)
+
+
 def test_a_rank_that_others_kept_from_its_cpu_is_judged_by_the_time_it_got():
     facts = {"time.user_us": "500000", "time.system_us": "500000", "faults.minor": "250000"}
     found = behaviour(rank(0, 10.0, facts={"host": "n1", **facts}))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._declare import no, suits_every_program, yes
+from mpiric.knobs._declare import no, yes
 from mpiric.knobs._reading import is_on, is_oversubscribed, ranks_per_node
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
@@ -66,7 +66,7 @@ KNOBS = (
         results=ResultsEffect.CHECKED,
         moves_with=("binding",),
         brings=_brings,
-        site_default=suits_every_program,
-        symptoms=("mpi_share", "collective_share", "point_to_point_share", "cpu_use"),
+        site_default=lambda value, _: value == "spin",  # where each rank has a CPU, waiting politely costs
+        symptoms=("involuntary_per_s", "mpi_share", "collective_share", "point_to_point_share", "cpu_use"),
     ),
 )

@@ -1,7 +1,7 @@
 """Record → Behaviour: the largest share of any rank's time in each thing, and the sizes of what is sent."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from mpiric.model.behaviour import Behaviour, Carriers, CollectiveCalls
@@ -11,7 +11,8 @@ from mpiric.model.record import CallCell, RankRecord, Record
 from mpiric.profile.cells import bin_bounds, counted, mpi_s
 from mpiric.profile.message_sizes import most_on_node, sizes_by_reach
 from mpiric.profile.ranks import POINT_TO_POINT, fact
-from mpiric.profile.traffic import nodes_of
+from mpiric.profile.traffic import POINT_TO_POINT as POINT_TO_POINT_TRAFFIC
+from mpiric.profile.traffic import between_ranks, nodes_of
 
 _FAULT_S = 5e-6  # of a small page, at most, where the record does not say
 _FAULT_SLACK = 2.0  # times what a fault took at the end, when nothing else went on in the process
@@ -48,6 +49,7 @@ def behaviour_of(
         "ucx_bound": max(ucx, default=0.0),
         "ucx_carries": float(any(several[reach] for reach in carriers.ucx)),
         "largest_node_message_bytes": max((size.high_bytes for size in sizes["node"]), default=0.0),
+        **_reach_shares(record, places),
         "most_node_messages": float(most_on_node(record, places, carriers)),
         "io_bound": max((_share(rank.io_s, rank.wall_s) for rank in profile.ranks), default=1.0),
         "mpi_io_bound": _most(record, lambda cell: record.function_classes.get(cell.function) == "file"),
@@ -56,6 +58,19 @@ def behaviour_of(
         **_collective_numbers(record, calls),
     }
     return Behaviour(numbers, calls, sizes, carriers)
+
+
+def _reach_shares(record: Record, places: Mapping[int, int]) -> dict[str, float]:
+    """Shares of the bytes between ranks that stay on a NUMA node, on a node, or leave it."""
+    numa = {rank.rank: rank.facts.get("numa_node", "") for rank in record.ranks}
+    reached = Counter({"same_numa": 0, "same_node": 0, "other_node": 0})
+    for each in between_ranks(record, POINT_TO_POINT_TRAFFIC):
+        ends = each.source, each.destination
+        if len({places.get(end) for end in ends}) > 1:
+            reached["other_node"] += each.bytes
+        else:
+            reached["same_numa" if len({numa.get(end) for end in ends}) == 1 else "same_node"] += each.bytes
+    return {f"{reach}_share": sent / max(1, reached.total()) for reach, sent in reached.items()}
 
 
 def merged(behaviours: Iterable[Behaviour]) -> Behaviour:

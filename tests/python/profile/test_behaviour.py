@@ -108,6 +108,20 @@ def test_page_faults_take_no_more_than_the_kernel_does(facts, huge_pages, bound)
     assert found.numbers["fault_bound"] == pytest.approx(bound)
 
 
+def test_messages_are_told_apart_by_how_far_they_go():
+    def on(numa):
+        return {"host": "n1", "numa_node": numa}
+
+    found = behaviour(
+        rank(0, 1.0, peers=(sent(1, 1, 100), sent(2, 1, 200), sent(3, 1, 700)), facts=on("0")),
+        rank(1, 1.0, facts=on("0")),
+        rank(2, 1.0, facts=on("1")),
+        rank(3, 1.0, facts={"host": "n2", "numa_node": "0"}),
+    )
+    shares = {reach: found.numbers[f"{reach}_share"] for reach in ("same_numa", "same_node", "other_node")}
+    assert shares == pytest.approx({"same_numa": 0.1, "same_node": 0.2, "other_node": 0.7})
+
+
 def test_a_fault_costs_what_the_record_says_of_the_machine():
     facts = {"host": "n1", "time.user_us": "9000000", "time.system_us": "1000000", "faults.minor": "100000"}
     cheap = behaviour(rank(0, 10.0, facts={**facts, "fault_ns": "250"}))

@@ -15,7 +15,8 @@ _FEWEST_BLOCKS = 3  # before a unit is given up
 _HOPE = (
     1.64  # standard deviations: a unit that contributes is given up by bad luck one time in twenty at most
 )
-_LIKELY = 1.64  # of the rank score: a setting that does nothing comes so far one time in twenty
+PRESELECTED = 1.2  # of the rank score: nearly the slowest in two rounds
+LIKELY = 1.64  # of the rank score: a setting that does nothing comes so far one time in twenty
 _LEANS = 1.0  # the same, of a unit that may still be decided
 
 
@@ -64,10 +65,10 @@ class Contribution:
         elif count >= _FEWEST_BLOCKS and self._futile():
             self.stopped_because = f"nothing shown by {count} runs without it"
 
-    def settle(self, ended: str = "") -> None:
+    def settle(self, ended: str = "", least: float = LIKELY) -> None:
         """Decide by what there is: a unit that looks useful is kept, and marked as not shown."""
         count = len(self.blocks)
-        self.is_likely = self._score >= _LIKELY
+        self.is_likely = self._score >= least
         what = "likely, but not shown" if self.is_likely else "nothing shown"
         self.stopped_because = ended + f"{what} by {count} runs without it"
 
@@ -110,4 +111,4 @@ class Contribution:
         """Whether even a lucky rest would hardly make it likely. Stops early, never claims anything."""
         count, most, score = len(self.blocks), self.rule.max_without, self._score
         drift = (score + _HOPE) / sqrt(count)
-        return (score * sqrt(count) + drift * (most - count)) / sqrt(most) < _LIKELY
+        return (score * sqrt(count) + drift * (most - count)) / sqrt(most) < LIKELY

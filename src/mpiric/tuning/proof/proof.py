@@ -37,7 +37,7 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.contribution import Contribution
+from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
 from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim, as_ratios
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
@@ -47,7 +47,7 @@ WITHOUT = -1  # replicate of a run of the answer without a unit
 _STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
 _ERROR_OF_95 = 0.05
 _LONG = 5  # pairs beyond the fewest
-_FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
+FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
 Measure = Callable[[Planned], Trial]
 Unit = tuple[str, ...]  # knobs that are in the answer together or not at all
@@ -82,6 +82,7 @@ def prove(
     blocks: Blocks | None = None,
     leaves_room: bool = False,
     may_be_left: bool = False,
+    compares: bool = True,
 ) -> Proof:
     """Compare an answer with the original, and with itself without each of several units.
 
@@ -91,10 +92,13 @@ def prove(
     ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
     ``blocks`` are those of the units in larger answers. ``leaves_room``: once the answer is proved, its units
     leave as much of the budget as that took, for the proof of a smaller one. ``may_be_left``: that one may
-    begin before this answer is decided. Raises ProgramFailedError when the original keeps failing.
+    begin before this answer is decided. ``compares``: whether it is compared with the original at all, or a
+    few rounds only tell which units the smaller answer has. Raises ProgramFailedError when the original
+    keeps failing.
     """
     rule, budget = rule or StoppingRule(), budget or Budget()
-    standing = _Standing(answer, units, rule, errors or rule.errors(len(units)), blocks or {}, may_be_left)
+    errors = errors or rule.errors(len(units))
+    standing = _Standing(answer, units, rule, errors, blocks or {}, may_be_left, compares)
     last = standing.take_over(recorded)
     rounds = rounds or count(last + 1)
     cost_s = 0.0
@@ -123,6 +127,7 @@ class _Standing:
     errors: Errors
     blocks: Blocks
     may_be_left: bool
+    compares: bool
     failures: list[str] = field(default_factory=list)
     rejected: str = ""
 
@@ -151,8 +156,10 @@ class _Standing:
         What units are worth matters only to a faster answer. Where one of them is to be dropped, the proof of
         the smaller answer serves those that will hardly be dropped as well.
         """
-        if self.rejected or not self.claim.stopped_because:
-            return bool(self.rejected) or self.is_left
+        if self.rejected or not self.compares:
+            return bool(self.rejected) or not self.open
+        if not self.claim.stopped_because:
+            return self.is_left
         if self.claim.verdict is not Verdict.FASTER or not self.open:
             return True
         return self._is_for_smaller
@@ -162,7 +169,8 @@ class _Standing:
         """Whether pairs go on for long that a smaller answer would make better use of."""
         pairs = len(self.claim.pairs)
         is_long = pairs > self.rule.fewest_pairs(self.errors.main) + _LONG
-        return self.may_be_left and not self.claim.stopped_because and is_long and self._is_for_smaller
+        is_due = self.may_be_left and not self.claim.stopped_because and is_long
+        return not self.compares or (is_due and self._is_for_smaller)
 
     @property
     def _is_for_smaller(self) -> bool:
@@ -177,12 +185,13 @@ class _Standing:
         is_open = not self.claim.stopped_because
         if fits(len(whole) + (self._kept_runs if is_open or leaves_room else 0)):
             return whole
-        return pair if is_open and fits(len(pair)) else None
+        return pair if is_open and self.compares and fits(len(pair)) else None
 
     def _whole_round(self) -> list[_Run]:
         units = [(unit.without, WITHOUT) for unit in self.open]
         replicates = range(self._replicates)
-        originals = [] if self.claim.stopped_because else [(ORIGINAL, number) for number in replicates]
+        is_open = self.compares and not self.claim.stopped_because
+        originals = [(ORIGINAL, number) for number in replicates] if is_open else []
         return [*originals, *((self.answer, number) for number in replicates), *units]
 
     @property
@@ -190,6 +199,8 @@ class _Standing:
         """Runs that units have to leave: of the fewest pairs, or of as many as the main claim took."""
         pairs = len(self.claim.pairs)
         fewest = self.rule.fewest_pairs(self.errors.main)
+        if not self.compares:
+            return 3 * fewest  # one pair in two may dissent
         if self.claim.stopped_because:
             return 2 * max(pairs, fewest)
         return 2 * max(0, fewest - pairs - self._replicates)
@@ -199,7 +210,7 @@ class _Standing:
         units = len(self.open)
         if self.claim.stopped_because:
             return 2 * units
-        return max(_FEWEST_REPLICATES, units) if units else 1
+        return max(FEWEST_REPLICATES, units) if units else 1
 
     def take_over(self, recorded: Iterable[Trial]) -> int:
         """Enter rounds of an interrupted proof; the number of the last one, -1 for none."""
@@ -255,7 +266,7 @@ class _Standing:
         if not self.claim.stopped_because:
             self.claim.run_out()
         for unit in self.open:
-            unit.settle("the budget ended: ")
+            unit.settle("the budget ended: ", least=LIKELY if self.compares else PRESELECTED)
 
     @property
     def _stopped_because(self) -> str:

@@ -31,9 +31,11 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import Measure, Proof, Unit, prove
+from mpiric.tuning.proof.proof import FEWEST_REPLICATES, Measure, Proof, Unit, prove
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
+
+_PRESELECTING = 2  # rounds: in one alone, what does nothing is the slowest of five one time in five
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class ProofPlan:
     proved: Callable[[Evidence], None]  # hears of every answer that is proved faster, smaller and smaller
     seed: int = 0
     stops: bool = False  # whether the second run of a pair may be stopped
+    run_s: float = 0.0  # of one run, as far as known
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,15 @@ class _Sequence:
     plan: ProofPlan
     first: Configuration
     came_back: bool = False
+    units: int = 0  # of the first answer proved
     left: bool = False  # an answer was left before it was decided
     rejected: list[tuple[Configuration, str]] = field(default_factory=list)
     blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict)
 
     def run(self) -> Smallest:
-        last = stands = self._prove(self.first, self.plan.proved)
+        answer = self._preselected()
+        self.units = len(self.plan.units_of(answer))
+        last = stands = self._prove(answer, self.plan.proved)
         while last.is_left or last.evidence.verdict is Verdict.FASTER:
             self.left |= last.is_left
             if not last.is_left:
@@ -98,6 +104,36 @@ class _Sequence:
         kept = stands.evidence.configuration.as_dict()
         return Smallest(stands, tuple(self.rejected), tuple(k for k, _ in self.first.items if k not in kept))
 
+    def _preselected(self) -> Configuration:
+        """What to prove where the runs are too few for the whole answer and a smaller one after it.
+
+        Nothing is claimed of these rounds, so that they take nothing of the error.
+        """
+        plan, units = self.plan, self.plan.units_of(self.first)
+        recorded = list(plan.recorded(self.first))
+        is_begun = any(not trial.configuration for trial in recorded)
+        if is_begun or not (recorded or _is_tight(plan, len(units))):
+            return self.first
+        plan.say("few runs are left: looking first at what each setting is worth")
+        proof = prove(
+            plan.measure,
+            self.first,
+            units,
+            plan.rule,
+            seed=plan.seed,
+            budget=plan.budget,
+            recorded=recorded,
+            rounds=plan.rounds,
+            compares=False,
+        )
+        if proof.rejected:
+            return self.first
+        self.blocks.update(proof.blocks)
+        missing = _superfluous(proof)
+        if missing:
+            plan.say(f"{_names(missing)} not shown to contribute: proving it without")
+        return _less(self.first, missing)
+
     def _bring_back(self, larger: Proof, missing: list[Share]) -> Proof | None:
         """Proof with the most useful of several that were dropped, once; None where that cannot be."""
         best = max(missing, key=lambda share: share.ratio)
@@ -112,13 +148,12 @@ class _Sequence:
     def _prove(self, answer: Configuration, proved: Callable[[Evidence], None] = lambda _: None) -> Proof:
         plan = self.plan
         units = plan.units_of(answer)
-        of_first = len(plan.units_of(self.first))
         proof = prove(
             plan.measure,
             answer,
             units,
             plan.rule,
-            self._errors(of_first),
+            self._errors(self.units),
             seed=plan.seed,
             budget=plan.budget,
             recorded=plan.recorded(answer),
@@ -142,9 +177,18 @@ class _Sequence:
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
         """Whether there is budget for the fewest pairs, or they are on record already."""
-        error = self._errors(len(self.plan.units_of(self.first))).main
+        error = self._errors(self.units).main
         fits = self.plan.budget.fits(last.run_s, 2 * self.plan.rule.fewest_pairs(error))
         return fits or any(True for _ in self.plan.recorded(answer))
+
+
+def _is_tight(plan: ProofPlan, units: int) -> bool:
+    """Whether the budget has room for two rounds and the proof of a smaller answer, and not for much more."""
+    pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
+    replicates = max(FEWEST_REPLICATES, units)
+    whole = -(-pairs // replicates) * (2 * replicates + units) + 2 * pairs
+    few = _PRESELECTING * (replicates + units) + 3 * pairs
+    return units > 1 and not plan.budget.fits(plan.run_s, whole) and plan.budget.fits(plan.run_s, few)
 
 
 def _superfluous(proof: Proof) -> list[Share]:

@@ -46,6 +46,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         proved=lambda evidence: _keep(state, evidence),
         seed=state.request.seed,
         stops=state.request.objective.text == "wall" and not state.request.spread and not state.marks,
+        run_s=state.run_s,
     )
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))

@@ -129,7 +129,7 @@ def test_an_answer_is_heard_of_before_all_of_its_shares_are_known() -> None:
 
 
 def test_without_budget_for_another_proof_the_larger_answer_stands_and_says_what_is_not_shown() -> None:
-    proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"), Budget(runs=45))
+    proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"), Budget(runs=28))
     assert proved.kept == {"malloc", "zero"}
     share = proved.found.proof.evidence.share_of("zero")
     assert share is not None
@@ -161,6 +161,15 @@ def test_a_setting_that_looks_useful_when_the_runs_end_stays_and_is_marked() -> 
 def test_runs_without_a_setting_leave_room_for_the_proof_of_the_smaller_answer() -> None:
     proved = Proved(program({"malloc": 1.5}), answer("a", "b", "c", "malloc"), Budget(runs=70))
     assert proved.kept == {"malloc"}
+
+
+def test_where_runs_are_few_the_settings_are_looked_at_before_anything_is_proved() -> None:
+    measured = program({"malloc": 1.5})
+    proved = Proved(measured, answer("a", "b", "c", "malloc"), Budget(runs=52))
+    assert proved.kept in ({"malloc"}, {"malloc", "b"})
+    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    first = [t.configuration for t in measured.made[:8]]
+    assert Configuration() not in first
 
 
 def test_an_answer_that_takes_long_is_left_undecided_for_the_smaller_one() -> None:

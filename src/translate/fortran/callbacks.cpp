@@ -84,25 +84,25 @@ struct Generalized {
     void (*query)(long*, PStatus*, int*);
     void (*free)(long*, int*);
     void (*cancel)(long*, int*, int*);
-    long extra;
+    long* extra;  // the program's own variable: libraries hand on its address
 };
 int query(void* extra, PStatus* status) {
     auto& request = *static_cast<Generalized*>(extra);
     int rc = 0;
-    request.query(&request.extra, status, &rc);
+    request.query(request.extra, status, &rc);
     return rc;
 }
 int free_request(void* extra) {
     auto* request = static_cast<Generalized*>(extra);
     int rc = 0;
-    request->free(&request->extra, &rc);
+    request->free(request->extra, &rc);
     delete request;
     return rc;
 }
 int cancel(void* extra, int is_complete) {
     auto& request = *static_cast<Generalized*>(extra);
     int rc = 0;
-    request.cancel(&request.extra, &is_complete, &rc);
+    request.cancel(request.extra, &is_complete, &rc);
     return rc;
 }
 
@@ -110,18 +110,18 @@ struct Representation {
     void (*read)(void*, int*, int*, void*, long long*, long*, int*);
     void (*write)(void*, int*, int*, void*, long long*, long*, int*);
     void (*extent)(int*, long*, long*, int*);
-    long extra;
+    long* extra;
 };
 template <auto way> int convert(void* buffer, PDatatype type, int count, void* file, long long position, void* extra) {
     auto& representation = *static_cast<Representation*>(extra);
     int translated = number<Datatype>(type), rc = 0;
-    (representation.*way)(buffer, &translated, &count, file, &position, &representation.extra, &rc);
+    (representation.*way)(buffer, &translated, &count, file, &position, representation.extra, &rc);
     return rc;
 }
 int extent(PDatatype type, long* bytes, void* extra) {
     auto& representation = *static_cast<Representation*>(extra);
     int translated = number<Datatype>(type), rc = 0;
-    representation.extent(&translated, bytes, &representation.extra, &rc);
+    representation.extent(&translated, bytes, representation.extra, &rc);
     return rc;
 }
 template <class Function> bool is_given(Function* function) {
@@ -132,9 +132,9 @@ template <class Function> bool is_given(Function* function) {
 }  // namespace
 
 FORTRAN(MPI_Grequest_start)(decltype(Generalized::query) query_, decltype(Generalized::free) free_, decltype(Generalized::cancel) cancel_,
-                            const long* extra, int* request, int* ierror) {
+                            long* extra, int* request, int* ierror) {
     NewNumber<Request> request_(request);
-    auto* generalized = new Generalized{query_, free_, cancel_, *extra};
+    auto* generalized = new Generalized{query_, free_, cancel_, extra};
     const int rc = C(MPI_Grequest_start)(reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free_request),
                                          reinterpret_cast<void*>(&cancel), generalized, request_.pointer());
     if (rc != 0)
@@ -143,9 +143,9 @@ FORTRAN(MPI_Grequest_start)(decltype(Generalized::query) query_, decltype(Genera
     answer(ierror, rc);
 }
 FORTRAN(MPI_Register_datarep)(const char* name, decltype(Representation::read) read, decltype(Representation::write) write,
-                              decltype(Representation::extent) extent_, const long* extra, int* ierror, int name_length) {
+                              decltype(Representation::extent) extent_, long* extra, int* ierror, int name_length) {
     const String name_(name, name_length);
-    auto* kept_for_good = new Representation{read, write, extent_, *extra};
+    auto* kept_for_good = new Representation{read, write, extent_, extra};
     answer(ierror, C(MPI_Register_datarep)(name_.pointer(),
                                            is_given(read) ? reinterpret_cast<void*>(&convert<&Representation::read>) : nullptr,
                                            is_given(write) ? reinterpret_cast<void*>(&convert<&Representation::write>) : nullptr,

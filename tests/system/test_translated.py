@@ -97,10 +97,11 @@ def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, buil
         pytest.skip("no translation")
     program, launcher = built(family)
     home = {name: os.environ[name] for name in ("MPIRIC_MPI_HOME",) if name in os.environ}
-    line = [launcher, "-n", "2", program, tmp_path / "file", "spawn"]
+    # Intel MPI on one node and Debian's MPICH 4.0.2 refuse to spawn for their own programs too.
+    spawns = ["spawn"] if mpi.implementation == "openmpi" or mpi.label.startswith("mpich-5") else []
+    line = [launcher, "-n", "2", program, tmp_path / "file", *spawns]
     done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env={**ENVIRONMENT, **home})
-    assert done.stdout.splitlines() == [*EXPECTED, "spawn 1"], done.stderr
-    assert "mpiric: MPI_Comm_spawn cannot be called under" in done.stderr  # it is refused, and named
+    assert done.stdout.splitlines() == [*EXPECTED, *(f"{word} 20" for word in spawns)], done.stderr
 
 
 @pytest.fixture(scope="module")

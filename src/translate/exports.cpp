@@ -15,7 +15,10 @@ namespace {
 
 using Names = std::unordered_set<std::string_view>;
 
-bool is_mpi(const char* name) { return std::strncmp(name + (*name == 'P'), "MPI_", 4) == 0; }
+bool is_mpi(const char* name) {
+    const char* plain = name + (*name == 'P');
+    return std::strncmp(plain, "MPI_", 4) == 0 || std::strncmp(plain, "MPIX_", 5) == 0;
+}
 
 struct Symbols {
     ElfW(Sym) * table = nullptr;
@@ -131,7 +134,8 @@ void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* n
             continue;
         const char* plain = name + (*name == 'P');
         // What is refused stays: programs count on every library having it, and its call says why it fails.
-        const bool is_served = answer_of(plain) != Answer::library || defined.contains(plain);
+        const bool is_served = answer_of(plain) != Answer::library || defined.contains(plain) ||
+                               (has_form_of_extension(plain) && defined.contains(extension(plain)));
         // A local symbol is invisible to the dynamic linker; what is bound to it already stays so.
         if (!is_served && !needed.contains(name) && std::strstr(name, "_FN") == nullptr)
             symbol.st_info = std::uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));

@@ -1,7 +1,14 @@
 // Which of the exported names a look-up finds.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 namespace mpiric::translate {
+
+/// Whether libraries from before MPI 4 may have the function as an extension: persistent collectives.
+inline bool has_form_of_extension(std::string_view name) { return name.ends_with("_init"); }
+inline std::string extension(std::string_view name) { return "MPIX_" + std::string(name.substr(4)); }
 
 /// Who answers a function: the library, when it has it, this stand-in by itself, or nobody.
 enum class Answer { library, always, never };

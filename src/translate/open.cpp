@@ -119,8 +119,12 @@ void add_predefined_handles() {
 void find_functions() {
     for (unsigned at = 0; at < function_count; ++at) {
         const std::string profiling = std::string("P") + entries[at].name;
-        void* const original = dlsym(opened, entries[at].name);
-        void* const by_profiling_name = dlsym(opened, profiling.c_str());
+        void* original = dlsym(opened, entries[at].name);
+        void* by_profiling_name = dlsym(opened, profiling.c_str());
+        if (!original && has_form_of_extension(entries[at].name)) {
+            original = dlsym(opened, extension(entries[at].name).c_str());
+            by_profiling_name = dlsym(opened, ("P" + extension(entries[at].name)).c_str());
+        }
         if (original)
             mpiric_originals[2 * at] = original;
         if (original || by_profiling_name)

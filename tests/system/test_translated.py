@@ -25,6 +25,7 @@ EXPECTED = """\
 version fits 1
 user operation 31
 in place 1
+persistent 31
 alltoallw 21
 tag 71
 nobody 11

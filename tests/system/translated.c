@@ -44,6 +44,16 @@ static void collectives(void) {
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     say("in place", all);
 
+    MPI_Request persistent;
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
+    for (int turn = 0; turn < 2; ++turn) {
+        sum = 0;
+        MPI_Start(&persistent);
+        MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&persistent);
+    say("persistent", 10 * sum + (persistent == MPI_REQUEST_NULL));
+
     int* counts = calloc(4 * (size_t)size, sizeof *counts);
     MPI_Datatype* types = malloc((size_t)size * sizeof *types);
     int *displacements = counts + size, *sent = counts + 2 * size, *got = counts + 3 * size;
@@ -235,7 +245,8 @@ int main(int argc, char** argv) {
         char* words[] = {"child", NULL};
         int code = -1, sum = 0, one = 1;
         MPI_Comm children;
-        MPI_Comm_spawn(argv[0], words, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, rank ? MPI_ERRCODES_IGNORE : &code);
+        MPI_Comm_spawn(argv[0], words, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                       rank ? MPI_ERRCODES_IGNORE : &code);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, children);
         say("spawn", 10 * sum + (rank ? 0 : code));
         MPI_Comm_disconnect(&children);

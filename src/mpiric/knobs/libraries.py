@@ -138,9 +138,18 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
         return (
             f"the standard ABI of {library.label} has the values of a draft (MPI_SEEK_SET, MPI_ERRORS_RETURN)"
         )
-    if situation.observation.mpi_nailed:
+    if situation.observation.mpi_nailed and not _beats_rpath(library, names):
         return f"the program's RPATH binds it to {situation.observation.mpi_nailed}"
     return _launcher_missing(library)
+
+
+def _beats_rpath(library: MpiLibrary, names: Collection[str]) -> bool:
+    """Whether preloading the library leads past the program's RPATH.
+
+    The dynamic linker takes what is loaded under a name for all who need that name. That is done for the C
+    library alone: Fortran's would still come from the RPATH, and fit another version only by luck.
+    """
+    return set(names) == {library.soname}
 
 
 def _launcher_missing(library: MpiLibrary) -> str:
@@ -188,6 +197,12 @@ def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name in situation.job.environment))
 
 
+def _preload(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
+    if library.stand_in:
+        return tuple(path for path in (library.stand_in, library.fortran) if path)
+    return (library.library,) if situation.observation.mpi_nailed else ()
+
+
 def _spell_mpi(value: str, situation: Situation) -> Spelling:
     """Launcher, dialect, library path and environment together; raises MismatchError with the reason."""
     library = next((other for other in situation.others if other.label == value), None)
@@ -207,7 +222,7 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
     return Spelling(
         environment=dict(library.environment),
         unset=_of_others(library, situation),
-        preload=tuple(path for path in (library.stand_in, library.fortran) if path),
+        preload=_preload(library, situation),
         launcher_environment={"PATH": path} if library.search_path else {},
         library_path=library.library_path,
         launcher_words=(library.launcher,),

@@ -78,9 +78,18 @@ def test_a_draft_of_the_standard_abi_is_refused() -> None:
         spell("mpi", intel.label, asking_for("libmpi_abi.so.1", others=(both,)))
 
 
-def test_a_program_bound_by_an_rpath_is_refused_with_the_library() -> None:
+def test_a_program_bound_by_an_rpath_gets_another_library_by_preloading_it() -> None:
+    spelled = spell("mpi", "intelmpi-2021.19", asking_for("libmpi.so.12", nailed="/own/libmpi.so.12"))
+    intel = next(other for other in OTHERS if other.implementation == "intelmpi")
+    assert spelled.preload == (intel.library,)
+
+
+def test_one_in_fortran_bound_by_an_rpath_is_refused_with_the_library() -> None:
+    intel = next(other for other in OTHERS if other.implementation == "intelmpi")
+    names = ("libmpi.so.12", "libmpifort.so.12")
+    both = (replace(intel, sonames=names),)
     with pytest.raises(MismatchError, match=r"RPATH binds it to /own/libmpi\.so\.12"):
-        spell("mpi", "intelmpi-2021.19", asking_for("libmpi.so.12", nailed="/own/libmpi.so.12"))
+        spell("mpi", "intelmpi-2021.19", asking_for(*names, nailed="/own/libmpi.so.12", others=both))
 
 
 def test_variables_of_the_former_library_are_taken_away() -> None:

@@ -97,6 +97,12 @@ def lacking(library: MpiLibrary, calls: Iterable[str], host: Host) -> tuple[str,
     answered = exported | functions("own")  # MPICH's conversions of handles are macros
     if library.stand_in:
         answered -= functions("refused")
+        # Persistent collectives, which Open MPI 4.1 has as extensions.
+        answered |= {
+            name.replace("mpix_", "mpi_", 1)
+            for name in exported
+            if name.startswith("mpix_") and name.endswith("_init")
+        }
     known = set(calls) & functions("")  # not the constants among the names
     return tuple(sorted(known - answered)) if exported else ()
 

@@ -1,0 +1,193 @@
+"""Orders of ranks: quality and time of the mapping engine beside KaHIP's global multisection."""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._report import Result, options, run
+from mpiric.host.facts.local import LocalHost
+from mpiric.mapping.graph import graph_of
+from mpiric.mapping.hierarchy import uniform_tree
+from mpiric.mapping.patterns import grid_graph
+from mpiric.mapping.read import read_graph
+from mpiric.model.errors import NotFoundError
+from mpiric.model.rank_graph import RankGraph, SlotTree, hop_bytes
+from mpiric.workflows.mapping.map import MapRequest, map_ranks
+
+_COLUMNS = {
+    "graph": "graph", "by": "by", "objective": "hop-bytes", "ratio": "of the contiguous order",
+    "cpu_s": "CPU s", "elapsed_s": "s", "heaviest": "heaviest slot",
+}  # fmt: skip
+_PRESETS = ("fast", "eco", "strong")
+
+
+@dataclass(frozen=True)
+class _Case:
+    name: str
+    graph: RankGraph
+    fan_outs: tuple[int, ...]
+    distances: tuple[float, ...]
+    presets: tuple[str, ...] = _PRESETS
+    optimum: float | None = None  # where it is known
+    threads: int = 1
+
+    @property
+    def tree(self) -> SlotTree:
+        return uniform_tree(self.fan_outs, self.distances)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.graph.size == self.tree.slots
+
+
+def random_geometric(ranks: int, degree: float, seed: int) -> RankGraph:
+    """Points in the unit square in random order; neighbours are nearer than what gives the mean degree."""
+    points = np.random.default_rng(seed).random((ranks, 2))
+    radius = (degree / (np.pi * ranks)) ** 0.5
+    across = int(1 / radius)
+    cells = (points * across).astype(np.int64)
+    key = cells[:, 0] * across + cells[:, 1]
+    order = np.argsort(key, kind="stable")
+    starts = np.searchsorted(key[order], np.arange(across * across + 1))
+    found = []
+    for dx, dy in ((0, 0), (0, 1), (1, -1), (1, 0), (1, 1)):
+        x, y = cells[:, 0] + dx, cells[:, 1] + dy
+        near = np.flatnonzero((x < across) & (y >= 0) & (y < across))
+        other = x[near] * across + y[near]
+        counts = starts[other + 1] - starts[other]
+        one = np.repeat(near, counts)
+        within = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
+        two = order[np.repeat(starts[other], counts) + within]
+        is_near = ((points[one] - points[two]) ** 2).sum(axis=1) < radius**2
+        is_new = (one < two) if (dx, dy) == (0, 0) else np.ones(len(one), dtype=bool)
+        found.append((one[is_near & is_new], two[is_near & is_new]))
+    sources, targets = (np.concatenate(ends) for ends in zip(*found, strict=True))
+    return graph_of(ranks, sources, targets, np.full(len(sources), 2.0))
+
+
+def power_law(ranks: int, edges: int, seed: int) -> RankGraph:
+    """Ends drawn with a probability that falls with the rank's number: a few talk to very many."""
+    drawn = np.random.default_rng(seed).random((2, edges))
+    ends = (ranks * drawn**2.5).astype(np.int64)
+    return graph_of(ranks, ends[0], ends[1], np.full(edges, 2.0))
+
+
+def shuffled(graph: RankGraph, seed: int) -> RankGraph:
+    """The graph with its ranks renamed at random."""
+    names = np.random.default_rng(seed).permutation(graph.size)
+    return graph_of(graph.size, names[graph.sources], names[graph.targets], graph.weights)
+
+
+def cases(given: argparse.Namespace) -> list[_Case]:
+    """The graphs named on the command line, or one like them; grids; with --large a million ranks."""
+    process = ((4, 8, 8), (1, 10, 100))
+    size = 4096 if given.quick else 32768
+    found = [_Case(path.stem, read_graph(path), *process) for path in given.graph]
+    if not found:
+        found = [_Case("random geometric", random_geometric(size, 9.8, 1), *process)]
+    if given.quick:
+        found = [_Case(c.name, c.graph, c.fan_outs, c.distances, ("fast", "eco")) for c in found]
+    grid = grid_graph((16, 16, 16), "7", periodic=True)
+    node = grid_graph((12, 12, 12), "7", periodic=True)
+    found += [
+        _Case("12×12×12, nodes of 12", node, (12, 144), (0, 1), ("fast",), 144 * 32),
+        _Case("16×16×16", grid, (16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco")),
+        _Case("16×16×16, shuffled", shuffled(grid, 1), (16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco")),
+    ]
+    if given.large:
+        machine: Any = ((64, 16, 32, 32), (1, 5, 10, 20), ("fast",), None, 2)
+        halo = grid_graph((128, 128, 64), "7", periodic=False)
+        found += [
+            _Case("2^20, halo", halo, *machine),
+            _Case("2^20, halo, shuffled", shuffled(halo, 1), *machine),
+            _Case("2^20, random geometric", random_geometric(2**20, 12, 1), *machine),
+            _Case("2^20, power law", power_law(2**20, 2**23, 1), *machine),
+        ]
+    return found
+
+
+def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    mapped = map_ranks(
+        MapRequest(case.graph, case.tree, imbalance=0.03, preset=preset, threads=case.threads), LocalHost()
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return _row(case, f"mpiric {preset}", mapped.objective, cpu_s, mapped.seconds, mapped.heaviest_slot) | {
+        "whole_s": time.perf_counter() - begin,
+        "algorithm": mapped.algorithm,
+    }
+
+
+def _kahip(case: _Case, preset: str, program: Path) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        graph, out = Path(directory) / "graph", Path(directory) / "blocks"
+        rows = np.split(case.graph.targets + 1, case.graph.offsets[1:-1])
+        lines = (" ".join(map(str, row.tolist())) for row in rows)
+        graph.write_text(f"{case.graph.size} {len(case.graph.targets) // 2}\n" + "\n".join(lines) + "\n")
+        words = [f"--preconfiguration={preset}", "--imbalance=3", "--seed=1", f"--output_filename={out}"]
+        words.append("--hierarchy_parameter_string=" + ":".join(map(str, case.fan_outs)))
+        words.append("--distance_parameter_string=" + ":".join(map(str, case.distances)))
+        libraries = {**os.environ, "LD_LIBRARY_PATH": str(program.parents[1] / "lib")}
+        before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run([program, graph, *words], env=libraries, check=True, capture_output=True)
+        elapsed_s, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+        slots = np.loadtxt(out, dtype=np.int64)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    heaviest = int(np.bincount(slots).max())
+    return _row(case, f"KaHIP {preset}", hop_bytes(case.graph, case.tree, slots), cpu_s, elapsed_s, heaviest)
+
+
+def _row(
+    case: _Case, by: str, objective: float, cpu_s: float | None, elapsed_s: float | None, heaviest: int
+) -> dict[str, Any]:
+    slots = np.arange(case.graph.size) * case.tree.slots // case.graph.size
+    return {
+        "graph": case.name,
+        "by": by,
+        "objective": round(objective),
+        "ratio": round(objective / hop_bytes(case.graph, case.tree, slots), 3),
+        "cpu_s": None if cpu_s is None else round(cpu_s, 2),
+        "elapsed_s": None if elapsed_s is None else round(elapsed_s, 2),
+        "heaviest": heaviest,
+    }
+
+
+def work(given: argparse.Namespace) -> Result:
+    """All cases, one after the other; KaHIP where it is given and may put several ranks into a slot."""
+    if given.kahip is not None and not given.kahip.is_file():
+        raise NotFoundError(f"{given.kahip} is not there", hint="pip install --target DIR kahip")
+    rows = []
+    for case in cases(given):
+        if case.optimum is not None:
+            rows.append(_row(case, "known optimum", case.optimum, None, None, 1))
+        rows += [_mpiric(case, preset) for preset in case.presets]
+        if given.kahip is not None and not case.is_exact:
+            rows += [_kahip(case, preset, given.kahip) for preset in case.presets]
+    return Result(
+        _COLUMNS, rows, "Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20."
+    )
+
+
+def main() -> int:
+    """Parse the options and measure."""
+    parser = options("mapping", __doc__ or "")
+    parser.add_argument(
+        "--graph", type=Path, action="append", default=[], help="a METIS graph of 2^15 vertices"
+    )
+    parser.add_argument("--kahip", type=Path, help="global_multisection of the kahip wheel")
+    parser.add_argument("--large", action="store_true", help="2^20 ranks as well")
+    return run("mapping", parser.parse_args(), work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+// The algorithms that propose an order, each in its own file.
+#pragma once
+
+#include "partition/partition.hpp"
+
+namespace mpiric::mapper {
+
+using Slots = std::vector<std::uint32_t>;  // the slot of each vertex
+
+struct Grid {
+    std::vector<std::size_t> extents;  // slowest first: vertex = (x * extents[1] + y) * extents[2] + z
+};
+
+// Recursive multisection: the graph is divided among the outermost groups, each part among the groups inside,
+// …
+Partition multisect(const Graph& graph, const Blocks& blocks, const Effort& effort, std::uint64_t seed,
+                    unsigned threads);
+
+// Multilevel cycles on a whole mapping: what is merged stays inside a block; every level is refined for the
+// weighted distances. Never worse than `partition` was.
+void iterate(const Graph& graph, const Blocks& blocks, const Effort& effort, std::uint64_t seed,
+             unsigned threads, Partition& partition);
+
+// Lowers the load of the busiest link by exchanges and moves of the vertices behind it.
+void relieve_links(const Graph& graph, const Blocks& blocks, std::uint64_t seed, Partition& partition);
+
+// Orders as launchers know them, for as many vertices as slots.
+struct Classic {
+    const char* name;
+    Slots slot_of;
+};
+std::vector<Classic> classics(const Machine& machine);
+
+// Block orders and space-filling curves of a grid. Blocks: at every level the factorisation with the smallest
+// surface.
+std::vector<Classic> grid_orders(const Grid& grid, const Machine& machine);
+
+// Extents of the grid that a graph is in its natural order, empty when it is none.
+Grid find_grid(const Graph& graph);
+
+}  // namespace mpiric::mapper

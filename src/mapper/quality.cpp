@@ -1,0 +1,50 @@
+#include "quality.hpp"
+
+#include <algorithm>
+
+namespace mpiric::mapper {
+
+double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of) {
+    double total = 0;
+    for (Vertex v = 0; v < graph.size(); ++v) {
+        Weight of_vertex = 0;
+        for (const Arc& arc : graph.arcs_of(v))
+            of_vertex += arc.weight * machine.distance(slot_of[v], slot_of[arc.target]);
+        total += static_cast<double>(of_vertex);
+    }
+    return total;
+}
+
+Quality measure(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of) {
+    Quality found;
+    found.hop_bytes = hop_bytes(graph, machine, slot_of);
+    // The outermost level is one group, which nothing leaves; with it alone, slots stand for nodes.
+    const std::size_t levels = std::max<std::size_t>(machine.groups.size() - 1, 1);
+    for (std::size_t level = 0; level < levels; ++level) {
+        std::vector<double> leaving(machine.slots, 0);
+        const auto group = [&](std::size_t slot) {
+            return machine.groups.size() == 1 ? static_cast<std::uint32_t>(slot)
+                                              : machine.groups[level][slot];
+        };
+        double all = 0;
+        for (Vertex v = 0; v < graph.size(); ++v)
+            for (const Arc& arc : graph.arcs_of(v))
+                if (group(slot_of[v]) != group(slot_of[arc.target])) {
+                    leaving[group(slot_of[v])] += static_cast<double>(arc.weight);
+                    all += static_cast<double>(arc.weight);
+                }
+        const double worst = *std::max_element(leaving.begin(), leaving.end());
+        found.worst_link = std::max(found.worst_link, worst);
+        if (level == 0) {
+            found.off_node = all / 2;
+            found.worst_node = worst;
+        }
+    }
+    std::vector<Weight> loads(machine.slots, 0);
+    for (Vertex v = 0; v < graph.size(); ++v)
+        loads[slot_of[v]] += graph.vertex_weights[v];
+    found.heaviest_slot = *std::max_element(loads.begin(), loads.end());
+    return found;
+}
+
+}  // namespace mpiric::mapper

@@ -1,0 +1,22 @@
+// What an order costs: the objectives.
+#pragma once
+
+#include "machine.hpp"
+
+#include <string>
+
+namespace mpiric::mapper {
+
+struct Quality {
+    double hop_bytes = 0;      // sum over ordered pairs of weight times distance
+    double off_node = 0;       // weight between different innermost groups, each pair once
+    double worst_link = 0;     // the most that leaves one group of any level, both directions
+    double worst_node = 0;     // the most that leaves one innermost group
+    Weight heaviest_slot = 0;  // largest sum of vertex weights in a slot
+};
+
+// `slot_of` says where each vertex sits.
+double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of);
+Quality measure(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of);
+
+}  // namespace mpiric::mapper

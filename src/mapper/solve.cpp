@@ -1,0 +1,149 @@
+#include "solve.hpp"
+
+#include <algorithm>
+
+namespace mpiric::mapper {
+namespace {
+
+Effort effort_of(Preset preset, std::size_t vertices) {
+    const bool is_large = vertices > 200'000;
+    switch (preset) {
+    case Preset::fast:
+        return {.coarsest_per_block = 20,
+                .initial_tries = is_large ? 1U : 2U,
+                .fruitless_moves = is_large ? 8U : 25U,
+                .rounds = is_large ? 1U : 2U,
+                .cycles = 0,
+                .repeats = is_large ? 1U : 3U,
+                .combines = is_large ? 0U : 4U,
+                .map_cycles = is_large ? 0U : 1U,
+                .shrink = 2.5};
+    case Preset::eco:
+        return {.coarsest_per_block = 20,
+                .initial_tries = is_large ? 2U : 8U,
+                .fruitless_moves = is_large ? 25U : 60U,
+                .rounds = is_large ? 2U : 4U,
+                .cycles = 0,
+                .repeats = is_large ? 1U : 16U,
+                .combines = is_large ? 0U : 48U,
+                .map_cycles = is_large ? 1U : 2U,
+                .shrink = 2.2};
+    case Preset::strong:
+        return {.coarsest_per_block = 20,
+                .initial_tries = 12,
+                .fruitless_moves = 100,
+                .rounds = 6,
+                .cycles = 0,
+                .repeats = is_large ? 4U : 32U,
+                .combines = is_large ? 8U : 160U,
+                .map_cycles = 6,
+                .shrink = 2.0};
+    }
+    return {};
+}
+
+// Vertices of a block take its slots in their own order: all orders inside cost the same.
+Slots slots_of(const Blocks& blocks, const Partition& partition) {
+    std::vector<std::size_t> next(blocks.starts.begin(), blocks.starts.end() - 1);
+    Slots slot_of(partition.size());
+    for (std::size_t v = 0; v < partition.size(); ++v) {
+        std::size_t& slot = next[partition[v]];
+        slot_of[v] = static_cast<std::uint32_t>(slot);
+        if (blocks.starts[partition[v] + 1] - blocks.starts[partition[v]] > 1)
+            ++slot;
+    }
+    return slot_of;
+}
+
+Partition blocks_of(const Blocks& blocks, const Slots& slot_of) {
+    std::vector<Block> block_of;
+    for (Block b = 0; b < blocks.size(); ++b)
+        block_of.resize(blocks.starts[b + 1], b);
+    Partition partition;
+    partition.reserve(slot_of.size());
+    for (const std::uint32_t slot : slot_of)
+        partition.push_back(block_of[slot]);
+    return partition;
+}
+
+class Solver {
+  public:
+    Solver(const Problem& problem, const Settings& settings)
+        : problem_{problem}, settings_{settings}, effort_{effort_of(settings.preset, problem.graph.size())},
+          blocks_{problem.capacity > 0 ? blocks_with_capacity(problem.machine, problem.capacity)
+                                       : blocks_of_one_each(problem.machine)} {}
+
+    Solution run() {
+        propose("given", problem_.given);
+        if (problem_.capacity == 0)
+            propose_classics();
+        const Slots start = best_.slot_of;
+        Partition partition = multisect(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads);
+        iterate(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads, partition);
+        propose("multisection", slots_of(blocks_, partition));
+        if (best_.slot_of == start && is_within(start)) {
+            partition = blocks_of(blocks_, start);
+            iterate(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads, partition);
+            propose(best_.algorithm + ", refined", slots_of(blocks_, partition));
+        }
+        if (settings_.objective == Objective::worst_link)
+            relieve();
+        return std::move(best_);
+    }
+
+  private:
+    void propose_classics() {
+        for (const Classic& classic : classics(problem_.machine))
+            propose(classic.name, classic.slot_of);
+        const Grid grid = problem_.grid.extents.empty() ? find_grid(problem_.graph) : problem_.grid;
+        if (!grid.extents.empty())
+            for (const Classic& classic : grid_orders(grid, problem_.machine))
+                propose(classic.name, classic.slot_of);
+    }
+
+    bool is_within(const Slots& slot_of) const {
+        return overload(loads(problem_.graph, blocks_of(blocks_, slot_of), blocks_.size()),
+                        blocks_.capacities) == 0;
+    }
+
+    double cost(const Slots& slot_of) const {
+        if (settings_.objective == Objective::worst_link)
+            return measure(problem_.graph, problem_.machine, slot_of).worst_link;
+        return hop_bytes(problem_.graph, problem_.machine, slot_of);
+    }
+
+    // The first of equals stays, so that the order given is changed only for a gain; one that overloads slots
+    // is taken only while there is no better.
+    void propose(const std::string& name, const Slots& slot_of) {
+        const double reached = cost(slot_of);
+        const Weight above =
+            overload(loads(problem_.graph, blocks_of(blocks_, slot_of), blocks_.size()), blocks_.capacities);
+        best_.proposals.emplace_back(name, reached);
+        if (best_.slot_of.empty() || above < above_ || (above == above_ && reached < cost_)) {
+            best_.slot_of = slot_of;
+            best_.algorithm = name;
+            cost_ = reached;
+            above_ = above;
+        }
+    }
+
+    void relieve() {
+        Partition partition = blocks_of(blocks_, best_.slot_of);
+        relieve_links(problem_.graph, blocks_, settings_.seed, partition);
+        propose(best_.algorithm + ", links relieved", slots_of(blocks_, partition));
+    }
+
+    const Problem& problem_;
+    const Settings& settings_;
+    Effort effort_;
+    Blocks blocks_;
+    Solution best_;
+    double cost_ = 0;
+    Weight above_ = 0;
+};
+
+}  // namespace
+
+Solution solve(const Problem& problem, const Settings& settings) { return Solver{problem, settings}.run(); }
+
+}  // namespace mpiric::mapper

@@ -1,0 +1,27 @@
+// One problem solved: every algorithm that fits proposes, the best proposal is refined and kept.
+#pragma once
+
+#include "problem_file.hpp"
+#include "quality.hpp"
+
+namespace mpiric::mapper {
+
+enum class Preset { fast, eco, strong };
+enum class Objective { hop_bytes, worst_link };
+
+struct Settings {
+    Preset preset = Preset::eco;
+    Objective objective = Objective::hop_bytes;
+    std::uint64_t seed = 1;
+    unsigned threads = 1;
+};
+
+struct Solution {
+    Slots slot_of;
+    std::string algorithm;
+    std::vector<std::pair<std::string, double>> proposals;  // hop-bytes of each
+};
+
+Solution solve(const Problem& problem, const Settings& settings);
+
+}  // namespace mpiric::mapper

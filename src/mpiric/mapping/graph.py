@@ -1,0 +1,50 @@
+"""A RankGraph from pairs of ranks and what they send; what cannot be one is refused by name."""
+
+import numpy as np
+import numpy.typing as npt
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.rank_graph import Numbers, RankGraph
+
+MOST_RANKS = 2**31
+
+
+def graph_of(
+    size: int,
+    sources: Numbers,
+    targets: Numbers,
+    weights: npt.NDArray[np.float64],
+    rank_weights: Numbers | None = None,
+    extents: tuple[int, ...] = (),
+) -> RankGraph:
+    """The traffic of directed pairs; what is sent twice is added up, what a rank sends itself is left out."""
+    _check(size, sources, targets, weights)
+    kept = (sources != targets) & (weights > 0)
+    one, other, weight = sources[kept], targets[kept], weights[kept] / 2
+    keys = np.concatenate((one * size + other, other * size + one))
+    order = np.argsort(keys, kind="stable")
+    keys, weight = keys[order], np.concatenate((weight, weight))[order]
+    is_first = np.ones(len(keys), dtype=bool)
+    is_first[1:] = keys[1:] != keys[:-1]
+    totals = np.add.reduceat(weight, np.flatnonzero(is_first)) if len(keys) else weight
+    rows, columns = np.divmod(keys[is_first], size)
+    offsets = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
+    ones = np.ones(size, dtype=np.int64)
+    return RankGraph(offsets, columns, totals, ones if rank_weights is None else rank_weights, extents)
+
+
+def _check(size: int, sources: Numbers, targets: Numbers, weights: npt.NDArray[np.float64]) -> None:
+    if not 0 < size < MOST_RANKS:
+        raise MpiricError(f"a graph of {size} ranks cannot be mapped", hint="name one with at least one rank")
+    for ends in (sources, targets):
+        if len(ends) and not 0 <= ends.min() <= ends.max() < size:
+            wrong = int(ends.min() if ends.min() < 0 else ends.max())
+            raise MpiricError(
+                f"rank {wrong} is named, and the graph has {size} ranks, the first of them 0",
+                hint="correct the file's size or its indices",
+            )
+    if not np.isfinite(weights).all():
+        raise MpiricError("a weight is infinite or no number", hint="correct the file")
+    if len(weights) and weights.min() < 0:
+        raise MpiricError(f"a weight is negative: {weights.min():g}", hint="weights are bytes or messages")

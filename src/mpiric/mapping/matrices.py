@@ -1,0 +1,129 @@
+"""Traffic matrices: MatrixMarket, NumPy's and SciPy's files, and text."""
+
+import io
+import zipfile
+
+import numpy as np
+import numpy.typing as npt
+
+from mpiric.mapping.graph import graph_of
+from mpiric.mapping.number_text import parse_numbers
+from mpiric.model.errors import MpiricError
+from mpiric.model.rank_graph import RankGraph
+
+_FORMS = {"coordinate", "array"}
+_FIELDS = {"real", "integer", "pattern", "double"}
+_SYMMETRIES = {"general", "symmetric"}
+
+
+def read_matrix_market(text: bytes, name: str) -> RankGraph:
+    """Read entry (i, j) as what rank i-1 sends to rank j-1; a symmetric file means both directions."""
+    words = text.partition(b"\n")[0].decode("ascii", "replace").lower().split()
+    known = (
+        len(words) == 5
+        and words[:2] == ["%%matrixmarket", "matrix"]
+        and words[2] in _FORMS
+        and words[3] in _FIELDS
+        and words[4] in _SYMMETRIES
+    )
+    if not known:
+        raise MpiricError(
+            f"{name}: not a MatrixMarket matrix of real numbers",
+            hint="it begins with '%%MatrixMarket matrix coordinate real general'",
+        )
+    values = parse_numbers(text, name, whole=False).values.astype(np.float64)
+    heading = 3 if words[2] == "coordinate" else 2
+    if len(values) < heading or values[0] != values[1]:
+        raise MpiricError(f"{name}: not a square matrix", hint="a row and a column a rank")
+    size = int(values[0])
+    if words[2] == "array":
+        return _dense(_array(values[2:], size, name, is_symmetric=words[4] == "symmetric"), name)
+    width = 2 if words[3] == "pattern" else 3
+    if len(values) != heading + width * int(values[2]):
+        raise MpiricError(f"{name}: the header says {values[2]:g} entries", hint="the file is cut short")
+    entries = values[heading:].reshape(-1, width)
+    weights = entries[:, 2] if width == 3 else np.ones(len(entries))
+    sources, targets = _whole(entries[:, 0], name) - 1, _whole(entries[:, 1], name) - 1
+    if words[4] == "symmetric":
+        sources, targets = np.concatenate((sources, targets)), np.concatenate((targets, sources))
+        weights = np.concatenate((weights, weights))
+    return graph_of(size, sources, targets, weights)
+
+
+def read_numpy(data: bytes, name: str) -> RankGraph:
+    """Read a dense square array (.npy, or the only one of an .npz), or SciPy's sparse csr, csc or coo."""
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded}
+        if {"data", "shape"} <= set(arrays):
+            return _sparse(arrays, name)
+        if len(arrays) != 1:
+            raise MpiricError(
+                f"{name}: {len(arrays)} arrays", hint="one square array, or scipy.sparse.save_npz"
+            )
+        return _dense(next(iter(arrays.values())), name)
+    except (ValueError, TypeError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise MpiricError(f"{name}: not a NumPy matrix: {error}", hint="scipy.sparse.save_npz") from None
+
+
+def read_text_matrix(text: bytes, name: str) -> RankGraph:
+    """Read a square matrix, a row a line, or lines of 'source destination weight' with ranks from 0."""
+    parsed = parse_numbers(text.replace(b",", b" "), name, whole=False, comment=b"#")
+    values, widths = parsed.values.astype(np.float64), parsed.per_line[parsed.per_line > 0]
+    if not len(widths) or (widths != widths[0]).any():
+        raise MpiricError(f"{name}: its lines differ in length", hint="a square matrix, or three columns")
+    table = values.reshape(len(widths), int(widths[0]))
+    if table.shape[0] == table.shape[1]:
+        return _dense(table, name)
+    if table.shape[1] != 3:
+        rows, columns = table.shape
+        raise MpiricError(f"{name}: {rows} rows of {columns}", hint="a square matrix, or three columns")
+    sources, targets = _whole(table[:, 0], name), _whole(table[:, 1], name)
+    return graph_of(int(max(sources.max(), targets.max())) + 1, sources, targets, table[:, 2])
+
+
+def _array(
+    values: npt.NDArray[np.float64], size: int, name: str, *, is_symmetric: bool
+) -> npt.NDArray[np.float64]:
+    wanted = size * (size + 1) // 2 if is_symmetric else size * size
+    if len(values) != wanted:
+        raise MpiricError(f"{name}: {len(values)} values, not {wanted}", hint="the file is cut short")
+    if not is_symmetric:
+        square: npt.NDArray[np.float64] = values.reshape(size, size).T
+        return square
+    matrix = np.zeros((size, size))
+    matrix.T[np.triu_indices(size)] = values
+    matrix += np.tril(matrix, -1).T
+    return matrix
+
+
+def _dense(matrix: npt.NDArray[np.generic], name: str) -> RankGraph:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "iufb":
+        raise MpiricError(f"{name}: not a square matrix of numbers", hint="a row and a column a rank")
+    sources, targets = np.nonzero(matrix)
+    return graph_of(matrix.shape[0], sources, targets, matrix[sources, targets].astype(np.float64))
+
+
+def _sparse(arrays: dict[str, npt.NDArray[np.generic]], name: str) -> RankGraph:
+    rows, columns = (int(extent) for extent in arrays["shape"].astype(np.int64))
+    if rows != columns:
+        raise MpiricError(f"{name}: {rows} rows and {columns} columns", hint="a row and a column a rank")
+    weights = arrays["data"].astype(np.float64)
+    if "row" in arrays:
+        sources, targets = arrays["row"].astype(np.int64), arrays["col"].astype(np.int64)
+    else:
+        starts, targets = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int64)
+        if len(starts) != rows + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
+            raise MpiricError(f"{name}: its row pointers do not fit", hint="scipy.sparse.save_npz")
+        sources = np.repeat(np.arange(rows), np.diff(starts))
+    if not len(sources) == len(targets) == len(weights):
+        raise MpiricError(f"{name}: its arrays differ in length", hint="scipy.sparse.save_npz")
+    return graph_of(rows, sources, targets, weights)
+
+
+def _whole(values: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.int64]:
+    if not (
+        np.isfinite(values).all() and (np.abs(values) < 2**53).all() and (values == np.floor(values)).all()
+    ):
+        raise MpiricError(f"{name}: an index is no whole number", hint="correct the file")
+    return values.astype(np.int64)

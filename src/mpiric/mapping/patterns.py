@@ -1,0 +1,94 @@
+"""Patterns of communication in words: stencils on a grid, all-to-all in its lines, the pencils of an FFT."""
+
+import math
+import re
+from itertools import product
+
+import numpy as np
+
+from mpiric.mapping.graph import graph_of
+from mpiric.model.errors import MpiricError
+from mpiric.model.rank_graph import Numbers, RankGraph
+
+_MOST = 2**26  # ranks, and arcs of dense lines
+
+
+def parse_extents(text: str) -> tuple[int, ...]:
+    """``64x32x16`` as numbers, slowest dimension first: MPI's row-major order of a Cartesian communicator."""
+    words = text.lower().split("x")
+    if not all(re.fullmatch("[0-9]{1,9}", word) and int(word) > 0 for word in words):
+        raise MpiricError(f"{text!r} are no extents of a grid", hint="--grid 64x32x16")
+    extents = tuple(int(word) for word in words)
+    if math.prod(extents) > _MOST:
+        raise MpiricError(f"a grid of {math.prod(extents)} ranks is too large", hint=f"up to {_MOST}")
+    return extents
+
+
+def stencil_offsets(text: str, dimensions: int) -> tuple[tuple[tuple[int, ...], float], ...]:
+    """``7``, ``27``, … points, or a custom stencil ``1,0,0:2;0,1,0`` of offsets, each with its weight.
+
+    The smaller of the two numbers of points that a dimension has means neighbours across faces, the larger
+    all that touch. Offsets are meant in both directions.
+    """
+    faces, all_around = 2 * dimensions + 1, 3**dimensions
+    if text.isdigit() and int(text) in (faces, all_around):
+        offsets = (o for o in product((-1, 0, 1), repeat=dimensions) if any(o))
+        near = [o for o in offsets if int(text) == all_around or sum(map(abs, o)) == 1]
+        return tuple((offset, 1.0) for offset in near if offset > (0,) * dimensions)
+    found = []
+    for word in text.split(";"):
+        coordinates, _, weight = word.partition(":")
+        try:
+            offset, value = tuple(int(c) for c in coordinates.split(",")), float(weight or 1)
+        except ValueError:
+            offset, value = (), 0.0
+        if len(offset) != dimensions or not any(offset) or not 0 < value < math.inf:
+            raise MpiricError(
+                f"{word!r} is no part of a stencil in {dimensions} dimensions",
+                hint=f"--stencil {faces}, {all_around}, or offsets and weights as in '1,0,0:2;0,1,0'",
+            )
+        found.append((offset, value))
+    return tuple(found)
+
+
+def grid_graph(extents: tuple[int, ...], stencil: str, *, periodic: bool) -> RankGraph:
+    """Neighbours by a stencil; what leaves a side of the grid comes back at the other when it is periodic."""
+    ranks = np.arange(math.prod(extents)).reshape(extents)
+    sources, targets, weights = [], [], []
+    for offset, weight in stencil_offsets(stencil, len(extents)):
+        if periodic:
+            one, other = ranks, np.roll(ranks, [-o for o in offset], axis=tuple(range(len(extents))))
+        else:
+            one, other = ranks[_overlap(offset, extents)], ranks[_overlap([-o for o in offset], extents)]
+        sources.append(one.ravel())
+        targets.append(other.ravel())
+        weights.append(np.full(one.size, 2 * weight))  # each way as much
+    return graph_of(
+        ranks.size, np.concatenate(sources), np.concatenate(targets), np.concatenate(weights), extents=extents
+    )
+
+
+def lines_graph(extents: tuple[int, ...], dimensions: tuple[int, ...]) -> RankGraph:
+    """All-to-all in every line of the grid along some dimensions; a rank sends 1 in all to each line.
+
+    Along both dimensions of a grid of two these are the transpositions of an FFT in pencils.
+    """
+    ranks = np.arange(math.prod(extents)).reshape(extents)
+    if sum(ranks.size * extents[d] for d in dimensions) > _MOST:
+        raise MpiricError("all-to-all in lines so long has too many pairs", hint="name a smaller grid")
+    sources, targets, weights = [], [], []
+    for dimension in dimensions:
+        lines: Numbers = np.moveaxis(ranks, dimension, -1).reshape(-1, extents[dimension])
+        for shift in range(1, extents[dimension]):
+            sources.append(lines.ravel())
+            targets.append(np.roll(lines, -shift, axis=1).ravel())
+            weights.append(np.full(ranks.size, 1 / extents[dimension]))
+    empty = [np.zeros(0, dtype=np.int64)]
+    ends = np.concatenate(sources or empty), np.concatenate(targets or empty)
+    return graph_of(ranks.size, *ends, np.concatenate(weights or [np.zeros(0)]), extents=extents)
+
+
+def _overlap(offset: list[int] | tuple[int, ...], extents: tuple[int, ...]) -> tuple[slice, ...]:
+    """The part of the grid whose neighbours at the offset are in the grid."""
+    cuts = zip(offset, extents, strict=True)
+    return tuple(slice(max(0, -o), max(0, extent - max(0, o))) for o, extent in cuts)

@@ -1,0 +1,33 @@
+"""Files with a graph or a matrix, by the ends of their names."""
+
+from pathlib import Path
+
+from mpiric.mapping.matrices import read_matrix_market, read_numpy, read_text_matrix
+from mpiric.mapping.metis import read_metis
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.rank_graph import RankGraph
+
+_READERS = {
+    ".metis": read_metis,
+    ".graph": read_metis,
+    ".mtx": read_matrix_market,
+    ".npz": read_numpy,
+    ".npy": read_numpy,
+    ".txt": read_text_matrix,
+    ".csv": read_text_matrix,
+    ".dat": read_text_matrix,
+}
+
+
+def read_graph(path: Path) -> RankGraph:
+    """Read the traffic in a file. Raises MpiricError for what is none."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise MpiricError(
+            f"{path}: the end of its name does not say what it is", hint=f"one of {', '.join(_READERS)}"
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise NotFoundError(f"cannot read {path}: {error.strerror}", hint="name a file") from None
+    return reader(data, str(path))

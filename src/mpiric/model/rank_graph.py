@@ -1,0 +1,65 @@
+"""RankGraph: who sends how much to whom, as compressed rows. SlotTree: where ranks can sit, how far apart."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RankGraph:
+    """A symmetric graph: what two ranks send each other stands in both their rows, half of it in each."""
+
+    offsets: Numbers  # of each rank's row, and the end of the last
+    targets: Numbers
+    weights: Weights  # positive
+    rank_weights: Numbers  # what each rank adds to the load of its slot
+    extents: tuple[int, ...] = ()  # of the grid that the ranks lie on, slowest dimension first
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+        return len(self.offsets) - 1
+
+    @property
+    def sources(self) -> Numbers:
+        """The rank in whose row each arc stands."""
+        return np.repeat(np.arange(self.size), np.diff(self.offsets))
+
+
+@dataclass(frozen=True)
+class SlotTree:
+    """Slots in nested groups, innermost level first; a group of any level is a range of slots."""
+
+    slots: int
+    groups: tuple[Numbers, ...]  # for each level the group of each slot; the last level is one group
+    distances: tuple[float, ...]  # between two slots whose innermost common group is of that level
+    matrix: Weights = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )  # between groups of the last level but one
+
+    def between(self, first: Numbers, second: Numbers) -> Weights:
+        """The distance of each pair of slots."""
+        if self.matrix.size:
+            outer = self.groups[-2] if len(self.groups) > 1 else np.arange(self.slots)
+            found: Weights = self.matrix[outer[first], outer[second]]
+        else:
+            found = np.full(len(first), self.distances[-1], dtype=np.float64)
+        for group, distance in reversed(list(zip(self.groups[:-1], self.distances[:-1], strict=True))):
+            found[group[first] == group[second]] = distance
+        found[first == second] = 0.0
+        return found
+
+
+def hop_bytes(graph: RankGraph, tree: SlotTree, slots: Numbers) -> float:
+    """Sum over ordered pairs of ranks of what one sends the other times the distance of their slots."""
+    return float(np.dot(graph.weights, tree.between(slots[graph.sources], slots[graph.targets])))
+
+
+def off_group_weight(graph: RankGraph, tree: SlotTree, slots: Numbers) -> float:
+    """What all ranks together send out of their innermost groups: off-node bytes where those are nodes."""
+    group = tree.groups[0] if len(tree.groups) > 1 else np.arange(tree.slots)
+    return float(graph.weights[group[slots[graph.sources]] != group[slots[graph.targets]]].sum())

@@ -1,0 +1,1 @@
+"""`mpiric map`: an order of ranks for a graph, a described pattern or a record."""

@@ -1,0 +1,78 @@
+#include "graphs.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace mpiric::mapper;
+using namespace mpiric::mapper::testing;
+
+namespace {
+const Slots& named(const std::vector<Classic>& orders, std::string_view name) {
+    return std::find_if(orders.begin(), orders.end(), [&](const Classic& c) { return c.name == name; })
+        ->slot_of;
+}
+}  // namespace
+
+TEST_CASE("round robin deals the ranks to the nodes, folded turns round at the last") {
+    const auto orders = classics(Machine::uniform({3, 2}, {1, 10}));
+    CHECK(named(orders, "smp") == Slots{0, 1, 2, 3, 4, 5});
+    CHECK(named(orders, "round robin") == Slots{0, 3, 1, 4, 2, 5});
+    CHECK(named(orders, "folded") == Slots{0, 3, 4, 1, 2, 5});
+}
+
+TEST_CASE("nodes that differ in size are dealt to while they have room") {
+    Machine machine{4, {{0, 1, 1, 1}, {0, 0, 0, 0}}, {1, 10}, {}};
+    CHECK(named(classics(machine), "round robin") == Slots{0, 1, 2, 3});
+}
+
+TEST_CASE("twelve ranks of a periodic grid on a node form a block of 3 x 2 x 2 with 32 faces") {
+    const Graph graph = grid({12, 12, 12}, true);
+    const Machine machine = Machine::uniform({12, 144}, {1, 10});
+    const auto orders = grid_orders({{12, 12, 12}}, machine);
+    const Quality rows = measure(graph, machine, named(classics(machine), "smp"));
+    const Quality blocks = measure(graph, machine, named(orders, "grid blocks from inside"));
+    CHECK(rows.worst_node == 48);  // of the 50 faces of 12 x 1 x 1 the two ends touch each other
+    CHECK(blocks.worst_node == 32);
+    CHECK(blocks.off_node == 144 * 32 / 2);
+}
+
+TEST_CASE("all orders of a grid are permutations") {
+    for (const Classic& order : grid_orders({{8, 4, 16}}, Machine::uniform({8, 4, 16}, {1, 2, 3}))) {
+        CAPTURE(order.name);
+        CHECK(is_permutation(order.slot_of));
+    }
+}
+
+TEST_CASE("one step along Hilbert's curve is one step on the grid") {
+    const Slots slot_of =
+        named(grid_orders({{8, 8, 8}}, Machine::uniform({8, 64}, {1, 2})), "Hilbert's curve");
+    std::vector<std::size_t> vertex_at(512);
+    for (std::size_t v = 0; v < 512; ++v)
+        vertex_at[slot_of[v]] = v;
+    for (std::size_t i = 1; i < 512; ++i) {
+        std::size_t steps = 0;
+        for (const std::size_t stride : {1U, 8U, 64U}) {
+            const auto a = static_cast<long>(vertex_at[i] / stride % 8);
+            const auto b = static_cast<long>(vertex_at[i - 1] / stride % 8);
+            steps += static_cast<std::size_t>(std::abs(a - b));
+        }
+        REQUIRE(steps == 1);
+    }
+}
+
+TEST_CASE("a grid is known by the differences of its neighbours' numbers") {
+    CHECK(find_grid(grid({6, 4, 10}, false)).extents == std::vector<std::size_t>{6, 4, 10});
+    CHECK(find_grid(grid({6, 4, 10}, true)).extents == std::vector<std::size_t>{6, 4, 10});
+    CHECK(find_grid(grid({6, 4, 10}, false, shuffled(240))).extents.empty());
+}
+
+TEST_CASE("exchanges relieve the busiest link and keep one rank a slot") {
+    const Graph graph = grid({8, 8}, false, shuffled(64));
+    const Machine machine = Machine::uniform({8, 8}, {1, 10});
+    const Problem given = problem(graph, machine, 0);
+    Settings settings;
+    settings.objective = Objective::worst_link;
+    const Solution found = solve(given, settings);
+    CHECK(is_permutation(found.slot_of));
+    CHECK(measure(graph, machine, found.slot_of).worst_link <
+          measure(graph, machine, given.given).worst_link);
+}

@@ -1,0 +1,42 @@
+"""Trees of slots and their distances."""
+
+import numpy as np
+import pytest
+
+from mpiric.mapping.graph import graph_of
+from mpiric.mapping.hierarchy import node_tree, parse_distances, parse_hierarchy, uniform_tree
+from mpiric.model.errors import MpiricError
+from mpiric.model.rank_graph import hop_bytes, off_group_weight
+
+
+def distance(tree, a, b):
+    return float(tree.between(np.array([a]), np.array([b]))[0])
+
+
+def test_the_innermost_level_stands_first():
+    tree = uniform_tree(parse_hierarchy("4:2:2"), parse_distances("1:10:100", 3))
+    assert [distance(tree, 0, slot) for slot in (0, 3, 4, 8)] == [0, 1, 10, 100]
+
+
+def test_nodes_may_differ_in_size():
+    tree = node_tree((1, 3), (1, 10))
+    assert (tree.slots, distance(tree, 0, 1), distance(tree, 1, 3)) == (4, 10, 1)
+
+
+def test_hop_bytes_count_each_ordered_pair():
+    graph = graph_of(2, np.array([0]), np.array([1]), np.array([8.0]))
+    tree = node_tree((1, 1), (1, 10))
+    order = np.array([1, 0])
+    assert (hop_bytes(graph, tree, order), off_group_weight(graph, tree, order)) == (80, 8)
+
+
+@pytest.mark.parametrize("text", ["", "4:", "0:4", "4:x", "99999:99999:99", ":".join("1" * 17)])
+def test_a_hierarchy_that_is_none_is_refused(text):
+    with pytest.raises(MpiricError):
+        parse_hierarchy(text)
+
+
+@pytest.mark.parametrize("text", ["1", "1:2:3", "1:x", "-1:2", "10:1", "1:inf", "1:nan"])
+def test_distances_that_do_not_fit_are_refused(text):
+    with pytest.raises(MpiricError):
+        parse_distances(text, 2)

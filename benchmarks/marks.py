@@ -5,6 +5,7 @@ have called by then must agree within the 0.5 % that a tune asks for. Programs w
 """
 
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from benchmarks._report import Result, options, run, tell
 from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
+from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import Crossing
@@ -56,6 +58,7 @@ def main() -> int:
     """Look at each program."""
     parser = options("marks", (__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
+    parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
     offer_sources(parser)
     return run("marks", parser.parse_args(), measure)
 
@@ -63,8 +66,9 @@ def main() -> int:
 def measure(given: Namespace) -> Result:
     """A row for each program and library."""
     rows: list[dict[str, Any]] = []
+    until = time.monotonic() + parse_duration(given.time_limit)
     for program in programs(given.sources, given.only or ()):
-        rows += _rows(program, runs=2 if given.quick else 3)
+        rows += [] if time.monotonic() >= until else _rows(program, runs=2 if given.quick else 3)
     found = [row for row in rows if row["right"] is not None]
     right = sum(bool(row["right"]) for row in found)
     return Result(

@@ -7,6 +7,7 @@ or the interval of the one holds the other, and good when the median of forecast
 """
 
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterator
 from random import Random
@@ -20,6 +21,7 @@ from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric import knobs
 from mpiric.model.configuration import Configuration
+from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
@@ -59,6 +61,7 @@ def main() -> int:
     parser = options("windows", (__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     parser.add_argument("--rounds", type=int, help="runs of each configuration (default 7, quick 3)")
+    parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
     offer_sources(parser)
     return run("windows", parser.parse_args(), measure)
 
@@ -66,13 +69,14 @@ def main() -> int:
 def measure(given: Namespace) -> Result:
     """A row for each program, library and configuration."""
     rows: list[dict[str, Any]] = []
+    until = time.monotonic() + parse_duration(given.time_limit)
     for program in programs(given.sources, given.only or ()):
-        if not program.meaning:
-            continue
-        for prefix, bed in releases(program.libraries).items():
+        for prefix, bed in releases(program.libraries if program.meaning else ()).items():
+            if time.monotonic() >= until:
+                break
             try:
                 rows += _rows(program, bed, given.rounds or (3 if given.quick else 7), given.seed)
-            except MpiricError as error:  # noqa: PERF203
+            except MpiricError as error:
                 tell(f"{program.name}, {prefix}: {error.message}")
     right, good = (sum(row[key] for row in rows) for key in ("right", "good"))
     return Result(

@@ -131,7 +131,7 @@ class MarkedProgram:
             environment={**spelling.environment, **(environment or {})},
         )
         execution = self._execute(configuration, carried, limit_s, armed.early_end)
-        marks = armed.marks()
+        marks = armed.marks(execution)
         return Seen(
             execution, marks, armed.split(marks, execution), self.place / "stdout", self.place / "work"
         )

@@ -24,7 +24,6 @@ from mpiric.model.pace import Crossing
 from mpiric.model.trial import Outcome
 from mpiric.tuning.marks.agreement import MOST_APART, disagreement
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.arming import may_carry_marks
 
 _SETTINGS = tuple(
     Configuration.of(values)
@@ -176,10 +175,8 @@ def apart(seen: list[Mapping[int, Crossing]] | list[dict[int, Crossing]]) -> flo
 
 def _refused(program: MarkProgram, bed: Bed) -> dict[str, Any]:
     argv, inputs = program.command(bed)
-    parsed = parse_job(argv, LocalHost(), "/", bed.environment)
-    if not may_carry_marks(parsed):
-        why = "the launch line does not show which ranks there are"
-        return {"right": "launch line" in program.refused, "why": why}
+    if not parse_job(argv, LocalHost(), "/", bed.environment).job.launcher_words:
+        return _refused_for_its_launch(argv, bed)
     with marked_program(argv, bed, inputs) as marked:
         learned = marked.learn()
         if learned.pair is None:
@@ -192,6 +189,20 @@ def _refused(program: MarkProgram, bed: Bed) -> dict[str, Any]:
         "apart": apart(seen),
         "right": bool(why),
         "why": f"its steps are not the same work in every run: {why}" if why else "was not refused",
+    }
+
+
+def _refused_for_its_launch(argv: list[str], bed: Bed) -> dict[str, Any]:
+    """A command that starts several programs: it cannot be prepared, or its runs leave marks of several."""
+    try:
+        with marked_program(argv, bed) as marked:
+            seen = marked.run(None, ends=False).marks
+    except MpiricError as error:
+        return {"right": True, "why": error.message[-160:]}
+    count = seen.runs if seen else 0
+    return {
+        "right": count != 1,
+        "why": f"the command starts {count} MPI programs, and marks are those of one",
     }
 
 

@@ -51,6 +51,8 @@ def not_explored_because(prepared: PreparedRun) -> str:
     recipe = applied.recipe
     if recipe.marks is None or recipe.evidence is None or recipe.evidence.verdict is not Verdict.FASTER:
         return "its recipe was not proved at marks"
+    if recipe.marks.pair.key.is_printed:
+        return "its steps are counted by lines of output, which are not timed in production jobs"
     if recipe.checked_output == "none":
         return "the answers of its trials were not compared with the original's"
     effects = {name: knobs.all_knobs()[name].results for name, _ in recipe.configuration.items}

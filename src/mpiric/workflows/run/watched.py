@@ -32,7 +32,7 @@ class WatchedRun:
 
 def arming_of(recipe: Recipe, situation: Situation, host: Host) -> Arming | None:
     """The marks of a recipe for a whole run, which never ends at them; None where they cannot be had."""
-    if recipe.marks is None:
+    if recipe.marks is None or recipe.marks.pair.key.is_printed:
         return None
     try:
         library = runtime_with_marks(situation, host)

@@ -11,7 +11,8 @@ EXPECTED = {
     "mpich-rank-order": "# ranks in the order of the slots\n0,2,1,3\n",
     "openmpi-rankfile": RANKFILE,
     "prrte": RANKFILE,
-    "hydra": "a:1\nb:1\na:1\nb:1\n",
+    "hydra": "a:2\nb:2\n",
+    "intelmpi": "a:1\nb:1\na:1\nb:1\n",
     "slurm": "a\nb\na\nb\n",
     "lsf": "cpu_index_using: logical\n"
     "rank: 0: { host: 1; cpu: {0} }\nrank: 1: { host: 2; cpu: {0} }\n"
@@ -36,6 +37,11 @@ def test_cray_wants_the_rank_of_each_slot():
     assert rank_order_forms()["mpich-rank-order"](order).text.splitlines()[1] == "1,2,0"
 
 
-def test_hydra_gets_a_run_of_ranks_in_one_line():
+def test_intel_mpi_gets_a_run_of_ranks_in_one_line():
     order = RankOrder(slots=(0, 1, 2, 3), hosts=("a", "a", "b", "b"))
-    assert rank_order_forms()["hydra"](order).text == "a:2\nb:2\n"
+    assert rank_order_forms()["intelmpi"](order).text == "a:2\nb:2\n"
+
+
+def test_hydra_is_told_the_node_of_each_run_of_ranks():
+    order = RankOrder(slots=(0, 2, 3, 1), hosts=("a", "a", "b", "b"))
+    assert rank_order_forms()["hydra"](order).options[-1] == "'(0,1,1),(1,1,2),(0,1,1)'"

@@ -9,6 +9,7 @@ from mpiric.mapping.graph import graph_of
 from mpiric.mapping.hierarchy import node_tree
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree
+from mpiric.model.record import Record
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 
@@ -26,11 +27,15 @@ class RecordedTraffic:
 
 
 def recorded_traffic(path: Path, distances: tuple[float, ...] = _DISTANCES) -> RecordedTraffic:
+    """Read the traffic of the record in ``path``."""
+    return traffic_of(read_record(path), str(path), distances)
+
+
+def traffic_of(record: Record, name: str, distances: tuple[float, ...] = _DISTANCES) -> RecordedTraffic:
     """Point-to-point and one-sided messages, exact; slots are counted node by node."""
-    record = read_record(path)
     if record.missing:
         raise MpiricError(
-            f"{path} lacks {len(record.missing)} of {record.world_size} ranks, rank {record.missing[0]}",
+            f"{name} lacks {len(record.missing)} of {record.world_size} ranks, rank {record.missing[0]}",
             hint="record a run that ends: an order needs the traffic of all ranks",
         )
     names, node_of = nodes_of(record)
@@ -47,7 +52,7 @@ def recorded_traffic(path: Path, distances: tuple[float, ...] = _DISTANCES) -> R
     )
     if not len(graph.targets):
         raise MpiricError(
-            f"{path} has no messages between two ranks", hint="collective calls alone do not depend on pairs"
+            f"{name} has no messages between two ranks", hint="collective calls alone do not depend on pairs"
         )
     counts = [sum(node == number for node in node_of.values()) for number in range(len(names))]
     hosts = tuple(names[node_of[rank]] for rank in by_node)

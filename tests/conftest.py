@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.oversubscription import WITHOUT_LIBFABRIC, yielding
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.prefixes import installed_prefixes
@@ -105,10 +106,10 @@ PREFIXED: dict[str, Callable[[str], bool]] = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep tests of real launchers from running beside one another."""
+    """Leave out what is long, and run each file of real launchers on one worker."""
     for item in items:
         if item.path.is_relative_to(ROOT / "tests/system"):
-            item.add_marker(pytest.mark.xdist_group("system"))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     if os.environ.get("MPIRIC_SWEEP") == "1" or "sweep" in config.option.markexpr:
         return
     long = [item for item in items if item.get_closest_marker("sweep")]
@@ -193,7 +194,8 @@ def mpi_run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedPr
             "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
         }
         options = {"timeout": 120, "capture_output": True, "text": True, **options}
-        options["env"] = {**environment, **mpi.environment, **paths, **options.get("env", {})}
+        given = {**environment, **mpi.environment, **paths, **options.get("env", {})}
+        options["env"] = {**WITHOUT_LIBFABRIC, "LD_PRELOAD": yielding(), **given}
         return subprocess.run([mpi.launcher, "-n", str(ranks), *map(str, program)], **options)
 
     return run

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from tests.support.oversubscription import OVERSUBSCRIBED
+from tests.support.oversubscription import OVERSUBSCRIBED, yielding
 
 from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, version_numbers
 from mpiric.algorithms.own import own_algorithms
@@ -39,7 +39,11 @@ def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path:
         if not program.exists():
             words = [compiler, "-O1", "-pthread", PROGRAMS / source, "-o", program]
             subprocess.run(words, check=True, timeout=120, env={**environment, **mpi.environment})
-        given = {"LD_PRELOAD": runtime, "MPIRIC_LEARN_AT_MOST": "", **RULES.get(mpi.implementation, {})}
+        given = {
+            "LD_PRELOAD": yielding(runtime),
+            "MPIRIC_LEARN_AT_MOST": "",
+            **RULES.get(mpi.implementation, {}),
+        }
         assignments = [f"{name}={value}" for name, value in {**given, **settings}.items()]
         done = mpi_run(
             mpi,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.support.oversubscription import yielding
 
 HERE = Path(__file__).parent
 HEAT = HERE.parents[1] / "examples/heat3d/heat3d.c"
@@ -65,7 +66,7 @@ def assert_counts_agree(run_mpiric, place, compiler, launcher, argv, **environme
     counts, counter = place / "counts", place / "counter.so"
     counts.mkdir()
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", HERE / "counter.c", "-o", counter], check=True)
-    own = {"LD_PRELOAD": str(counter), "COUNTS": str(counts), **environment}
+    own = {"LD_PRELOAD": yielding(counter), "COUNTS": str(counts), **environment}
     done = run_mpiric("profile", "--json", "-o", place / "p", "--", *launcher, "2", *argv, env=own)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.support.oversubscription import OVERSUBSCRIBED
+from tests.support.oversubscription import OVERSUBSCRIBED, yielding
 from tests.support.preloaded import NATIVE
 
 from mpiric.model.errors import MpiricError
@@ -49,7 +49,7 @@ def armed(mpi, steps, mpi_run, tmp_path):
 
 
 def preloaded(mpi):
-    return "env", f"LD_PRELOAD={NATIVE / mpi.abi_families[0].value / 'libmpiric.so'}"
+    return "env", f"LD_PRELOAD={yielding(NATIVE / mpi.abi_families[0].value / 'libmpiric.so')}"
 
 
 def crowded(mpi):
@@ -205,7 +205,7 @@ def test_what_fortran_has_buffered_is_written_before_the_end(family, environment
     subprocess.run([f"mpif90.{family}", source, "-o", program], check=True, cwd=tmp_path)
     mark = mark_option(ANYWHERE, 50, 200)  # of every language: the place is that of MPI's own layer
     given = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
-    words = ["env", f"LD_PRELOAD={NATIVE / family / 'libmpiric.so'}", program]
+    words = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
     done = subprocess.run(
         [*DEBIAN[family], "-n", "2", *words],
         env={**environment, **given},
@@ -275,7 +275,7 @@ def in_mpich(environment, mpi_prefix, tmp_path):
         words = [prefix / "bin/mpicc", str(PROGRAMS / source), "-o", program]
         subprocess.run(words, check=True, env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")})
         given = {
-            "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so"),
+            "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so"),
             "MPIRIC_MARK": mark_option(ANYWHERE, 1, 500),
             "MPIRIC_MARK_OUT": str(tmp_path / "out"),
             "MPIRIC_MARK_END": "1",

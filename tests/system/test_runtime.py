@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.oversubscription import yielding
 from tests.support.preloaded import NATIVE, OVERSUBSCRIBE, calls
 
 from mpiric.host.facts.local import LocalHost
@@ -39,7 +40,7 @@ def launch(environment, tmp_path):
 
     def run(family: str, ranks: int, *program: object, runtime: str = "", **settings: str):
         given = {
-            "LD_PRELOAD": str(NATIVE / (runtime or family) / "libmpiric.so"),
+            "LD_PRELOAD": yielding(NATIVE / (runtime or family) / "libmpiric.so"),
             "MPIRIC_RECORD_DIR": str(tmp_path / "record"),
             "MPIRIC_MERGE": "tree",
             **settings,
@@ -106,7 +107,7 @@ def test_the_record_has_what_the_library_says_it_uses(family, settings, said, mp
 
     def facts(name: str, settings: dict[str, str]) -> dict[str, str]:
         given = {"MPIRIC_RECORD_DIR": str(tmp_path / name), "MPIRIC_MERGE": "tree"}
-        words = ["env", f"LD_PRELOAD={NATIVE / family / 'libmpiric.so'}", program]
+        words = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
         done = mpi_run(mpi, 2, *words, env={**given, **settings})
         assert done.returncode == 0, done.stderr
         first, second = read_record(tmp_path / name).ranks
@@ -217,7 +218,7 @@ def test_a_full_disk_costs_the_record_only(launch, tmp_path):
 def test_a_tool_behind_the_runtime_still_sees_each_call(family, launch, tmp_path):
     tool = compiled("tool.c", family, tmp_path, "-shared", "-fPIC")
     program = compiled("ring.c", family, tmp_path)
-    preload = f"{NATIVE / family / 'libmpiric.so'}:{tool}"
+    preload = yielding(NATIVE / family / "libmpiric.so", tool)
     done = launch(family, 2, program, LD_PRELOAD=preload)
     assert done.stderr.count(f"tool saw {ROUNDS} sends") == 2
     record = read_record(tmp_path / "record")

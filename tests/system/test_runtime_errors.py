@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.support.oversubscription import yielding
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
@@ -42,7 +43,7 @@ def launch(mpich, environment, tmp_path):
 
 def recording(tmp_path: Path, **more: str) -> dict[str, str]:
     directory = str(tmp_path / "record")
-    return {"LD_PRELOAD": str(RUNTIME), "MPIRIC_RECORD_DIR": directory, "MPIRIC_MERGE": "tree", **more}
+    return {"LD_PRELOAD": yielding(RUNTIME), "MPIRIC_RECORD_DIR": directory, "MPIRIC_MERGE": "tree", **more}
 
 
 @pytest.mark.parametrize("collectives", ["off", "online", "rotate"])

@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from tests.support.oversubscription import yielding
 from tests.support.preloaded import NATIVE, OVERSUBSCRIBE, calls
 
 from mpiric.profile.read import read_record
@@ -27,7 +28,7 @@ def test_python_finds_its_library_and_every_message_is_seen(
     """Python asks the process for MPI first, then opens a library; to functions of MPI 4 it refers weakly."""
     prefix = mpi_prefix(family)
     ranks = {
-        "LD_PRELOAD": NATIVE / family / "libmpiric.so",
+        "LD_PRELOAD": yielding(NATIVE / family / "libmpiric.so"),
         "MPIRIC_RECORD_DIR": tmp_path / "record",
         "MPIRIC_MERGE": "tree",
         **({"MPI4PY_MPIABI": family} if named else {}),

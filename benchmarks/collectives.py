@@ -17,10 +17,9 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import exp, log
 from pathlib import Path
 from random import Random
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from benchmarks._imb import lower_bound, parse_imb
@@ -337,11 +336,6 @@ def gains(
         "bound": geometric_mean(above),
         "rounds": len(pairs),
     }
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """The geometric mean of positive numbers."""
-    return exp(sum(log(value) for value in values) / len(values))
 
 
 def _bound(bench: Bench) -> Callable[[str, int], float]:

@@ -17,11 +17,10 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import exp, log
 from pathlib import Path
 from platform import machine
 from signal import SIGKILL
-from statistics import median
+from statistics import geometric_mean, median
 from threading import Timer
 from typing import Any
 
@@ -200,7 +199,7 @@ def rows_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def mean(ratios: Sequence[float]) -> float:
     """Geometric."""
-    return exp(sum(map(log, ratios)) / len(ratios))
+    return geometric_mean(ratios)
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -131,7 +131,8 @@ def remove(directory: Path) -> None:
         if time.monotonic() > deadline:
             raise LabError(f"processes {left} of {directory} do not end", hint="they are stuck in the kernel")
         time.sleep(0.02)
-    if (directory / PLAN).exists():
+    # A start that was killed at once leaves an empty directory.
+    if (directory / PLAN).exists() or (directory.is_dir() and not any(directory.iterdir())):
         shutil.rmtree(directory, ignore_errors=True)
 
 

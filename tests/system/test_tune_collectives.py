@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.oversubscription import yielding
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
@@ -39,9 +40,10 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
     run_mpiric: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     line = (*built("seldom", tmp_path), "30", str(1 << 16))
+    env = {**VERY_POOR, "LD_PRELOAD": yielding()}
     only = ("--only", "collectives", "--without", "collective-component")
     options = ("--json", "--budget", "600s", "--max-runs", "28", *only)
-    done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *line, env=VERY_POOR)
+    done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *line, env=env)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     store = Path(result["store"])
@@ -66,9 +68,10 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
 def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(
     launch: tuple[str, ...], run_mpiric: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
+    env = {**POOR, "LD_PRELOAD": yielding()}
     only = ("--only", "collectives", "--without", "collective-component")
-    options = ("--json", "--budget", "150s", "--max-runs", "30", *only)
-    done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *launch, env=POOR)
+    options = ("--json", "--budget", "600s", "--max-runs", "30", *only)
+    done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *launch, env=env)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     store = Path(said["store"])
@@ -82,7 +85,15 @@ def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(
     if said["changes"]:
         assert said["recipe"]
         assert (store / "collectives/mpich-5.policy.json").is_file()
-        line = run_mpiric("run", "--recipe", said["recipe"], "--dry-run", "--", *launch, env=POOR)
+        line = run_mpiric(
+            "run",
+            "--recipe",
+            said["recipe"],
+            "--dry-run",
+            "--",
+            *launch,
+            env=env,
+        )
         assert ".policy" in line.stdout or "SELECTION_TUNING" in line.stdout
-        again = run_mpiric("run", "--recipe", said["recipe"], "--", *launch, env=POOR)
+        again = run_mpiric("run", "--recipe", said["recipe"], "--", *launch, env=env)
         assert (again.returncode, again.stdout) == (0, "right\n"), again.stderr

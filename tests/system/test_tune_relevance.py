@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.oversubscription import yielding
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
@@ -29,7 +30,7 @@ def mpich() -> MpiLibrary:
 def tuned(mpich: MpiLibrary, tmp_path: Path):
     """Tunes an example in a few runs, which do for what a record says."""
 
-    def tune(source: str, ranks: int, *arguments: str) -> dict[str, Any]:
+    def tune(source: str, ranks: int, *arguments: str, **settings: str) -> dict[str, Any]:
         program = tmp_path / Path(source).stem
         words = [mpich.compilers["c"], "-O2", str(EXAMPLES / source), "-o", str(program), "-lm"]
         subprocess.run(words, check=True)
@@ -40,6 +41,7 @@ def tuned(mpich: MpiLibrary, tmp_path: Path):
         done = subprocess.run(
             [sys.executable, "-m", "mpiric", "tune", *options, "--", *line],
             cwd=place,
+            env={**os.environ, **settings},
             capture_output=True,
             text=True,
             check=True,
@@ -66,7 +68,7 @@ def test_a_heat_solver_on_one_node_is_not_tried_with_what_its_messages_never_mee
 
 def test_who_only_reduces_has_no_messages_to_set_anything_for(tuned):
     ranks = 2 * len(os.sched_getaffinity(0))
-    found = tuned("known_wins/oversubscribed.c", ranks, "20")
+    found = tuned("known_wins/oversubscribed.c", ranks, "20", LD_PRELOAD=yielding())
     why = needless(found)
     of_messages = {"eager-node", "single-copy", "single-copy-threshold", "node-buffers"}
     assert UNUSED | of_messages <= set(why)

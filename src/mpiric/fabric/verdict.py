@@ -6,7 +6,7 @@ known to matter more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, log
+from statistics import geometric_mean
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import PairClass, Probe, Route, Winner
@@ -26,20 +26,19 @@ def times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, flo
 
 def typical_us(probe: Probe, pair_class: PairClass) -> float:
     """Geometric mean of the times of one run over its message sizes."""
-    times = [point.latency_us_min for point in probe.points[pair_class]]
-    return exp(sum(map(log, times)) / len(times))
+    return geometric_mean(point.latency_us_min for point in probe.points[pair_class])
 
 
 def gain(default: Mapping[int, float], other: Mapping[int, float]) -> float:
     """Speedup of a run over another, geometric mean over the sizes that both have; 1 when there are none."""
     ratios = [default[size] / other[size] for size in default if size in other]
-    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else 1.0
+    return geometric_mean(ratios) if ratios else 1.0
 
 
 def gain_of(default: Sequence[Probe], other: Sequence[Probe], classes: Iterable[PairClass]) -> float:
     """Speedup over several classes of pairs, each counting once."""
     gains = [gain(times_us(default, c), times_us(other, c)) for c in classes]
-    return exp(sum(map(log, gains)) / len(gains)) if gains else 1.0
+    return geometric_mean(gains) if gains else 1.0
 
 
 def best_route(routes: Sequence[Route], classes: Sequence[PairClass], at_least: float) -> Route | None:

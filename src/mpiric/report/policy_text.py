@@ -1,7 +1,7 @@
 """A learned policy for the terminal and for scripts: who wins where, by how much, and how sure that is."""
 
 from dataclasses import dataclass
-from math import exp, log
+from statistics import geometric_mean
 from typing import Any
 
 from rich.console import Console
@@ -36,7 +36,7 @@ def sizes(key: LearnedKey) -> str:
 def overall_gain(learned: LearnedPolicy) -> float | None:
     """Geometric mean over the keys of the library's own time ÷ that of the choice."""
     gains = [key.gain for key in learned.keys if key.gain]
-    return exp(sum(log(gain) for gain in gains) / len(gains)) if gains else None
+    return geometric_mean(gains) if gains else None
 
 
 def lost(learned: LearnedPolicy) -> str:

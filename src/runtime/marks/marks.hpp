@@ -2,6 +2,7 @@
 // results, in a mapped file that outlives it. No MPI here: numbers, names, bytes.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/element.hpp"
 #include "base/spin_lock.hpp"
 #include "marks/generated/format.hpp"
@@ -9,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 
 namespace mpiric::marks {
 
@@ -35,12 +35,6 @@ struct Arming {
 
 /// What a counted call was.
 enum class Passed : uint8_t { neither, first, last };
-
-inline uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) noexcept {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 class Marks {
   public:

@@ -1,5 +1,6 @@
 // The file of one rank: laid out, given all its room at once, mapped. Room first: a full disk must be an
 // error here and now, not a SIGBUS in the middle of the program.
+#include "base/clock.hpp"
 #include "base/mapped_file.hpp"
 #include "profile/recorder.hpp"
 
@@ -7,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,12 +17,6 @@ namespace mpiric::profile {
 namespace {
 
 constexpr uint64_t page = 4096;
-
-uint64_t now_ns(clockid_t clock) noexcept {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -116,7 +110,7 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     std::strcpy(whole.name, "(program)");
     whole.entries = 1;
     section(Section::regions).used = 1;
-    image_->begin_ns = now_ns(CLOCK_MONOTONIC);
+    image_->begin_ns = now_ns();
     image_->begin_ticks = ticks();
     owner_ = pthread_self();
     usage_at_begin_ = usage();

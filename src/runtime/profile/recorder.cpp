@@ -1,18 +1,14 @@
 #include "profile/recorder.hpp"
 
+#include "base/clock.hpp"
+#include "base/hash.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <sys/resource.h>
 
 namespace mpiric::profile {
 namespace {
-
-uint64_t monotonic_ns() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 void copy_text(char* to, size_t room, const char* from) noexcept {
     const size_t length = std::min(strnlen(from, room), room - 1);
@@ -51,7 +47,7 @@ Cell* Recorder::add_local(uint32_t function) noexcept {
 
 void Recorder::take_time() noexcept {
     image_->latest_ticks = ticks();
-    image_->latest_ns = monotonic_ns();
+    image_->latest_ns = now_ns();
 }
 
 Usage Recorder::usage() noexcept {
@@ -168,9 +164,7 @@ void Recorder::leave_region() noexcept {
 File* Recorder::file(const char* path, uint32_t interface, uint32_t processes) noexcept {
     SectionEntry& entry = section(Section::files);
     File* rows = entries<File>(Section::files);
-    uint64_t key = interface;
-    for (const char* at = path; *at; ++at)
-        key = (key ^ uint64_t(uint8_t(*at))) * 0x100000001B3ull;
+    const uint64_t key = hash_text(interface, path);
     const uint32_t slot = file_index_.slot(key, [&](uint32_t at) {
         return rows[at].interface == interface &&
                std::strncmp(rows[at].path, path, sizeof rows->path - 1) == 0;

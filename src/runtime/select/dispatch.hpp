@@ -2,11 +2,11 @@
 // algorithms, or one of ours.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/thread.hpp"
 #include "select/collective_call.hpp"
 #include "select/comm_state.hpp"
 
-#include <ctime>
 #include <vector>
 
 namespace mpiric::select {
@@ -41,11 +41,5 @@ class DispatchScope {
   private:
     Thread& self_;
 };
-
-inline uint64_t now_ns() noexcept {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
-}
 
 }  // namespace mpiric::select

@@ -1,5 +1,6 @@
 #include "system/process.hpp"
 
+#include "base/hash.hpp"
 #include "system/text.hpp"
 
 #include <algorithm>
@@ -136,11 +137,8 @@ void take_usage_before_mpi() noexcept {
 }
 
 uint64_t job() noexcept {
-    uint64_t hash = 0xCBF29CE484222325ull;
-    auto add = [&](const char* text) {
-        for (; *text; ++text)
-            hash = (hash ^ uint64_t(uint8_t(*text))) * 0x100000001B3ull;
-    };
+    uint64_t hash = hash_basis;
+    auto add = [&](const char* text) { hash = hash_text(hash, text); };
     bool named = false;
     for (const char* name :
          {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_KVSNAME", "SLURM_JOB_ID", "SLURM_STEP_ID"})

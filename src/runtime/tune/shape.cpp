@@ -1,5 +1,7 @@
 #include "tune/shape.hpp"
 
+#include "base/hash.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 #include <vector>

@@ -33,14 +33,6 @@ uint32_t number_nodes(std::span<uint32_t> labels);
 /// Shape of the communicator whose rank r is world rank `members[r]`.
 Shape shape_of(std::span<const int32_t> members, const Nodes& nodes);
 
-/// FNV-1a over unsigned 32-bit little-endian numbers.
-inline constexpr uint64_t hash_basis = 0xcbf29ce484222325;
-constexpr uint64_t hash_number(uint64_t hash, uint32_t number) noexcept {
-    for (int byte = 0; byte < 4; ++byte, number >>= 8)
-        hash = (hash ^ (number & 0xff)) * 0x100000001b3;
-    return hash;
-}
-
 /// Hash of the ranks of a communicator in their order: equal ones learn together.
 uint64_t identity_of(std::span<const int32_t> members);
 

@@ -1,11 +1,11 @@
 #include "world/agreement.hpp"
 
+#include "base/clock.hpp"
 #include "world/patience.hpp"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <ctime>
 
 namespace mpiric::world {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr int tag = 2;
 constexpr size_t most_values = 64;
 constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
-constexpr time_t late_seconds = 10;
+constexpr uint64_t late_ns = 10'000'000'000;
 constexpr int most_shadow_comms =
     512;  // MPICH has room for some 2000 communicators, and the program comes first
 
@@ -30,22 +30,16 @@ bool exchange(const ShadowComm& shadow, int step, const void* send, void* receiv
            wait(requests) == MPI_SUCCESS;
 }
 
-time_t seconds_now() noexcept {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 }  // namespace
 
 bool rendezvous(MPI_Comm of, void (*late)()) noexcept {
     ShadowComm shadow{of};
     library.Comm_rank(of, &shadow.rank);
     library.Comm_size(of, &shadow.size);
-    const time_t begin = seconds_now();
+    const uint64_t begin = now_ns();
     const auto wait = [&](MPI_Request(&requests)[2]) {
         return wait_until([&](int* flag) {
-            if (seconds_now() - begin >= late_seconds)
+            if (now_ns() - begin >= late_ns)
                 late();
             return library.Testall(2, requests, flag, MPI_STATUSES_IGNORE);
         });

@@ -1,5 +1,6 @@
 #include "world/communicators.hpp"
 
+#include "base/hash.hpp"
 #include "base/spin_lock.hpp"
 
 #include <cstdlib>
@@ -38,9 +39,8 @@ CommInfo* look_up(uint64_t key, CommInfo*& free_slot) noexcept {
 }
 
 uint64_t hash_members(const int* ranks, int count) noexcept {
-    return std::accumulate(ranks, ranks + count, 0xCBF29CE484222325ull, [](uint64_t hash, int rank) {
-        return (hash ^ uint64_t(uint32_t(rank))) * 0x100000001B3ull;
-    });
+    return std::accumulate(ranks, ranks + count, hash_basis,
+                           [](uint64_t hash, int rank) { return hash_with(hash, uint32_t(rank)); });
 }
 
 /// World ranks of a group, -1 for members outside the world. Null when memory is short.

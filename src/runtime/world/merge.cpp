@@ -1,5 +1,6 @@
 #include "world/merge.hpp"
 
+#include "base/clock.hpp"
 #include "base/say.hpp"
 #include "profile/merged_file.hpp"
 #include "profile/recorder.hpp"
@@ -53,12 +54,6 @@ class Bundle {
     std::unique_ptr<std::byte, Freed> memory_;
     size_t used_ = 0, capacity_ = 0;
 };
-
-uint64_t now_ns() noexcept {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
-}
 
 /// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
 /// each question costs a turn of them all. Pauses grow with the wait: what comes is seen late by a sixteenth

@@ -6,10 +6,10 @@
 // when it does not, ranks share cores, and whoever waits on the spot holds up the rank it waits for.
 #pragma once
 
+#include "base/clock.hpp"
 #include "world/library.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <rest.hpp>
 #include <sched.h>
 #include <span>
@@ -24,20 +24,14 @@ class Core {
     int spins() const noexcept { return spins_; }
 
     void give_up() noexcept {
-        const long begin = now_ns();
+        const uint64_t begin = now_ns();
         sched_yield();
         // Two switches of context, there and back, take longer than this; the bare call does not.
-        constexpr long taken_ns = 2'500;
+        constexpr uint64_t taken_ns = 2'500;
         spins_ = now_ns() - begin > taken_ns ? spins_ / 2 : std::min(spins_ + 8, most_spins);
     }
 
   private:
-    static long now_ns() noexcept {
-        timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-    }
-
     int spins_ = most_spins;
 };
 inline thread_local constinit Core core;

@@ -102,8 +102,8 @@ void count_calls(MPI_Group world, symbols::Function function, bool counts) noexc
 void before_init() noexcept {
     if (!asked_for() || init_entered_ns)
         return;
-    begin_unix_ns = marks::now_ns(CLOCK_REALTIME);
-    init_entered_ns = marks::now_ns();
+    begin_unix_ns = now_ns(CLOCK_REALTIME);
+    init_entered_ns = now_ns();
 }
 
 void arm(MPI_Group world, int thread_level, bool of_sessions) noexcept {
@@ -135,13 +135,13 @@ void arm(MPI_Group world, int thread_level, bool of_sessions) noexcept {
 
 void after_init() noexcept {
     if (armed.marks.is_open() && !armed.marks.head().init_left_ns)
-        armed.marks.head().init_left_ns = marks::now_ns();
+        armed.marks.head().init_left_ns = now_ns();
 }
 
 void finish_marks() noexcept {
     finalising = true;
     if (armed.marks.is_open()) {
-        armed.marks.head().finalize_entered_ns = marks::now_ns();
+        armed.marks.head().finalize_entered_ns = now_ns();
         armed.marks.head().state = uint32_t(marks::State::finalized);
     }
     armed.stage = Stage::off;

@@ -1,4 +1,5 @@
 // The flat policy, the candidates it names and the communicators it is about.
+#include "base/hash.hpp"
 #include "tune/candidate.hpp"
 #include "tune/policy.hpp"
 #include "tune/size_class.hpp"

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     ring(rank, size);
+    MPI_Barrier(MPI_COMM_WORLD); /* all have left MPI_Init */
     if (rank == 0)
         done = system(argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,9 +1,10 @@
 """Writes src/runtime/{symbols,wrap}/generated; with ``--check`` names the files that are not up to date."""
 
-import argparse
 import sys
 from itertools import groupby
 from pathlib import Path
+
+from tools.generate._target import deliver_all
 
 from . import emit
 from .classify import classify
@@ -33,31 +34,5 @@ def render() -> dict[str, str]:
     return files
 
 
-def main() -> int:
-    """Write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail when a file is not up to date"
-    )
-    check = parser.parse_args().check
-    files = render()
-    present = {
-        f"{room}/{path.name}": path.read_text(encoding="utf-8")
-        for room in (SYMBOLS, WRAPPERS)
-        for path in (RUNTIME / room).glob("*")
-    }
-    stale = sorted(name for name in files.keys() | present.keys() if files.get(name) != present.get(name))
-    if check:
-        for name in stale:
-            print(f"{RUNTIME / name} is not what the generator writes", file=sys.stderr)
-        return 1 if stale else 0
-    for name in stale:
-        if name in files:
-            (RUNTIME / name).write_text(files[name], encoding="utf-8")
-        else:
-            (RUNTIME / name).unlink()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(deliver_all(RUNTIME, (SYMBOLS, WRAPPERS), render()))

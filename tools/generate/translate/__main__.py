@@ -1,9 +1,9 @@
 """Writes src/translate/generated; with ``--check`` names the files that are not up to date."""
 
-import argparse
 import sys
 from pathlib import Path
 
+from tools.generate._target import deliver_all
 from tools.generate.mpi.load import Function, read_functions
 
 from . import emit, fortran, values
@@ -54,28 +54,5 @@ def render() -> dict[str, str]:
     return files
 
 
-def main() -> int:
-    """Write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail when a file is not up to date"
-    )
-    check = parser.parse_args().check
-    files = render()
-    present = {path.name: path.read_text(encoding="utf-8") for path in ROOM.glob("*")}
-    stale = sorted(name for name in files.keys() | present.keys() if files.get(name) != present.get(name))
-    if check:
-        for name in stale:
-            print(f"{ROOM / name} is not what the generator writes", file=sys.stderr)
-        return 1 if stale else 0
-    ROOM.mkdir(parents=True, exist_ok=True)
-    for name in stale:
-        if name in files:
-            (ROOM / name).write_text(files[name], encoding="utf-8")
-        else:
-            (ROOM / name).unlink()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(deliver_all(ROOM, ("",), render()))

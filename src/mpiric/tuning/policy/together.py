@@ -6,7 +6,7 @@ out, because a program may make just that call. Of the rest the geometric mean o
 """
 
 from collections.abc import Collection, Mapping
-from math import exp, log
+from statistics import geometric_mean
 
 from mpiric.model.policy import LIBRARY, Measured
 
@@ -41,7 +41,7 @@ def over_sizes(several: Collection[Measured]) -> Measured:
     """Geometric means of one candidate's times, each size weighing the same."""
 
     def mean(times: list[float]) -> float:
-        return exp(sum(log(max(time, _TINY_S)) for time in times) / len(times))
+        return geometric_mean(max(time, _TINY_S) for time in times)
 
     (name,) = {each.name for each in several}
     middle = mean([each.median_s for each in several])

@@ -8,9 +8,7 @@
 // Communication. CLUSTER 2020; Bayatpour et al.: Scalable Reduction Collectives with Data Partitioning-based
 // Multi-Leader Design. SC 2017.
 #include "coll/allgather/stages.hpp"
-#include "coll/allreduce/stages.hpp"
-#include "coll/lanes.hpp"
-#include "coll/reduce_scatter/stages.hpp"
+#include "coll/reduce_scatter/in_lanes.hpp"
 
 namespace mpiric::coll {
 namespace allreduce_multi_lane {
@@ -20,28 +18,21 @@ template <int leaders> int run(const Call& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Lanes lanes{team, leaders};
     const Blocks slices = lanes.among(uint64_t(call.receive_count));
-    MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), call.receive, slices));
-    if (lanes.leads()) {
-        const Group group = lanes.group();
-        const MPI_Count count = MPI_Count(slices.size(team.local().rank));
-        char* slice = reduction.at(call.receive, MPI_Count(slices.begin(team.local().rank)));
-        MPIRIC_TRY(count >= group.size ? rabenseifner(reduction, group, slice, count)
-                                       : recursive_doubling(reduction, group, slice, count));
-    }
+    const auto between = [&](const Group& group, char* slice, MPI_Count count) {
+        return count >= group.size ? rabenseifner(reduction, group, slice, count)
+                                   : recursive_doubling(reduction, group, slice, count);
+    };
+    MPIRIC_TRY(reduce_in_lanes(call, reduction, lanes, slices, call.receive, between));
     return shared_allgather(team, static_cast<char*>(call.receive), slices.times(reduction.geometry().size));
 }
 
-template <int leaders> bool suits(const Shape& shape) {
-    return has_leaders<leaders>(shape) && can_divide(shape) && elements_fit(shape);
-}
-
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits<all_ranks>,
+    {Collective::allreduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_in_lanes<all_ranks>,
      whole_span, run<all_ranks>},
-    {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits<2>, whole_span,
-     run<2>},
-    {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits<4>, whole_span,
-     run<4>},
+    {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits_in_lanes<2>,
+     whole_span, run<2>},
+    {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits_in_lanes<4>,
+     whole_span, run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

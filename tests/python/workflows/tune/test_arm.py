@@ -6,7 +6,6 @@ import pytest
 from tests.support.recorded_tune import RecordedTune
 from tests.support.scripted_runner import FAILS, Behaviour
 
-from mpiric.host.installation import native
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Phase
@@ -15,16 +14,6 @@ from mpiric.tuning.objective import parse_objective
 
 SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"
 START_UP = {"binding": Behaviour(0.9, start_s=1.0)}  # a second of ten, all of it start-up
-
-
-@pytest.fixture
-def runtime(tmp_path, monkeypatch):
-    """An installation whose runtime knows marks, and is loaded by nobody."""
-    library = tmp_path / "native/openmpi/libmpiric.so"
-    library.parent.mkdir(parents=True)
-    library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
-    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
-    return library
 
 
 @pytest.fixture

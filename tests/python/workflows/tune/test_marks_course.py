@@ -7,7 +7,6 @@ from tests.support.recorded_tune import RecordedTune, rank
 from tests.support.scripted_runner import INTERRUPTED, Behaviour
 from tests.support.stepping_runner import SteppingRunner, Steps
 
-from mpiric.host.installation import native
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
@@ -20,16 +19,6 @@ from mpiric.workflows.trials import run_recorded
 
 BUDGET_S = 600.0
 FASTER = {"binding": Behaviour(0.7)}
-
-
-@pytest.fixture
-def runtime(tmp_path, monkeypatch):
-    """An installation whose runtime knows marks, and is loaded by nobody."""
-    library = tmp_path / "native/openmpi/libmpiric.so"
-    library.parent.mkdir(parents=True)
-    library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
-    monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
-    return library
 
 
 @pytest.fixture

@@ -146,9 +146,13 @@ std::unique_ptr<Shape> make();
 
 
 @pytest.mark.requires("g++")
-@pytest.mark.parametrize("flags", [(), ("-static",), ("-no-pie", "-fno-pie"), ("-static-libstdc++", "-static-libgcc"),
-                                   ("-flto",), ("-g", "-O0"), ("-Wl,--gc-sections", "-ffunction-sections", "-fdata-sections"),
-                                   ("-rdynamic",), ("-fno-gnu-unique",), ("-static-pie", "-fPIE")])  # fmt: skip
+@pytest.mark.parametrize("flags", [
+    (), ("-static",), ("-flto",),
+    *(pytest.param(flags, marks=pytest.mark.sweep) for flags in (
+        ("-no-pie", "-fno-pie"), ("-static-libstdc++", "-static-libgcc"), ("-g", "-O0"),
+        ("-Wl,--gc-sections", "-ffunction-sections", "-fdata-sections"), ("-rdynamic",), ("-fno-gnu-unique",),
+        ("-static-pie", "-fPIE"))),
+])  # fmt: skip
 def test_cxx_exceptions_statics_and_templates_work_in_every_variant(
     shop: Workshop, flags: tuple[str, ...]
 ) -> None:

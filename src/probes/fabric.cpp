@@ -17,9 +17,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <mpi.h>
-#include <sched.h>
 #include <string>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 
 namespace mpiric::probes {
 namespace {
@@ -49,7 +50,7 @@ Seat own_seat() {
     std::copy_n(host.data(), std::min(host.size(), seat.host.size() - 1), seat.host.data());
     unsigned pu = 0;
     unsigned numa = 0;
-    getcpu(&pu, &numa);
+    syscall(SYS_getcpu, &pu, &numa, nullptr);  // glibc has a name for it since 2.29
     seat.numa = static_cast<int>(numa);
     seat.pu = static_cast<int>(pu);
     return seat;

@@ -62,6 +62,10 @@ class Recording:
                 tuple(value["search_path"]),
                 value["interpreter"],
                 tuple(value.get("fixed_path", ())),
+                value.get("bits", 64),
+                value.get("processor", ""),
+                tuple(value.get("glibc_needed", ())),
+                tuple(value.get("glibc_offered", ())),
             )
             for key, value in data["elfs"].items()
         }

@@ -65,12 +65,38 @@ def _first_sentence(path: Path) -> str:
     "  mpiric run -- mpirun -n 2 lmp -in in.lj     run it with what was found\n"
     "  mpiric machine                              what this machine is, and its MPI libraries",
 )
-@click.version_option(__version__, prog_name="mpiric")
+@click.option(
+    "--version", "version", is_flag=True, help="Show the version and exit; --json tells of the native parts."
+)
+@click.option("--json", "as_json", is_flag=True, hidden=True)
 @click.pass_context
-def mpiric(context: click.Context) -> None:
+def mpiric(context: click.Context, *, version: bool, as_json: bool) -> None:
     """MPI, empirically: makes an MPI program run at full speed on the machine it lands on, and proves it."""
+    if version:
+        _print_version(as_json=as_json)
+        context.exit()
+    if as_json:
+        raise click.UsageError("--json stands after the verb, or beside --version")
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def _print_version(*, as_json: bool) -> None:
+    if not as_json:
+        print(f"mpiric, version {__version__}")
+        return
+    from mpiric.cli._json import print_json
+    from mpiric.host.facts.local import LocalHost
+    from mpiric.host.installation.identity import installed_by, native_parts
+
+    parts = native_parts(LocalHost())
+    native = {
+        "built_by": parts.built_by,
+        "glibc_floor": ".".join(map(str, parts.glibc_floor)),
+        "families": [family.value for family in parts.families],
+        "portable": parts.portable,
+    }
+    print_json({"version": __version__, "native": native, "installed_by": installed_by()})
 
 
 def run() -> int:

@@ -29,13 +29,17 @@ class Space:
 
 @dataclass(frozen=True)
 class Elf:
-    """What the dynamic section of an ELF file says."""
+    """What the header, the dynamic section and the versions of an ELF file say."""
 
     soname: str
     needed: tuple[str, ...]
     search_path: tuple[str, ...]  # DT_RUNPATH, or DT_RPATH when there is none; $ORIGIN as written
     interpreter: str  # the dynamic linker, "" for libraries and static executables
     fixed_path: tuple[str, ...] = ()  # DT_RPATH where it is in force: it goes before LD_LIBRARY_PATH
+    bits: int = 64
+    processor: str = ""  # as uname says it, "" when unknown
+    glibc_needed: tuple[int, ...] = ()  # the highest version of glibc's symbols that it asks for: (2, 17)
+    glibc_offered: tuple[int, ...] = ()  # of libc.so.6: the release of glibc that it is
 
 
 class Host(Protocol):

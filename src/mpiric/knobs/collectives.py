@@ -139,7 +139,10 @@ def _tuner_values(situation: Situation) -> tuple[str, ...]:
 
 def _tuner_applies(situation: Situation) -> Applicability:
     if not situation.tuner.library:
-        return no("the runtime of this installation does not tune collectives for this MPI")
+        return no(
+            situation.tuner.why_not
+            or "the runtime of this installation does not tune collectives for this MPI"
+        )
     return _applies_to(*COLLECTIVES)(situation)
 
 

@@ -113,6 +113,7 @@ class Tuner:
     exported_policy: str = ""  # absolute path of the flat policy that they stand for
     settings: tuple[tuple[str, str], ...] = ()  # its other options
     covered: frozenset[str] = frozenset()  # collectives on which these policies have a word
+    why_not: str = ""  # why the ranks cannot load it, where ``library`` is empty for that reason
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +16,9 @@
 namespace mpiric::coll {
 namespace {
 
+// By number: older C libraries than the kernel have neither names nor functions for them.
 constexpr unsigned close_on_exec = 1, not_executable = 8;  // MFD_CLOEXEC, MFD_NOEXEC_SEAL (Linux 6.3)
+constexpr unsigned at_once = 1;                            // GRND_NONBLOCK
 
 /// Where the others find rank 0's file, and by what they know that it is that one: in another process
 /// namespace the same number is another process.
@@ -48,7 +49,7 @@ int create(uint64_t number, size_t bytes) noexcept {
 
 Address offer(size_t bytes) noexcept {
     Address address;
-    if (getrandom(&address.number, sizeof address.number, GRND_NONBLOCK) != sizeof address.number)
+    if (syscall(SYS_getrandom, &address.number, sizeof address.number, at_once) != sizeof address.number)
         return address;
     address.pid = getpid();
     address.file = create(address.number, bytes);

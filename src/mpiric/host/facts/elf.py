@@ -1,6 +1,7 @@
 """What ELF files say about themselves, by pyelftools."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -9,10 +10,14 @@ from typing import Any
 from mpiric.host.host import Elf
 
 _MAGIC = b"\x7fELF"
+_PROCESSORS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_386": "i686", "EM_PPC64": "ppc64le"}
+_GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)")  # not GLIBC_PRIVATE
+_BANNER = re.compile(rb"GNU C Library [^\n]{0,200}? version (\d+)\.(\d+)")
+_NAMED = {"GLIBC_ABI_DT_RELR": "GLIBC_2.36"}  # for compressed relocations, since that version
 
 
 def read_elf(path: str) -> Elf | None:
-    """Dynamic section and interpreter of an ELF file; None for scripts, data and unreadable files."""
+    """What an ELF file says of itself; None for scripts, data and unreadable files."""
     facts: Elf | None = _with_elf(path, _dynamic)
     return facts
 
@@ -71,7 +76,35 @@ def _dynamic(elf: Any) -> Elf:
                 text = tag.runpath if tag.entry.d_tag == "DT_RUNPATH" else tag.rpath
                 paths[tag.entry.d_tag] += [part for part in text.split(":") if part]
     fixed = () if paths["DT_RUNPATH"] else tuple(paths["DT_RPATH"])
-    return Elf(soname, tuple(needed), tuple(paths["DT_RUNPATH"]) or fixed, interpreter, fixed)
+    return Elf(
+        soname,
+        tuple(needed),
+        tuple(paths["DT_RUNPATH"]) or fixed,
+        interpreter,
+        fixed,
+        bits=elf.elfclass,
+        processor=_PROCESSORS.get(elf.header.e_machine, elf.header.e_machine),
+        glibc_needed=_highest(elf, ".gnu.version_r"),
+        glibc_offered=_glibc_release(elf) if soname == "libc.so.6" else (),
+    )
+
+
+def _glibc_release(elf: Any) -> tuple[int, ...]:
+    """The version in glibc's banner: a release without new symbols in libc.so.6 defines none of its own."""
+    section = elf.get_section_by_name(".rodata")
+    banner = _BANNER.search(section.data()) if section is not None else None
+    return (int(banner[1]), int(banner[2])) if banner else _highest(elf, ".gnu.version_d")
+
+
+def _highest(elf: Any, table: str) -> tuple[int, ...]:
+    section = elf.get_section_by_name(table)
+    names = (
+        auxiliary.name
+        for _, auxiliaries in (section.iter_versions() if section is not None else ())
+        for auxiliary in auxiliaries
+    )
+    found = (_GLIBC.fullmatch(_NAMED.get(name, name)) for name in names)
+    return max((tuple(map(int, match[1].split("."))) for match in found if match), default=())
 
 
 def _exported(elf: Any) -> frozenset[str]:

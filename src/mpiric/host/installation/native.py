@@ -12,6 +12,11 @@ _ROOT = Path(__file__).resolve().parents[2] / "_native"
 _NO_FAMILY = "any"
 
 
+def native_root() -> Path:
+    """The directory of all native parts; it need not exist."""
+    return _ROOT
+
+
 def native_part(name: str, family: AbiFamily | None = None) -> str:
     """Absolute path of a native program or library: ``probe-mpi`` of a family, ``probe-stream`` of none."""
     path = _ROOT / (family.value if family else _NO_FAMILY) / name

@@ -8,6 +8,7 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import REDUCING, LearnedPolicy, Named, Policy, Span
 from mpiric.model.situation import Situation, Tuner
@@ -15,6 +16,7 @@ from mpiric.tuning.policy import (
     condense,
     without_own,
 )
+from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.policies.export import in_library_form
 from mpiric.workflows.policies.files import lay_out
 
@@ -31,6 +33,12 @@ def tuner_for(mpi: MpiLibrary) -> Tuner:
     except NotFoundError:
         return Tuner()
     return Tuner(library) if read_embedded_texts(library, SWITCH.encode()) else Tuner()
+
+
+def loadable(tuner: Tuner, job: Job, host: Host) -> Tuner:
+    """The tuner; without its library, and with the reason, where the programs of the job cannot load that."""
+    reason = why_not_loadable(job, tuner.library, host) if tuner.library else ""
+    return Tuner(why_not=reason) if reason else tuner
 
 
 def chooses_something(policy: Policy) -> bool:

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from mpiric.host.findings import finding_from
 from mpiric.host.host import Host
+from mpiric.host.installation.identity import altered_parts
 from mpiric.machine import notice
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding
@@ -37,7 +39,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
             of_run=done.profile.advice if done.profile else (),
             of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
             of_settings=tuple(_of_settings(done, host)),
-            of_machine=notice(machine),
+            of_machine=(*notice(machine), *_of_installation()),
         )
 
 
@@ -61,6 +63,13 @@ def _directory(request: ProfileRequest) -> Iterator[Path]:
             yield Path(directory)
         return
     yield Path(request.working_directory)  # where it will turn out what is wrong with it
+
+
+def _of_installation() -> Iterator[Finding]:
+    """What is wrong with mpiric's own native parts."""
+    if altered := altered_parts():
+        names = ", ".join(altered)
+        yield finding_from("profile/installation", "native-altered", count=len(altered), names=names)
 
 
 def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.tuning.marks.choice import choose_key, with_own_places
 from mpiric.tuning.marks.named import mark_name
+from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
@@ -34,6 +35,7 @@ class PreparedProfile:
     launch: Launch
     parsed: ParsedJob
     directory: Path
+    library: str  # absolute path of the runtime
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     directory = directory_of(request, parsed.job.program[0])
     recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), request.options)
     spelled = [("profile", "on", recorder.spelling(directory))]
-    return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory)
+    return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory, recorder.library)
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
@@ -76,15 +78,15 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     """
     prepared = prepare(request, host)
     job = prepared.parsed.job
+    if reason := why_not_loadable(job, prepared.library, host):
+        return _unrecorded(prepared, request, MpiricError(f"nothing was recorded: {reason}"))
     try:
         lock = lock_emptied(prepared.directory)
     except OSError as error:
         why_not = unwritable(prepared.directory, error)
         if error.errno not in FAILING:
             raise why_not from error
-        unrecorded = replace(prepared, launch=launchers.render(job, []))
-        ran = run_in_foreground(unrecorded.launch, job.environment, request.output, request.limit_s)
-        return Profiled(unrecorded, ran, None, None, why_not)
+        return _unrecorded(prepared, request, why_not)
     try:
         ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
         with after_run(ran.status):
@@ -92,6 +94,14 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     finally:
         with suppress(OSError):
             lock.release()
+
+
+def _unrecorded(prepared: PreparedProfile, request: ProfileRequest, why_not: MpiricError) -> Profiled:
+    """Run the command as it is, where nothing can be recorded."""
+    job = prepared.parsed.job
+    untouched = replace(prepared, launch=launchers.render(job, []))
+    ran = run_in_foreground(untouched.launch, job.environment, request.output, request.limit_s)
+    return Profiled(untouched, ran, None, None, why_not)
 
 
 def _read_profile(prepared: PreparedProfile, ran: Ran, command: str, host: Host) -> Profiled:

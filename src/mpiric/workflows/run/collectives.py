@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.model.situation import Situation, Tuner
 from mpiric.workflows.policies.files import check_mpi, check_writable, read_policy, site_policy
@@ -54,9 +54,15 @@ def with_collectives(
     if not request.tunes_collectives:
         site = site_policy(situation.mpi, request.environment)
         taken = "collectives" in configuration.as_dict() or "collectives" in request.values
-        if site is None or taken or not request.use_recipe or not tuner.library:
+        if site is None or taken or not request.use_recipe:
             return situation, {}, []
+        if not tuner.library:
+            return situation, {}, [f"without this site's policy: {tuner.why_not}"] if tuner.why_not else []
         return _with_site_policy(site, request, situation, host)
+    if tuner.why_not:
+        raise MismatchError(
+            f"collectives cannot be tuned: {tuner.why_not}", hint="leave --policy and its like out"
+        )
     if not tuner.library:
         raise NotFoundError(
             f"the runtime of this installation does not tune collectives of {situation.mpi.label}",

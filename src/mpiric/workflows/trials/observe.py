@@ -24,7 +24,7 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.policies.tuner import tuner_for
+from mpiric.workflows.policies.tuner import loadable, tuner_for
 from mpiric.workflows.trials.behaviour import observed_behaviour
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
@@ -72,7 +72,7 @@ def observe(
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
     """
-    unknown = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed)
+    unknown = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
     runs: list[TrialResult] = []
 
     def run_untouched(situation: Situation, early_end: EarlyEnd | None = None) -> None:
@@ -90,7 +90,7 @@ def observe(
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
-    situation = _situation(parsed, mpi, observation, allowed)
+    situation = _situation(parsed, mpi, observation, allowed, host)
     marks_why = ""
     if is_long and wishes is not None and records is not None:
         try:
@@ -174,7 +174,7 @@ def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situa
     observation = Observation(0.0, ranks, parsed.machine.usable_cpu_count)
     observation = _with_mpi(observation, parsed.job, host)
     mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
-    return _situation(serving(parsed, mpi, observation, host), mpi, observation, allowed)
+    return _situation(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
 
 
 def _with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
@@ -208,7 +208,9 @@ def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     )
 
 
-def _situation(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed) -> Situation:
+def _situation(
+    parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed, host: Host
+) -> Situation:
     return Situation(
         machine=parsed.machine,
         job=parsed.job,
@@ -218,7 +220,7 @@ def _situation(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, all
         allowed=allowed,
         nodes=parsed.nodes,
         inherited=inherited_settings(parsed.job.environment),
-        tuner=tuner_for(mpi),
+        tuner=loadable(tuner_for(mpi), parsed.job, host),
     )
 
 

@@ -18,6 +18,7 @@ from mpiric.model.spelling import Spelling
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
+from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 
 RECORDS = "records"  # directory of a tune that holds those of its runs
@@ -70,7 +71,10 @@ def recorder_for(situation: Situation, host: Host) -> Recorder:
     family = next((family for family in families if family), None)
     if family is None:
         raise MpiricError("no runtime fits an MPI library that is not known")
-    return recorder_of(situation.job, family)
+    recorder = recorder_of(situation.job, family)
+    if reason := why_not_loadable(situation.job, recorder.library, host):
+        raise MpiricError(reason)
+    return recorder
 
 
 def unrecordable(observation: Observation) -> str:

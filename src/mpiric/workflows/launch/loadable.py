@@ -1,0 +1,95 @@
+"""Whether a library of this machine can be loaded into the programs of a job, from what their files say.
+
+A preload that the dynamic linker cannot load ends the program (glibc: "version `GLIBC_2.36' not found") or is
+skipped with a line on stderr (32 bits). musl's linker takes no library that was linked to glibc.
+"""
+
+from mpiric.host.host import Elf, Host
+from mpiric.launchers.containers import split_container
+from mpiric.model.job import Container, Job, Segment
+
+_MUSL, _LIBC = "ld-musl-", "libc.so.6"
+_LIBRARY_DIRECTORIES = ("lib", "lib64", "usr/lib", "usr/lib64")
+_PATIENCE_S = 60  # an engine may unpack its image first
+
+
+def why_not_loadable(job: Job, library: str, host: Host) -> str:
+    """Why the programs of a job would not load a library, "" where they do or their files do not say."""
+    ours = host.elf(library)
+    if ours is None:
+        return ""
+    return next(filter(None, (_why_not(segment, job, ours, host) for segment in job.segments)), "")
+
+
+def _why_not(segment: Segment, job: Job, ours: Elf, host: Host) -> str:
+    container = split_container(segment.program)
+    if container is not None:
+        return _why_not_inside(container, ours, host)
+    path = _executable(segment.program[0], job.working_directory, host)
+    elf = host.elf(path) if path else None
+    if elf is None or not elf.interpreter:
+        return ""  # a script's programs show when they run; a static one is told of after it ran
+    if elf.bits != ours.bits:
+        return f"{path} is a program of {elf.bits} bits, and mpiric's library one of {ours.bits}"
+    if elf.processor != ours.processor:
+        return f"{path} is a program for {elf.processor}, and mpiric's library one for {ours.processor}"
+    if _MUSL in elf.interpreter:
+        return f"{path} uses the C library musl, and mpiric's library needs glibc"
+    for directory in (_parent(host.real_path(elf.interpreter)), _parent(elf.interpreter)):
+        if (libc := host.elf(f"{directory}/{_LIBC}")) is not None:
+            return _too_old(path, libc.glibc_offered, ours)
+    return ""
+
+
+def _why_not_inside(container: Container, ours: Elf, host: Host) -> str:
+    image = container.image.rstrip("/")
+    if not image.startswith("/") or not host.list_dir(image):  # a bare word may name an image elsewhere
+        return _asked_inside(container, ours, host)
+    places = [f"{image}/{name}" for name in _LIBRARY_DIRECTORIES]
+    places += [f"{place}/{name}" for place in places for name in host.list_dir(place) if "-linux-" in name]
+    libraries = [elf for place in places if (elf := host.elf(f"{place}/{_LIBC}")) is not None]
+    fitting = [elf for elf in libraries if (elf.bits, elf.processor) == (ours.bits, ours.processor)]
+    if fitting:
+        return _too_old(f"the image {image}", fitting[0].glibc_offered, ours)
+    if libraries:
+        return f"the image {image} is for {libraries[0].processor}, and mpiric's library for {ours.processor}"
+    if any(name.startswith(_MUSL) for place in places for name in host.list_dir(place)):
+        return f"the image {image} has the C library musl, and mpiric's library needs glibc"
+    return f"the image {image} has no C library that mpiric's library could use"
+
+
+def _asked_inside(container: Container, ours: Elf, host: Host) -> str:
+    """Ask the image itself, which is a file or a name that only the engine can open."""
+    words = (*container.words, "ldd", "--version")
+    if host.is_file(container.image):
+        answer = host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S)
+    else:
+        answer = host.run(words, timeout_s=_PATIENCE_S)
+    first = (answer.stdout or answer.stderr).partition("\n")[0]
+    if "musl" in first:
+        return f"the image {container.image} has the C library musl, and mpiric's library needs glibc"
+    version = first.rpartition(" ")[2]
+    if answer.status or not first.startswith("ldd ") or not version.replace(".", "").isdigit():
+        return ""
+    return _too_old(f"the image {container.image}", tuple(map(int, version.split("."))), ours)
+
+
+def _too_old(whose: str, offered: tuple[int, ...], ours: Elf) -> str:
+    if not offered or offered >= ours.glibc_needed:
+        return ""
+    has, needs = (".".join(map(str, version)) for version in (offered, ours.glibc_needed))
+    return f"{whose} has glibc {has}, and mpiric's library needs {needs}"
+
+
+def _executable(word: str, working_directory: str, host: Host) -> str:
+    """The file that the kernel starts: the program, or the interpreter that a script names first."""
+    found = word if "/" in word else host.which(word) or ""
+    path = found if found.startswith("/") or not found else f"{working_directory}/{found}"
+    if not path or host.elf(path) is not None:
+        return path
+    first = (host.read_text(path) or "").partition("\n")[0]
+    return first[2:].strip().partition(" ")[0] if first.startswith("#!") else ""
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]

@@ -1,0 +1,98 @@
+"""Programs and images that a preload would end are told from their files."""
+
+import pytest
+from tests.support.replay_host import Recording, ReplayHost, command_key
+
+from mpiric.host.host import Completed, Elf
+from mpiric.launchers import parse_command
+from mpiric.workflows.launch.loadable import why_not_loadable
+
+LIBRARY = "/mpiric/libmpiric.so"
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+
+def program(interpreter: str = LOADER, bits: int = 64, processor: str = "x86_64") -> Elf:
+    return Elf("", ("libc.so.6",), (), interpreter, bits=bits, processor=processor, glibc_needed=(2, 3))
+
+
+def libc(*offered: int, processor: str = "x86_64") -> Elf:
+    return Elf("libc.so.6", (), (), "", processor=processor, glibc_offered=offered)
+
+
+def reason(words: str, elfs: dict[str, Elf], needed: tuple[int, ...] = (2, 17), **more) -> str:
+    ours = Elf("", (), (), "", processor="x86_64", glibc_needed=needed)
+    host = ReplayHost(Recording(elfs={LIBRARY: ours, **elfs}, **more))
+    return why_not_loadable(parse_command(words.split(), "/home/u", {}), LIBRARY, host)
+
+
+LINKS = {LOADER: "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"}
+BESIDE = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+
+
+def test_a_program_with_the_needed_glibc_loads_it():
+    assert reason("mpirun -n 2 ./app", {"/home/u/./app": program(), BESIDE: libc(2, 17)}, links=LINKS) == ""
+
+
+@pytest.mark.parametrize("launch", ["mpirun -n 2 ./app", "mpirun -n 1 ./fine : -n 1 ./app", "./app"])
+def test_an_older_glibc_than_needed_is_named_with_both_versions(launch):
+    elfs = {"/home/u/./app": program(), "/home/u/./fine": program("/new/ld.so"), BESIDE: libc(2, 31)}
+    elfs["/new/libc.so.6"] = libc(2, 41)
+    assert reason(launch, elfs, (2, 36), links=LINKS).endswith(
+        "app has glibc 2.31, and mpiric's library needs 2.36"
+    )
+
+
+@pytest.mark.parametrize(
+    ("elf", "word"),
+    [
+        (program("/lib/ld-musl-x86_64.so.1"), "musl"),
+        (program("/lib/ld-linux.so.2", 32, "i686"), "32 bits"),
+        (program("/lib/ld-linux-aarch64.so.1", processor="aarch64"), "aarch64"),
+    ],
+)
+def test_another_kind_of_program_is_named(elf, word):
+    assert word in reason("mpirun -n 2 ./app", {"/home/u/./app": elf})
+
+
+def test_the_interpreter_of_a_script_is_what_counts():
+    files = {"/home/u/./run.sh": "#!/opt/bin/sh -e\n./app\n"}
+    elfs = {"/opt/bin/sh": program("/lib/ld-musl-x86_64.so.1")}
+    assert "/opt/bin/sh uses the C library musl" in reason("mpirun -n 2 ./run.sh", elfs, files=files)
+
+
+def test_a_program_that_says_nothing_is_not_refused():
+    assert reason("mpirun -n 2 ./app", {}) == ""
+    assert reason("mpirun -n 2 ./app", {"/home/u/./app": program("")}) == ""
+
+
+UNPACKED = "mpirun -n 2 ch-run /img -- /app"
+
+
+def test_an_unpacked_image_is_read_by_its_files():
+    old = {"/img/usr/lib/x86_64-linux-gnu/libc.so.6": libc(2, 31)}
+    assert reason(UNPACKED, old) == ""
+    assert reason(UNPACKED, old, (2, 36)) == "the image /img has glibc 2.31, and mpiric's library needs 2.36"
+
+
+def test_an_image_of_musl_of_another_processor_or_without_a_c_library_is_named():
+    musl = {"/img/lib/ld-musl-x86_64.so.1": "", "/img/etc/os-release": ""}
+    assert "musl" in reason(UNPACKED, {}, files=musl)
+    arm = {"/img/usr/lib/aarch64-linux-gnu/libc.so.6": libc(2, 41, processor="aarch64")}
+    assert "is for aarch64" in reason(UNPACKED, arm)
+    assert "no C library" in reason(UNPACKED, {}, files={"/img/app": ""})
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (Completed(0, "ldd (Debian GLIBC 2.31-13) 2.31\nCopyright", ""), "glibc 2.31"),
+        (Completed(1, "", "musl libc (x86_64)\nVersion 1.2.4"), "musl"),
+    ],
+)
+def test_an_image_in_a_file_is_asked_through_its_engine(answer, word):
+    asked = command_key(["apptainer", "exec", "app.sif", "ldd", "--version"], None)
+    assert word in reason("mpirun -n 2 apptainer exec app.sif ./app", {}, (2, 36), commands={asked: answer})
+
+
+def test_an_image_without_an_answer_is_not_refused():
+    assert reason("mpirun -n 2 apptainer exec app.sif ./app", {}, (2, 36)) == ""

@@ -33,7 +33,7 @@ const char* version_text() noexcept;
     X(Type_size) X(Get_elements_x) X(Test_cancelled) X(Iprobe) X(Test) X(Send) X(Recv) X(Barrier) X(Query_thread) \
     X(Comm_split_type) X(Sendrecv_replace) X(Isend) X(Irecv) X(Testall) X(Testany) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \
     X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free) \
-    X(Pack) X(Unpack) X(Comm_call_errhandler) X(Type_get_name) X(Ibarrier) X(Abort) \
+    X(Pack) X(Unpack) X(Comm_call_errhandler) X(Type_get_name) X(Abort) \
     X(T_init_thread) X(T_cvar_get_num) X(T_cvar_get_info) X(T_cvar_handle_alloc) X(T_cvar_read) X(T_cvar_write)
 // clang-format on
 

@@ -77,7 +77,9 @@ def main() -> int:
     parser.add_argument(
         "--verify", action="store_true", help="run the commands alone: what is each cause worth?"
     )
-    parser.add_argument("--minutes", type=float, default=inf, help="after which no further case begins")
+    parser.add_argument(
+        "--minutes", type=float, default=inf, help="after which no case begins; cases in random order"
+    )
     parser.add_argument("--resume", action="store_true", help="go on where the last one stopped")
     offer_choice(parser)
     return run("answers", parser.parse_args(), measure)
@@ -93,7 +95,10 @@ def measure(given: Namespace) -> Result:
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
     begun = time.monotonic()
     done = {(row["program"], row["mpi"]) for row in rows}
-    for case in chosen_cases(given, beds):
+    chosen = chosen_cases(given, beds)
+    if given.minutes < inf:
+        Random(given.seed).shuffle(chosen)  # so that a part is a sample of all
+    for case in chosen:
         bed = beds[case.mpi]
         if time.monotonic() - begun > 60 * given.minutes:
             break
@@ -107,7 +112,9 @@ def measure(given: Namespace) -> Result:
         return Result(
             VERIFIED, rows, f"{sum(row['real'] for row in rows)} of {len(rows)} are what they are called."
         )
-    return Result(COLUMNS, rows, summary_of(rows))
+    ran = len({(row["program"], row["mpi"]) for row in rows})
+    part = f" {ran} of {len(chosen)} cases were run, drawn at random." if ran < len(chosen) else ""
+    return Result(COLUMNS, rows, summary_of(rows) + part)
 
 
 def chosen_cases(given: Namespace, available: Mapping[str, Bed]) -> list[Case]:

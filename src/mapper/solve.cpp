@@ -75,6 +75,8 @@ class Solver {
 
     Solution run() {
         propose("given", problem_.given);
+        if (problem_.capacity == 0 && problem_.machine.groups.size() < 2)
+            return std::move(best_);  // all slots are equally far apart
         if (problem_.capacity == 0)
             propose_classics();
         const Slots start = best_.slot_of;

@@ -29,6 +29,11 @@ TEST_CASE("an order is never worse than the one given") {
     }
 }
 
+TEST_CASE("the order given stays where all slots are equally far apart") {
+    const Problem given = problem(grid({32, 32}, false), Machine::uniform({1024}, {1}), 0);
+    CHECK(solve(given, {}).slot_of == given.given);
+}
+
 TEST_CASE("a shuffled line is found again") {
     const Machine machine = Machine::uniform({4, 4, 4}, {1, 10, 100});
     const Graph line = grid({64}, false);

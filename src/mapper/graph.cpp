@@ -70,6 +70,7 @@ Graph contract(const Graph& graph, const std::vector<Vertex>& cluster_of, std::s
                                      count * (part + 1) / parts);
     };
     std::vector<std::jthread> workers;
+    workers.reserve(parts);
     for (std::size_t part = 1; part < parts; ++part)
         workers.emplace_back(make, part);
     make(0);

@@ -23,6 +23,7 @@ Machine Machine::uniform(const std::vector<std::size_t>& fan_outs, const std::ve
 
 Blocks blocks_with_capacity(const Machine& machine, Weight capacity) {
     Blocks blocks{machine, std::vector<Weight>(machine.slots, capacity), 0, {}};
+    blocks.starts.reserve(machine.slots + 1);
     for (std::size_t slot = 0; slot <= machine.slots; ++slot)
         blocks.starts.push_back(slot);
     return blocks;
@@ -46,6 +47,7 @@ Blocks blocks_of_one_each(const Machine& machine) {
     blocks.machine.distances.assign(machine.distances.begin() + 1, machine.distances.end());
     for (std::size_t level = 1; level < machine.groups.size(); ++level) {
         std::vector<std::uint32_t> group;
+        group.reserve(blocks.capacities.size());
         for (std::size_t block = 0; block < blocks.capacities.size(); ++block)
             group.push_back(machine.groups[level][blocks.starts[block]]);
         blocks.machine.groups.push_back(std::move(group));

@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", error.what());
     } catch (const std::bad_alloc&) {
         std::fprintf(stderr, "not enough memory\n");
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
     }
     return 2;
 }

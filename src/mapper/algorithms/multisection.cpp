@@ -66,6 +66,7 @@ class Multisection {
             return groups;
         constexpr std::size_t together = 8;
         std::vector<Range> joined;
+        joined.reserve(together);
         for (std::size_t i = 0; i < together; ++i)
             joined.push_back({groups[groups.size() * i / together].first,
                               groups[groups.size() * (i + 1) / together - 1].last});
@@ -82,6 +83,7 @@ class Multisection {
         const double room = std::pow(all / static_cast<double>(std::max<Weight>(weight, 1)),
                                      1.0 / static_cast<double>(level + 1));
         std::vector<Weight> capacities;
+        capacities.reserve(children.size());
         for (const Range child : children) {
             const auto most = static_cast<double>(capacity(child));
             const double share = static_cast<double>(weight) * most / all;

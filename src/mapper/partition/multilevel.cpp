@@ -14,6 +14,7 @@ std::vector<Weight> level_capacities(const Graph& graph, const std::vector<Weigh
     const double total = static_cast<double>(graph.weight());
     const double room = static_cast<double>(std::accumulate(capacities.begin(), capacities.end(), Weight{0}));
     std::vector<Weight> wider;
+    wider.reserve(capacities.size());
     for (const Weight capacity : capacities) {
         const auto share = static_cast<Weight>(total * static_cast<double>(capacity) / std::max(room, 1.0));
         wider.push_back(std::max(capacity, share + (graph.largest_vertex() + 1) / 2));
@@ -35,6 +36,7 @@ void improve(const Graph& graph, const std::vector<Weight>& capacities, bool is_
     const Weight slack = slack_of(graph, wider);
     if (slack > 0) {
         std::vector<Weight> loose;
+        loose.reserve(wider.size());
         for (const Weight capacity : wider)
             loose.push_back(capacity + std::max(graph.largest_vertex(), capacity / 50));
         balance(graph, loose, partition);

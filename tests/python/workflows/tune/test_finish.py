@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.python.workflows.tune.test_marks_course import runtime, tune  # noqa: F401
+from tests.python.workflows.tune.test_marks_course import tune  # noqa: F401
 from tests.support.scripted_runner import Behaviour
 
 from mpiric.model.errors import MpiricError, NotFoundError

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
+from mpiric.model.storage import FileLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,20 @@ class FileTotal:
     small: int
     unaligned: int
     sequential: int
+    created_by: int | None = (
+        None  # the rank whose open was the first that makes the file where it is not there
+    )
+    nodes: int = 0  # with ranks that used it
+    pattern: str | None = None  # of accesses past stdio: "segmented", "strided", "repeated", "random"
+    layout: FileLayout | None = None  # read after the run
+    opened: tuple[str, ...] = ()
+    largest: int = 0  # bytes of an access
+    close_s: float = 0.0
+    locks: int = 0
+    lock_s: float = 0.0
+    lines: int = 0
+    flushes: int = 0
+    ranks_in_one_stripe: bool | None = None  # two ranks wrote to one stripe; None: cannot be told
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,25 @@ class FileUse:
     small: int  # accesses under 4 KiB
     unaligned: int  # accesses that begin off a 4 KiB boundary
     sequential: int  # accesses that begin where the last one ended
+    detail: "FileDetail | None" = None  # from version 4 of records on
+
+
+@dataclass(frozen=True, slots=True)
+class FileDetail:
+    """Who made a file, how it was opened and where in it one rank's accesses lie, stdio aside."""
+
+    opened: frozenset[str]  # "read", "write", "create", "truncate", "append", "exclusive", "direct", ...
+    creating: int  # opens that make the file where it is not there
+    created_unix_s: float  # when the first of those was over, 0: none
+    close_s: float
+    strided: int  # accesses as far from the one before as that from its own, with a gap
+    first_byte: int
+    end_byte: int  # 0: nothing accessed
+    largest: int  # bytes of an access
+    locks: int
+    lock_s: float
+    lines: int  # writes that end a line
+    flushes: int
 
 
 @dataclass(frozen=True, slots=True)

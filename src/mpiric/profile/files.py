@@ -1,22 +1,29 @@
 """Files, summed over the ranks that used them."""
 
+import itertools
 from collections import defaultdict
 
 from mpiric.model.profile import FileTotal
-from mpiric.model.record import FileUse, Record
+from mpiric.model.record import FileDetail, FileUse, RankRecord, Record
+from mpiric.model.storage import FileLayout
+
+_MOSTLY = 0.8  # of accesses, for a pattern to have its name
+Uses = list[tuple[RankRecord, FileUse]]
 
 
 def file_totals(record: Record) -> tuple[FileTotal, ...]:
     """Every file and standard stream, the one that took most time first."""
-    uses: dict[tuple[str, str], list[FileUse]] = defaultdict(list)
+    uses: dict[tuple[str, str], Uses] = defaultdict(list)
     for rank in record.ranks:
         for file in rank.files:
-            uses[file.path, file.interface].append(file)
+            uses[file.path, file.interface].append((rank, file))
     totals = [_total(path, interface, found) for (path, interface), found in uses.items()]
     return tuple(sorted(totals, key=lambda total: (-total.time_s, total.path)))
 
 
-def _total(path: str, interface: str, uses: list[FileUse]) -> FileTotal:
+def _total(path: str, interface: str, by_rank: Uses) -> FileTotal:
+    uses = [use for _, use in by_rank]
+    details = [use.detail for use in uses if use.detail]
     return FileTotal(
         path=path,
         interface=interface,
@@ -31,4 +38,67 @@ def _total(path: str, interface: str, uses: list[FileUse]) -> FileTotal:
         small=sum(use.small for use in uses),
         unaligned=sum(use.unaligned for use in uses),
         sequential=sum(use.sequential for use in uses),
+        created_by=_creator(by_rank),
+        nodes=len({rank.facts.get("host", "unknown") for rank, _ in by_rank}),
+        pattern=_pattern(uses),
+        opened=tuple(sorted(frozenset().union(*(detail.opened for detail in details)))),
+        largest=max((detail.largest for detail in details), default=0),
+        close_s=sum(detail.close_s for detail in details),
+        locks=sum(detail.locks for detail in details),
+        lock_s=sum(detail.lock_s for detail in details),
+        lines=sum(detail.lines for detail in details),
+        flushes=sum(detail.flushes for detail in details),
     )
+
+
+def _creator(by_rank: Uses) -> int | None:
+    """The rank whose creating open was over first, by the clocks of the nodes."""
+    times = [
+        (use.detail.created_unix_s, rank.rank) for rank, use in by_rank if use.detail and use.detail.creating
+    ]
+    return min(times)[1] if times else None
+
+
+def _located(uses: list[FileUse]) -> list[tuple[FileUse, FileDetail]]:
+    return [(use, use.detail) for use in uses if use.detail and use.detail.end_byte]
+
+
+def _pattern(uses: list[FileUse]) -> str | None:
+    """How the ranks' accesses lie; None when none has a known place.
+
+    segmented: each rank goes through a range of its own; repeated: ranks go through the same range; strided:
+    the same distance from access to access, others' between them; random: anything else.
+    """
+    located = _located(uses)
+    if not located:
+        return None
+    accesses = sum(use.reads + use.writes for use, _ in located)
+    if sum(use.sequential for use, _ in located) >= _MOSTLY * accesses:
+        return "repeated" if _overlap([detail for _, detail in located]) else "segmented"
+    # The first two accesses of a rank have no distance to repeat.
+    repeatable = sum(max(0, use.reads + use.writes - use.sequential - 1) for use, _ in located)
+    strided = sum(detail.strided for _, detail in located)
+    return "strided" if repeatable and strided >= _MOSTLY * repeatable else "random"
+
+
+def _overlap(details: list[FileDetail]) -> bool:
+    ranges = sorted((detail.first_byte, detail.end_byte) for detail in details)
+    return any(after[0] < before[1] for before, after in itertools.pairwise(ranges))
+
+
+def ranks_in_one_stripe(record: Record, path: str, layout: FileLayout) -> bool | None:
+    """Whether two ranks wrote to one stripe of a file, by the ranges that they wrote; None: cannot be told.
+
+    Ranges that overlap are taken for interleaved accesses: they share a stripe unless every access begins at
+    a stripe's begin, which the record tells of multiples of 4096 only.
+    """
+    uses = [use for rank in record.ranks for use in rank.files if use.path == path and use.writes]
+    details = [detail for _, detail in _located(uses)]
+    if len(details) < 2:
+        return None if uses and not details else False
+    unit = layout.stripes[0].size_bytes
+    ranges = sorted((detail.first_byte // unit, (detail.end_byte - 1) // unit) for detail in details)
+    if not _overlap(details):
+        return any(after[0] <= before[1] for before, after in itertools.pairwise(ranges))
+    smaller = all(detail.largest < unit for detail in details)
+    return True if smaller or any(use.unaligned for use in uses) else None

@@ -20,6 +20,7 @@ from mpiric.model.record import (
     TrafficKind,
 )
 from mpiric.profile import image_head, layout
+from mpiric.profile.file_details import read_details
 from mpiric.profile.image_head import ImageHead
 from mpiric.profile.pace import read_pace
 
@@ -130,12 +131,14 @@ def _peers(image: memoryview, head: ImageHead) -> Iterator[Peer]:
 
 
 def _files(image: memoryview, head: ImageHead, tick: float) -> Iterator[FileUse]:
+    details = iter(read_details(image, head, tick))
     for *numbers, interface, processes, path in _rows(image, head, "files", layout.FILE):
         if interface >= len(_INTERFACES):
             raise ValueError(f"a file of rank {head.world_rank} has no known interface")
         seconds = [ticks * tick for ticks in numbers[5:8]]
         # The fields of a FileUse stand in the order of the record's.
-        yield FileUse(_text(path), _INTERFACES[interface], processes, *numbers[:5], *seconds, *numbers[8:])
+        rest = [*numbers[8:], next(details, None)]
+        yield FileUse(_text(path), _INTERFACES[interface], processes, *numbers[:5], *seconds, *rest)
 
 
 def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Iterator[CallSite]:

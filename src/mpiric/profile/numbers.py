@@ -148,4 +148,23 @@ def io_numbers(files: tuple[FileTotal, ...], ranks: tuple[RankUse, ...]) -> dict
         "one_rank_write_share": _share(alone, written),
         "shared_posix_files": len(shared),
         "printed_bytes": sum(file.bytes_written for file in files if file.interface == "stream"),
+        "close_share": _share(sum(file.close_s for file in real), total_s),
+        "lock_share": _share(sum(file.lock_s for file in real), total_s),
+        "file_locks": sum(file.locks for file in real),
+        "flushes": sum(file.flushes for file in files),
+        "lines_per_flush": _share(sum(f.lines for f in files if f.flushes), sum(f.flushes for f in files)),
+        **layout_numbers(files, total_s),
+    }
+
+
+def layout_numbers(files: tuple[FileTotal, ...], total_s: float) -> dict[str, float]:
+    """Files of one stripe, and stripes that several ranks wrote to; 0 without layouts."""
+    narrow = [file for file in files if file.layout and file.layout.count == 1 and file.ranks > 1]
+    contended = [file for file in files if file.ranks_in_one_stripe and file.pattern in {"strided", "random"}]
+    return {
+        "narrow_files": len(narrow),
+        "narrow_bytes": sum(file.bytes_written + file.bytes_read for file in narrow),
+        "narrow_share": _share(sum(file.time_s for file in narrow), total_s),
+        "contended_files": len(contended),
+        "contended_share": _share(sum(file.time_s for file in contended), total_s),
     }

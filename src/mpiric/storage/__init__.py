@@ -5,7 +5,16 @@ An entry is declared as a `Storage`; a file without a leading underscore is one,
 
 from mpiric.storage._drivers import served_by
 from mpiric.storage._mounts import holding, read_mounts
-from mpiric.storage._read import read_storage
+from mpiric.storage._read import layouts_of, read_storage
 from mpiric.storage._storage import Storage, recognise, storages
 
-__all__ = ["Storage", "holding", "read_mounts", "read_storage", "recognise", "served_by", "storages"]
+__all__ = [
+    "Storage",
+    "holding",
+    "layouts_of",
+    "read_mounts",
+    "read_storage",
+    "recognise",
+    "served_by",
+    "storages",
+]

@@ -1,9 +1,11 @@
 """Host → file system under a path."""
 
+from collections.abc import Sequence
+
 from mpiric.host.host import Host, Space
 from mpiric.model.machine import FileSystem
-from mpiric.model.storage import Mount
-from mpiric.storage._mounts import holding
+from mpiric.model.storage import FileLayout, Mount
+from mpiric.storage._mounts import holding, read_mounts
 from mpiric.storage._storage import QUESTION_S, recognise, storages
 
 _DEAF = ("noatime", "ro")  # mount options under which reading does not write
@@ -37,6 +39,18 @@ def read_storage(host: Host, path: str, mounts: tuple[Mount, ...]) -> FileSystem
         reads_change_times=not set(_DEAF) & set(mount.options),
         is_writable="ro" not in mount.options,
     )
+
+
+def layouts_of(host: Host, paths: Sequence[str]) -> dict[str, FileLayout]:
+    """Layouts of files by path, of those that are there and have one."""
+    mounts = read_mounts(host)
+    found = {}
+    for path in paths:
+        mount = holding(mounts, host.real_path(path))
+        layout = storages()[recognise(mount)].layout(host, path) if mount and host.is_file(path) else None
+        if layout:
+            found[path] = layout
+    return found
 
 
 # Kinds served over a network that have no file here: they have no layouts a user could set.

@@ -28,6 +28,7 @@ class Storage:
     is_network: bool = True
     drivers: tuple[str, ...] = ()  # of MPI libraries, made for it; "ufs" serves any
     read: Callable[[Host, Mount, str], StorageFacts] = lambda _host, _mount, _path: StorageFacts()
+    layout: Callable[[Host, str], FileLayout | None] = lambda _host, _path: None  # of a file that is there
     check: Callable[[FileLayout, StorageFacts], str] = lambda _layout, _facts: "it has no layouts"
     render: Callable[[FileLayout, str], Commands] | None = None
 

@@ -19,16 +19,21 @@ _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def _read(host: Host, mount: Mount, path: str) -> StorageFacts:
     new = host.which("beegfs-ctl") is None
-    at = () if new else (f"--mount={mount.point}",)
-    entry = ("beegfs", "entry", "info", "--retro", "--verbose") if new else ("beegfs-ctl", "--getentryinfo")
     targets = _targets(host, "storage", mount.point, new=new)
     return StorageFacts(
         targets=targets,
         metadata_servers=_targets(host, "meta", mount.point, new=new),
-        default_layout=parse(_ask(host, *entry, *at, path)),
+        default_layout=_layout(host, path),
         limits=LayoutLimits(UNIT, targets or 0),
         locks="all nodes" if "tuneUseGlobalFileLocks" in " ".join(mount.options) else "",
     )
+
+
+def _layout(host: Host, path: str) -> FileLayout | None:
+    """The pattern of a file, or of a directory for files made there."""
+    new = host.which("beegfs-ctl") is None
+    entry = ("beegfs", "entry", "info", "--retro", "--verbose") if new else ("beegfs-ctl", "--getentryinfo")
+    return parse(_ask(host, *entry, path))
 
 
 def parse(text: str) -> FileLayout | None:
@@ -79,6 +84,7 @@ STORAGE = Storage(
     magics=(0x19830326,),
     drivers=("beegfs",),
     read=_read,
+    layout=_layout,
     check=_check,
     render=_render,
 )

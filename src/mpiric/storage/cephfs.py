@@ -25,6 +25,11 @@ def _read(host: Host, _mount: Mount, path: str) -> StorageFacts:
     )
 
 
+def _layout(host: Host, path: str) -> FileLayout | None:
+    raw = host.attribute(path, "ceph.file.layout")
+    return parse(raw.decode(errors="replace")) if raw else None
+
+
 def parse(text: str) -> FileLayout | None:
     """`stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`; None for anything else."""
     fields = dict(word.partition("=")[::2] for word in text.split())
@@ -68,6 +73,7 @@ STORAGE = Storage(
     sources=("ceph-fuse",),
     magics=(0x00C36400,),
     read=_read,
+    layout=_layout,
     check=_check,
     render=_render,
 )

@@ -113,6 +113,12 @@ def _default(host: Host, path: str) -> FileLayout | None:
     return found or (_lov.parse(raw) if raw else None)
 
 
+def _layout(host: Host, path: str) -> FileLayout | None:
+    found = parse(_ask(host, "getstripe", path))
+    raw = None if found else host.attribute(path, _lov.ATTRIBUTE)
+    return found or (_lov.parse(raw) if raw else None)
+
+
 def _locks(options: tuple[str, ...]) -> str:
     if "noflock" in options:
         return "none"
@@ -134,6 +140,7 @@ STORAGE = Storage(
     magics=(0x0BD00BD0,),
     drivers=("lustre",),
     read=_read,
+    layout=_layout,
     check=_check,
     render=_render,
 )

@@ -3,6 +3,9 @@
 #include "files/open_files.hpp"
 #include "profile/context.hpp"
 
+#include <algorithm>
+#include <fcntl.h>
+#include <ticks.hpp>
 #include <unistd.h>
 
 namespace mpiric::files {
@@ -14,8 +17,10 @@ constexpr int64_t block_bytes = 4096;
 
 struct Descriptor {
     profile::File* row = nullptr;
-    int64_t position = 0;   ///< where the next access at the descriptor's own position begins
-    int64_t last_end = -1;  ///< where the last access ended
+    int64_t position = 0;  ///< where the next access at the descriptor's own position begins
+    int64_t last_begin = 0;
+    int64_t last_end = -1;     ///< where the last access ended
+    int64_t step = INT64_MIN;  ///< from the begin of the last access but one to that of the last
 };
 constinit Descriptor descriptors[descriptor_count];
 
@@ -42,9 +47,27 @@ void locate_access(int descriptor, profile::File& row, const Access& access) noe
     if (row.interface != standard_stream && !access.buffered) {
         row.small += uint64_t(access.bytes) < small_access_bytes;
         row.unaligned += begin % block_bytes != 0;
-        row.sequential += state.last_end < 0 || begin == state.last_end;
+        const bool follows = state.last_end < 0 || begin == state.last_end;
+        row.sequential += follows;
+        profile::FileDetail& detail = runtime.recorder.detail(row);
+        const int64_t step = begin - state.last_begin;
+        detail.strided += !follows && step == state.step;
+        detail.first_byte = std::min(detail.end_byte ? detail.first_byte : uint64_t(begin), uint64_t(begin));
+        detail.end_byte = std::max(detail.end_byte, uint64_t(end));
+        detail.largest = std::max(detail.largest, uint64_t(access.bytes));
+        state.step = step;
     }
+    state.last_begin = begin;
     state.last_end = end;
+}
+
+/// What an open asks for, as a record tells it.
+uint64_t asked_for(int flags) noexcept {
+    const int access = flags & O_ACCMODE;
+    const auto bit = [flags](int flag, uint64_t value) { return flags & flag ? value : 0; };
+    return (access != O_WRONLY ? 1u : 0u) | (access != O_RDONLY ? 2u : 0u) | bit(O_CREAT, 4) |
+           bit(O_TRUNC, 8) | bit(O_APPEND, 16) | bit(O_EXCL, 32) | bit(O_DIRECT, 64) | bit(O_DSYNC, 128) |
+           bit(O_NOATIME, 256);
 }
 
 class Locked {
@@ -57,16 +80,22 @@ class Locked {
 
 }  // namespace
 
-void descriptor_opened(int descriptor, const char* path, uint64_t ticks) noexcept {
+void descriptor_opened(int descriptor, const char* path, int flags, uint64_t took) noexcept {
     const Locked locked;
     profile::File* row = runtime.recorder.file(path, posix, 1);
     if (row) {
         ++row->opens;
         ++row->metadata;
-        row->metadata_ticks += ticks;
+        row->metadata_ticks += took;
+        profile::FileDetail& detail = runtime.recorder.detail(*row);
+        detail.opened |= asked_for(flags);
+        if (flags & O_CREAT && ++detail.creating == 1)
+            detail.first_created_ticks = ticks();
     }
-    if (descriptor >= 0 && descriptor < descriptor_count)
-        descriptors[descriptor] = {row, 0, -1};
+    if (descriptor >= 0 && descriptor < descriptor_count) {
+        descriptors[descriptor] = Descriptor{};
+        descriptors[descriptor].row = row;
+    }
 }
 
 void descriptor_closed(int descriptor, uint64_t ticks) noexcept {
@@ -76,6 +105,7 @@ void descriptor_closed(int descriptor, uint64_t ticks) noexcept {
     if (profile::File* row = descriptors[descriptor].row) {
         ++row->metadata;
         row->metadata_ticks += ticks;
+        runtime.recorder.detail(*row).close_ticks += ticks;
     }
     descriptors[descriptor] = Descriptor{};
 }
@@ -99,6 +129,8 @@ void descriptor_wrote(int descriptor, const Access& access) noexcept {
     ++row->writes;
     row->bytes_written += uint64_t(access.bytes);
     row->write_ticks += access.ticks;
+    if (access.ends_line)
+        ++runtime.recorder.detail(*row).lines;
     locate_access(descriptor, *row, access);
 }
 
@@ -116,6 +148,33 @@ void descriptor_synced(int descriptor, uint64_t ticks) noexcept {
         ++row->syncs;
         row->metadata_ticks += ticks;
     }
+}
+
+void descriptor_locked(int descriptor, uint64_t ticks) noexcept {
+    const Locked locked;
+    if (profile::File* row = row_of(descriptor)) {
+        profile::FileDetail& detail = runtime.recorder.detail(*row);
+        ++detail.locks;
+        detail.lock_ticks += ticks;
+        row->metadata_ticks += ticks;
+    }
+}
+
+void descriptor_flushed(int descriptor, uint64_t ticks) noexcept {
+    const Locked locked;
+    if (profile::File* row = row_of(descriptor)) {
+        ++runtime.recorder.detail(*row).flushes;
+        row->write_ticks += ticks;
+    }
+}
+
+void descriptor_asked(int descriptor, uint64_t ticks) noexcept {
+    const Locked locked;
+    if (descriptor < 0 || descriptor >= descriptor_count || !descriptors[descriptor].row)
+        return;
+    profile::File& row = *descriptors[descriptor].row;
+    ++row.metadata;
+    row.metadata_ticks += ticks;
 }
 
 void path_asked(uint64_t ticks) noexcept {

@@ -13,15 +13,21 @@ struct Access {
     int64_t bytes = 0;    ///< moved; negative: it failed
     int64_t offset = -1;  ///< where, -1: at the descriptor's own position
     uint64_t ticks = 0;
-    bool buffered = false;  ///< through stdio, whose buffer joins small accesses
+    bool buffered = false;   ///< through stdio, whose buffer joins small accesses
+    bool ends_line = false;  ///< what was written ends with a line's end
 };
 
-void descriptor_opened(int descriptor, const char* path, uint64_t ticks) noexcept;
+/// `flags`: those of open(2).
+void descriptor_opened(int descriptor, const char* path, int flags, uint64_t ticks) noexcept;
 void descriptor_closed(int descriptor, uint64_t ticks) noexcept;
 void descriptor_read(int descriptor, const Access& access) noexcept;
 void descriptor_wrote(int descriptor, const Access& access) noexcept;
 void descriptor_moved(int descriptor, int64_t offset) noexcept;
 void descriptor_synced(int descriptor, uint64_t ticks) noexcept;
+void descriptor_locked(int descriptor, uint64_t ticks) noexcept;
+void descriptor_flushed(int descriptor, uint64_t ticks) noexcept;
+/// A call that moves no data: fstat.
+void descriptor_asked(int descriptor, uint64_t ticks) noexcept;
 
 /// A call on a path that moves no data: stat, unlink, …
 void path_asked(uint64_t ticks) noexcept;

@@ -1,17 +1,15 @@
 #include "files/posix.hpp"
 
-#include "base/thread.hpp"
-#include "files/descriptors.hpp"
-#include "profile/context.hpp"
+#include "files/streams.hpp"
+#include "files/watched.hpp"
 
 #include <cstdarg>
-#include <cstdio>
-#include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <ticks.hpp>
 
 namespace mpiric::files {
 namespace {
@@ -22,36 +20,17 @@ constexpr const char* names[posix_count] = {
 #undef MPIRIC_POSIX
 };
 constinit void* found[posix_count];
-
-template <class Pointer> Pointer real(Posix which) noexcept {
-    return reinterpret_cast<Pointer>(next_posix(static_cast<uint32_t>(which)));
-}
-
-/// Whether this call is the program's own: what MPI and we ourselves read and write is not, nor what a signal
-/// handler does that has come between us and a lock of ours.
-bool counts(Thread& self) noexcept { return runtime.recording && locks_held == 0 && !nested(self); }
-
-/// Calls and, when it counts, tells what came of it and how long it took. errno stays that of the call.
-template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {
-    Thread& self = thread;
-    if (!counts(self))
-        return call();
-    const Inside inside(self);
-    const uint64_t begin = ticks();
-    auto result = call();
-    const uint64_t end = ticks();
-    tell(result, end - begin);
-    runtime.recorder.in_files(begin, end);
-    return result;
-}
-
-int64_t bytes_of(ssize_t result) noexcept { return int64_t(result); }
+#if defined(__x86_64__)
+constexpr const char* first_version = "GLIBC_2.2.5";  // of the platform's libc
+#else
+constexpr const char* first_version = "GLIBC_2.17";
+#endif
 
 int open_by(Posix which, const char* path, int flags, mode_t mode) {
     return watched([&] { return real<int (*)(const char*, int, ...)>(which)(path, flags, mode); },
                    [&](int result, uint64_t took) {
                        if (result >= 0)
-                           descriptor_opened(result, path, took);
+                           descriptor_opened(result, path, flags, took);
                    });
 }
 
@@ -60,7 +39,7 @@ int open_at_by(Posix which, int directory, const char* path, int flags, mode_t m
         [&] { return real<int (*)(int, const char*, int, ...)>(which)(directory, path, flags, mode); },
         [&](int result, uint64_t took) {
             if (result >= 0)
-                descriptor_opened(result, path, took);
+                descriptor_opened(result, path, flags, took);
         });
 }
 
@@ -93,7 +72,7 @@ template <Posix which> int create(const char* path, mode_t mode) {
     return watched([&] { return real<int (*)(const char*, mode_t)>(which)(path, mode); },
                    [&](int result, uint64_t took) {
                        if (result >= 0)
-                           descriptor_opened(result, path, took);
+                           descriptor_opened(result, path, O_WRONLY | O_CREAT | O_TRUNC, took);
                    });
 }
 
@@ -111,7 +90,9 @@ ssize_t w_read(int descriptor, void* to, size_t bytes) {
 ssize_t w_write(int descriptor, const void* from, size_t bytes) {
     return watched(
         [&] { return real<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes); },
-        [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {bytes_of(put), -1, took, false}); });
+        [&](ssize_t put, uint64_t took) {
+            descriptor_wrote(descriptor, {bytes_of(put), -1, took, false, put > 0 && ends_line(from, put)});
+        });
 }
 
 template <Posix which> ssize_t read_at(int descriptor, void* to, size_t bytes, off_t offset) {
@@ -144,6 +125,26 @@ ssize_t w_writev(int descriptor, const iovec* parts, int count) {
         [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {bytes_of(put), -1, took, false}); });
 }
 
+template <Posix which> ssize_t read_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
+    return watched(
+        [&] {
+            return real<ssize_t (*)(int, const iovec*, int, off_t)>(which)(descriptor, parts, count, offset);
+        },
+        [&](ssize_t got, uint64_t took) {
+            descriptor_read(descriptor, {bytes_of(got), offset, took, false});
+        });
+}
+
+template <Posix which> ssize_t write_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
+    return watched(
+        [&] {
+            return real<ssize_t (*)(int, const iovec*, int, off_t)>(which)(descriptor, parts, count, offset);
+        },
+        [&](ssize_t put, uint64_t took) {
+            descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
+        });
+}
+
 template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {
     return watched([&] { return real<off_t (*)(int, off_t, int)>(which)(descriptor, offset, whence); },
                    [&](off_t at, uint64_t) { descriptor_moved(descriptor, at); });
@@ -164,82 +165,40 @@ template <Posix which, class... Arguments> int on_path(Arguments... arguments) {
                    [&](int, uint64_t took) { path_asked(took); });
 }
 
-template <Posix which> FILE* open_stream(const char* path, const char* mode) {
-    return watched([&] { return real<FILE* (*)(const char*, const char*)>(which)(path, mode); },
-                   [&](FILE* stream, uint64_t took) {
-                       if (stream)
-                           descriptor_opened(fileno(stream), path, took);
-                   });
+template <Posix which, class Stat> int on_descriptor(int descriptor, Stat* into) {
+    return watched([&] { return real<int (*)(int, Stat*)>(which)(descriptor, into); },
+                   [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
 }
 
-int w_fclose(FILE* stream) {
-    const int descriptor = stream && counts(thread) ? fileno(stream) : -1;
-    return watched([&] { return real<int (*)(FILE*)>(Posix::fclose)(stream); },
-                   [&](int, uint64_t took) { descriptor_closed(descriptor, took); });
+/// As programs ask that were built before glibc 2.33; `version` is that of the structure.
+template <Posix which, class Stat> int on_versioned(int version, int descriptor, Stat* into) {
+    return watched([&] { return real<int (*)(int, int, Stat*)>(which)(version, descriptor, into); },
+                   [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
 }
 
-size_t w_fread(void* to, size_t size, size_t count, FILE* stream) {
-    return watched(
-        [&] { return real<size_t (*)(void*, size_t, size_t, FILE*)>(Posix::fread)(to, size, count, stream); },
-        [&](size_t got, uint64_t took) {
-            descriptor_read(fileno(stream), {int64_t(got * size), -1, took, true});
-        });
+DIR* w_opendir(const char* path) {
+    return watched([&] { return real<DIR* (*)(const char*)>(Posix::opendir)(path); },
+                   [&](DIR*, uint64_t took) { path_asked(took); });
 }
 
-void stream_wrote(FILE* stream, int64_t bytes, uint64_t took) noexcept {
-    descriptor_wrote(fileno(stream), {bytes, -1, took, true});
+int w_flock(int descriptor, int operation) {
+    return watched([&] { return real<int (*)(int, int)>(Posix::flock)(descriptor, operation); },
+                   [&](int, uint64_t took) { descriptor_locked(descriptor, took); });
 }
 
-size_t w_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
-    return watched(
-        [&] {
-            return real<size_t (*)(const void*, size_t, size_t, FILE*)>(Posix::fwrite)(from, size, count,
-                                                                                       stream);
-        },
-        [&](size_t put, uint64_t took) { stream_wrote(stream, int64_t(put * size), took); });
+bool locks(int command) noexcept {
+    return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
 }
 
-int w_fputs(const char* text, FILE* stream) {
-    return watched([&] { return real<int (*)(const char*, FILE*)>(Posix::fputs)(text, stream); },
-                   [&](int result, uint64_t took) {
-                       if (result >= 0)
-                           stream_wrote(stream, int64_t(std::strlen(text)), took);
-                   });
-}
-
-int w_puts(const char* text) {
-    return watched([&] { return real<int (*)(const char*)>(Posix::puts)(text); },
-                   [&](int result, uint64_t took) {
-                       if (result >= 0)
-                           stream_wrote(stdout, int64_t(std::strlen(text)) + 1, took);
-                   });
-}
-
-int print(FILE* stream, const char* format, va_list arguments) {
-    return watched(
-        [&] {
-            return real<int (*)(FILE*, const char*, va_list)>(Posix::vfprintf)(stream, format, arguments);
-        },
-        [&](int put, uint64_t took) { stream_wrote(stream, put, took); });
-}
-
-int w_printf(const char* format, ...) {
+template <Posix which> int control(int descriptor, int command, ...) {
     va_list arguments;
-    va_start(arguments, format);
-    const int put = print(stdout, format, arguments);
+    va_start(arguments, command);
+    void* argument = va_arg(arguments, void*);  // garbage, as for libc, when the command has none
     va_end(arguments);
-    return put;
-}
-int w_fprintf(FILE* stream, const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const int put = print(stream, format, arguments);
-    va_end(arguments);
-    return put;
-}
-int w_vprintf(const char* format, va_list arguments) { return print(stdout, format, arguments); }
-int w_vfprintf(FILE* stream, const char* format, va_list arguments) {
-    return print(stream, format, arguments);
+    const auto call = [&] { return real<int (*)(int, int, ...)>(which)(descriptor, command, argument); };
+    if (!locks(command))
+        return call();
+    return watched(call, [&](int, uint64_t took) { descriptor_locked(descriptor, took); });
 }
 
 constexpr auto w_creat = &create<Posix::creat>;
@@ -262,8 +221,23 @@ constexpr auto w_stat = &on_path<Posix::stat, const char*, struct stat*>;
 constexpr auto w_stat64 = &on_path<Posix::stat64, const char*, struct stat64*>;
 constexpr auto w_lstat = &on_path<Posix::lstat, const char*, struct stat*>;
 constexpr auto w_lstat64 = &on_path<Posix::lstat64, const char*, struct stat64*>;
-constexpr auto w_fopen = &open_stream<Posix::fopen>;
-constexpr auto w_fopen64 = &open_stream<Posix::fopen64>;
+constexpr auto w_preadv = &read_parts_at<Posix::preadv>;
+constexpr auto w_preadv64 = &read_parts_at<Posix::preadv64>;
+constexpr auto w_pwritev = &write_parts_at<Posix::pwritev>;
+constexpr auto w_pwritev64 = &write_parts_at<Posix::pwritev64>;
+constexpr auto w_fstat = &on_descriptor<Posix::fstat, struct stat>;
+constexpr auto w_fstat64 = &on_descriptor<Posix::fstat64, struct stat64>;
+constexpr auto w_statx = &on_path<Posix::statx, int, const char*, int, unsigned, struct statx*>;
+// NOLINTBEGIN(bugprone-reserved-identifier): libc has called them so
+constexpr auto w___xstat = &on_path<Posix::__xstat, int, const char*, struct stat*>;
+constexpr auto w___xstat64 = &on_path<Posix::__xstat64, int, const char*, struct stat64*>;
+constexpr auto w___lxstat = &on_path<Posix::__lxstat, int, const char*, struct stat*>;
+constexpr auto w___lxstat64 = &on_path<Posix::__lxstat64, int, const char*, struct stat64*>;
+constexpr auto w___fxstat = &on_versioned<Posix::__fxstat, struct stat>;
+constexpr auto w___fxstat64 = &on_versioned<Posix::__fxstat64, struct stat64>;
+// NOLINTEND(bugprone-reserved-identifier)
+constexpr auto w_fcntl = &control<Posix::fcntl>;
+constexpr auto w_fcntl64 = &control<Posix::fcntl64>;
 
 void* const wrappers[posix_count] = {
 #define MPIRIC_POSIX(name) reinterpret_cast<void*>(w_##name),
@@ -283,6 +257,8 @@ void* const wrappers[posix_count] = {
 void* next_posix(uint32_t at) noexcept {
     if (!found[at])
         found[at] = dlsym(RTLD_NEXT, names[at]);
+    if (!found[at])  // kept for programs that were built with an earlier libc
+        found[at] = dlvsym(RTLD_NEXT, names[at], first_version);
     return found[at];
 }
 

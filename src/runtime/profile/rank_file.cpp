@@ -46,6 +46,7 @@ void Recorder::lay_out(const Beginning& beginning) noexcept {
         {0, sizeof(Span), span_count, 0, 0},
         {0, sizeof(Pace), PaceTable::capacity, 0, 0},
         {0, sizeof(PaceTimes), PaceTable::capacity, 0, 0},
+        {0, sizeof(FileDetail), file_capacity, 0, 0},
     };
     uint64_t offset = sizeof(Image);
     for (uint32_t at = 0; at < section_count; ++at) {

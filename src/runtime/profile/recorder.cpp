@@ -181,6 +181,8 @@ File* Recorder::file(const char* path, uint32_t interface, uint32_t processes) n
     row.processes = processes;
     copy_text(row.path, sizeof row.path, path);
     file_index_.put(slot, entry.used++);
+    detail(row) = FileDetail{};
+    section(Section::file_details).used = entry.used;
     return &row;
 }
 

@@ -137,6 +137,10 @@ class Recorder {
 
     /// The row of a file by path; null when there is no room.
     File* file(const char* path, uint32_t interface, uint32_t processes) noexcept;
+    /// What else is counted of a file.
+    FileDetail& detail(const File& row) noexcept {
+        return entries<FileDetail>(Section::file_details)[&row - entries<File>(Section::files)];
+    }
 
     /// Counts a call from a place in the program; true when it is the first one from there.
     bool call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
@@ -183,7 +187,7 @@ class Recorder {
   private:
     static constexpr uint32_t cell_capacity = 4096, communicator_capacity = 1024, region_capacity = 64;
     static constexpr uint32_t function_capacity = 1024;
-    static constexpr uint32_t file_capacity = 1024, site_capacity = 1024, facts_capacity = 16384;
+    static constexpr uint32_t file_capacity = 832, site_capacity = 1024, facts_capacity = 16384;
 
     uint64_t key_of(uint32_t function, uint32_t communicator, uint64_t bytes) const noexcept {
         return uint64_t(function) | uint64_t(communicator) << 16 | uint64_t(size_bin(bytes)) << 32 |

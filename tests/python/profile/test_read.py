@@ -220,6 +220,7 @@ def test_structs_have_the_documented_sizes():
         "spans": 48,
         "pace": 40,
         "pace_times": 512,
+        "file_details": 96,
     }
 
 

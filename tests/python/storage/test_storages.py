@@ -88,7 +88,7 @@ def test_beegfs_tells_its_pattern_and_targets():
     targets = "TargetID   NodeID\n========   ======\n       1        1\n       2        1\n"
     host = host_with(
         commands={
-            ("beegfs-ctl", "--getentryinfo", "--mount=/m", "/m/d"): info,
+            ("beegfs-ctl", "--getentryinfo", "/m/d"): info,
             ("beegfs-ctl", "--listtargets", "--nodetype=storage", "--mount=/m"): targets,
         },
         which={"beegfs-ctl": "/usr/bin/beegfs-ctl"},

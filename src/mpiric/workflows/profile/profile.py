@@ -21,6 +21,7 @@ from mpiric.tuning.marks.choice import choose_key, with_own_places
 from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
+from mpiric.workflows.profile.layouts import with_layouts
 from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
 from mpiric.workflows.profile.report import with_others
@@ -111,6 +112,7 @@ def _read_profile(prepared: PreparedProfile, ran: Ran, command: str, host: Host)
         record = read_record(directory)
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, explain_missing_record(error, prepared.parsed, host))
-    found = with_others(name_sites(analyse(record, command), host), directory)
+    analysed = with_layouts(analyse(record, command), record, host, prepared.parsed.job.working_directory)
+    found = with_others(name_sites(analysed, host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
     return Profiled(prepared, ran, record, replace(found, shape=shape))

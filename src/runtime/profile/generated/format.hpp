@@ -6,7 +6,7 @@
 
 namespace mpiric::profile {
 
-inline constexpr uint32_t format_version = 3;
+inline constexpr uint32_t format_version = 4;
 inline constexpr char image_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'I', '\n'};
 inline constexpr char record_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'R', '\n'};
 inline constexpr uint32_t time_bins = 32;  ///< bins of a cell's histogram
@@ -15,8 +15,8 @@ inline constexpr uint32_t span_count = 128;  ///< spans of a run at most
 inline constexpr uint32_t pace_time_count = 64;  ///< times kept of calls of one kind
 
 /// Sections of an image; the position in its head is the kind.
-enum class Section : uint32_t { cells, communicators, peers, regions, files, sites, names, facts, spans, pace, pace_times };
-inline constexpr uint32_t section_count = 11;
+enum class Section : uint32_t { cells, communicators, peers, regions, files, sites, names, facts, spans, pace, pace_times, file_details };
+inline constexpr uint32_t section_count = 12;
 
 enum class State : uint32_t {
     running = 1,  ///< the rank died, or left without finalising
@@ -84,7 +84,7 @@ struct Image {
     Usage usage;
     SectionEntry section[section_count];
 };
-static_assert(sizeof(Image) == 448);
+static_assert(sizeof(Image) == 472);
 
 /// Calls of one function on one communicator with messages of one size, in one region.
 struct Cell {
@@ -151,6 +151,23 @@ struct File {
     char path[128];
 };
 static_assert(sizeof(File) == 248);
+
+/// More of the file at the same position among the files; accesses through the buffer of stdio have no place in it.
+struct FileDetail {
+    uint64_t opened;  ///< what opens asked for: 1 read, 2 write, 4 create, 8 truncate, 16 append, 32 exclusive, 64 direct, 128 synchronous, 256 no access time
+    uint64_t creating;  ///< opens that make the file where it is not there
+    uint64_t first_created_ticks;  ///< when the first of those was over, 0: none
+    uint64_t close_ticks;
+    uint64_t strided;  ///< accesses off the end of the one before that begin as far from its begin as that from its predecessor's
+    uint64_t first_byte;  ///< of all accesses
+    uint64_t end_byte;  ///< behind the last of them, 0: none
+    uint64_t largest;  ///< bytes of the largest access
+    uint64_t locks;  ///< by flock or fcntl
+    uint64_t lock_ticks;
+    uint64_t lines;  ///< writes that end with a line's end
+    uint64_t flushes;  ///< fflush of the stream
+};
+static_assert(sizeof(FileDetail) == 96);
 
 /// Calls of one function from one place in the program, with MPIRIC_CALL_SITES.
 struct Site {

@@ -93,6 +93,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "mounts": lambda: _can_make("--mount"),
     "netns": lambda: _can_make("--net"),
+    "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "several-cores": lambda: len(os.sched_getaffinity(0)) > 1,
     "any-mpi": lambda: bool(mpis_here()),
     "debian-mpich": lambda: bool(which("mpiexec.mpich") and which("mpicc.mpich")),

@@ -1,0 +1,75 @@
+"""The lab's file system: striped, over FUSE, its servers a cost model; compiled when it is first used.
+
+What it cannot prove: how a real server schedules requests, how a network shares its links, and what a page
+cache holds (files are opened for direct I/O). It models queues, extent locks between clients, and metadata.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab.errors import LabError
+
+SOURCES = Path(__file__).parent
+_PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Client:
+    """One host's mount; ``state`` is shared by all clients of a file system."""
+
+    mount: Path
+    state: Path
+    environment: Mapping[str, str]  # with `lfs` on PATH
+
+    def fault(self, lines: str) -> None:
+        """Bring faults about; none with no lines. See faults.hpp."""
+        (self.state / "faults").write_text(lines)
+
+
+def build(program: Path) -> Path:
+    """The compiled client."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)
+    words = ["g++", "-std=c++20", "-O2", "-D_FILE_OFFSET_BITS=64", "-o", str(program)]
+    sources = [str(path) for path in sorted(SOURCES.glob("*.cpp"))]
+    done = subprocess.run(
+        [*words, *sources, *flags.stdout.split(), "-lpthread"], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise LabError(
+            f"the lab's file system does not compile: {done.stderr.strip()[:400]}",
+            hint="on Debian: apt-get install libfuse3-dev pkg-config g++",
+        )
+    return program
+
+
+@contextmanager
+def client(program: Path, state: Path, mount: Path, *settings: str) -> Iterator[Client]:
+    """Mount it for one host as long as the context lasts; ``settings`` as in servers.hpp (`targets=8`)."""
+    for directory in (state, mount):
+        directory.mkdir(parents=True, exist_ok=True)
+    outside = mount.stat().st_dev
+    targets = next((word.split("=")[1] for word in settings if word.startswith("targets=")), "8")
+    process = subprocess.Popen([program, state, mount, *settings], stderr=subprocess.PIPE, text=True)
+    try:
+        _wait(process, mount, outside)
+        path = f"{SOURCES}:{os.environ.get('PATH', '')}"
+        yield Client(mount, state, {**os.environ, "PATH": path, "LAB_FS_TARGETS": targets})
+    finally:
+        subprocess.run(["fusermount3", "-u", "-z", mount], capture_output=True)
+        process.terminate()
+        process.wait(_PATIENCE_S)
+
+
+def _wait(process: "subprocess.Popen[str]", mount: Path, outside: int) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while mount.stat().st_dev == outside:
+        if process.poll() is not None or time.monotonic() > end:
+            process.kill()
+            said = process.communicate()[1].strip()
+            raise LabError(f"the lab's file system cannot be mounted: {said}", hint="FUSE needs /dev/fuse")
+        time.sleep(0.01)

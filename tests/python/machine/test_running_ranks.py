@@ -60,7 +60,7 @@ def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_t
 @pytest.mark.parametrize(("variable", "suffix"), [("SLURM_JOB_ID", ""), ("PBS_JOBID", ".server")])
 def test_the_scheduler_names_a_job_whoever_launched_it(variable, suffix):
     job = str(2**22 + os.getpid())  # no other test that runs beside this one has it
-    inside = {variable: job + suffix, "PMI_RANK": "0", "PMIX_NAMESPACE": "prterun@1"}
+    inside = {variable: job + suffix, "PMI_RANK": "0", "PMIX_NAMESPACE": f"prterun-{job}{suffix}@1"}
     with sleeper_with(inside) as pid:
         chosen = look(LocalHost(), job, "/").processes
     assert [process.pid for process in chosen] == [pid]

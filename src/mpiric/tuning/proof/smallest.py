@@ -53,6 +53,7 @@ class ProofPlan:
     seed: int = 0
     stops: bool = False  # whether the second run of a pair may be stopped
     run_s: float = 0.0  # of one run, as far as known
+    is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,11 @@ class _Sequence:
             return self.first
         self.blocks.update(proof.blocks)
         missing = _superfluous(proof)
-        if missing:
-            plan.say(f"{_names(missing)} not shown to contribute: proving it without")
-        return _less(self.first, missing)
+        smaller = _less(self.first, missing)
+        if not missing or plan.is_rejected(smaller):
+            return self.first
+        plan.say(f"{_names(missing)} not shown to contribute: proving it without")
+        return smaller
 
     def _bring_back(self, larger: Proof, missing: list[Share]) -> Proof | None:
         """Proof with the most useful of several that were dropped, once; None where that cannot be."""
@@ -176,7 +179,9 @@ class _Sequence:
         return Errors(spare.main, errors.unit) if self.left else errors
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
-        """Whether there is budget for the fewest pairs, or they are on record already."""
+        """Whether it never failed, and its fewest pairs fit into the budget or are on record already."""
+        if self.plan.is_rejected(answer):
+            return False
         error = self._errors(self.units).main
         fits = self.plan.budget.fits(last.run_s, 2 * self.plan.rule.fewest_pairs(error))
         return fits or any(True for _ in self.plan.recorded(answer))

@@ -44,7 +44,7 @@ def _why_not(segment: Segment, job: Job, ours: Elf, host: Host) -> str:
 def _why_not_inside(container: Container, ours: Elf, host: Host) -> str:
     image = container.image.rstrip("/")
     if not image.startswith("/") or not host.list_dir(image):  # a bare word may name an image elsewhere
-        return _asked_inside(container, ours, host)
+        return _asked_inside(container, ours, host) or ""
     places = [f"{image}/{name}" for name in _LIBRARY_DIRECTORIES]
     places += [f"{place}/{name}" for place in places for name in host.list_dir(place) if "-linux-" in name]
     libraries = [elf for place in places if (elf := host.elf(f"{place}/{_LIBC}")) is not None]
@@ -55,11 +55,12 @@ def _why_not_inside(container: Container, ours: Elf, host: Host) -> str:
         return f"the image {image} is for {libraries[0].processor}, and mpiric's library for {ours.processor}"
     if any(name.startswith(_MUSL) for place in places for name in host.list_dir(place)):
         return f"the image {image} has the C library musl, and mpiric's library needs glibc"
-    return f"the image {image} has no C library that mpiric's library could use"
+    found = _asked_inside(container, ours, host)  # the engine may bind the host's over it
+    return f"the image {image} has no C library that mpiric's library could use" if found is None else found
 
 
-def _asked_inside(container: Container, ours: Elf, host: Host) -> str:
-    """Ask the image itself, which is a file or a name that only the engine can open."""
+def _asked_inside(container: Container, ours: Elf, host: Host) -> str | None:
+    """Ask the engine which C library programs inside find; None without an answer."""
     words = (*container.words, "ldd", "--version")
     if host.is_file(container.image):
         answer = host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S)
@@ -70,7 +71,7 @@ def _asked_inside(container: Container, ours: Elf, host: Host) -> str:
         return f"the image {container.image} has the C library musl, and mpiric's library needs glibc"
     version = first.rpartition(" ")[2]
     if answer.status or not first.startswith("ldd ") or not version.replace(".", "").isdigit():
-        return ""
+        return None
     return _too_old(f"the image {container.image}", tuple(map(int, version.split("."))), ours)
 
 

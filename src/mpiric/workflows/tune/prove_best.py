@@ -44,6 +44,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         recorded=state.recorded_rounds,
         say=state.narrator.phase,
         proved=lambda evidence: _keep(state, evidence),
+        is_rejected=lambda answer: answer in state.rejected,
         seed=state.request.seed,
         stops=state.request.objective.text == "wall" and not state.request.spread and not state.marks,
         run_s=state.run_s,

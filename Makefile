@@ -10,7 +10,7 @@ STEP    := tools/step
 export ARCHS JOBS PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup headers native-portable check format test test-all test-programs examples bench demo clean
+.PHONY: help setup headers native-portable packages check format test test-all test-programs examples bench demo clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ headers: setup    ## headers of MPICH and Open MPI, which packages are built wit
 
 native-portable: headers ## native parts for ARCHS that run since glibc 2.17, into build/portable
 	@$(STEP) "portable native parts" tools/setup/native-portable $(ARCHS)
+
+packages: native-portable ## source distribution, wheels for ARCHS and recipes, into dist
+	@$(STEP) "packages" tools/packages
 
 check: setup      ## formats, lints, types, room borders, generated code
 	@tools/check/all

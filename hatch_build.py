@@ -1,7 +1,12 @@
-"""Builds the native parts into wheels made from a checkout, when a compiler is there.
+"""Builds the native parts into wheels, and what a build needs into source distributions; asks no network.
 
-Without one the wheel is pure Python; what needs a native part says at use how to get it. An editable
-install takes what `make setup` builds.
+MPIRIC_NATIVE says which native parts a wheel gets:
+``portable`` (default)  for every Linux since glibc 2.17, by Zig from PyPI; MPIRIC_ARCH: for another processor
+``local``               for this system and later ones, by its own compiler (CC, CXX)
+``off``                 none: pure Python, and what needs a native part says at use how to get it
+MPIRIC_MPICH_PREFIX and MPIRIC_OPENMPI_PREFIX name prefixes with other headers than those in third_party.
+MPIRIC_CHARTS=off leaves out the library that draws the charts of reports; they have tables then.
+An editable install takes what `make setup` builds.
 """
 
 import os
@@ -14,43 +19,60 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _COMMANDS = {"mpiric": "main", "mpiric-cc": "cc", "mpiric-cxx": "cxx", "mpiric-fc": "fc"}  # in mpiric.cli
-_FAMILIES = {"mpich": "MPIRIC_MPICH_PREFIX", "openmpi": "MPIRIC_OPENMPI_PREFIX"}
+_SWITCH = "MPIRIC_NATIVE"
+_KINDS = ("portable", "local", "off")
+_OFF = f"set {_SWITCH}=off for mpiric without native parts"
+_HEADERS = {  # of the MPIs whose ABI families the native parts are built for
+    "MPIRIC_MPICH_PREFIX": ("third_party/mpich", "mpi_abi.h"),
+    "MPIRIC_OPENMPI_PREFIX": ("third_party/openmpi", "mpi.h"),
+}
+_CHARTS = "src/mpiric/report/library/echarts.min.js"
+_ZIG = "ziglang==0.17.1"  # as in tools/setup/native-portable
 
 
 class NativeParts(BuildHookInterface):
-    """What hatchling calls around the making of a wheel."""
+    """What hatchling calls around the making of a source distribution or a wheel."""
 
     @property
-    def _wanted(self) -> bool:
-        compilers = os.environ.get("CXX", "g++"), os.environ.get("CC", "gcc")
-        return self.target_name == "wheel" and all(shutil.which(name) for name in compilers)
+    def _kind(self) -> str:
+        kind = os.environ.get(_SWITCH, "") or _KINDS[0]
+        if kind not in _KINDS:
+            self._stop(f"{_SWITCH} is {kind!r}", f"it can be {', '.join(_KINDS)}")
+        return kind
 
     def dependencies(self) -> list[str]:
-        """CMake and Ninja, asked for only where they will be used."""
-        return ["cmake>=3.25", "ninja>=1.11"] if self._wanted else []
+        """Names the programs that the build will run."""
+        if self.target_name != "wheel" or self._kind == "off":
+            return []
+        programs = ["cmake>=3.25", "ninja>=1.11"]
+        return (
+            [*programs, _ZIG] if self._kind == "portable" and not os.environ.get("MPIRIC_ZIG") else programs
+        )
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build, and give the wheel the platform it is for."""
-        build_data["shared_scripts"] = self._commands_in_python()
+        """Look whether everything is there, build, and give the wheel the platform it is for."""
         if version == "editable":
+            build_data["shared_scripts"] = self._commands_in_python()
             return
-        self._bring_charts()
-        if not self._wanted:
+        if os.environ.get("MPIRIC_CHARTS") != "off":
+            hint = "run 'make setup', or set MPIRIC_CHARTS=off for reports with tables only"
+            self._need(_CHARTS, "the chart library of reports", hint)
+        if self.target_name == "sdist" or self._kind != "off":
+            for variable, (_, header) in _HEADERS.items():
+                hint = f"run 'make headers', build from the source distribution, or {_OFF}"
+                self._need(f"{self._prefix(variable)}/include/{header}", "a header of MPI", hint)
+        if self.target_name == "sdist":
             return
-        native = Path(self.root) / "build/wheel/tree"  # not src/mpiric/_native, which may be in use
-        try:
-            self._build(native)
-        except (OSError, subprocess.CalledProcessError, UnavailableError) as error:
-            self.app.display_warning(f"mpiric: built without its native parts: {error}")
+        if self._kind == "off":
+            build_data["shared_scripts"] = self._commands_in_python()
             return
+        arch = os.environ.get("MPIRIC_ARCH") or os.uname().machine
+        native = self._build(arch)
+        system = "manylinux_2_17" if self._kind == "portable" else "linux"
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-linux_{os.uname().machine}"
+        build_data["tag"] = f"py3-none-{system}_{arch}"
         build_data["force_include"][str(native)] = "mpiric/_native"
-        front = native / "any/mpiric-front"
-        for name in _COMMANDS:
-            shutil.copy(front, native.parent / name)
-        front.unlink()
-        build_data["shared_scripts"] = {str(native.parent / name): name for name in _COMMANDS}
+        build_data["shared_scripts"] = self._commands_from(native)
 
     def _commands_in_python(self) -> dict[str, str]:
         """The commands where no native ones are; in an editable install `make setup` replaces them."""
@@ -61,58 +83,65 @@ class NativeParts(BuildHookInterface):
             (place / name).chmod(0o755)
         return {str(place / name): name for name in _COMMANDS}
 
-    def _bring_charts(self) -> None:
-        """The library that draws the charts of reports; without it they have tables only."""
-        try:
-            subprocess.run(
-                ["tools/setup/charts"],
-                cwd=self.root,
-                check=True,
-                stdout=sys.stderr,
-                env={**os.environ, "PYTHON": sys.executable},
-            )
-        except (OSError, subprocess.CalledProcessError) as error:
-            self.app.display_warning(f"mpiric: built without the charts of reports: {error}")
+    def _commands_from(self, native: Path) -> dict[str, str]:
+        place = native.parent / "commands"
+        place.mkdir(exist_ok=True)
+        for name in _COMMANDS:
+            shutil.copy(native / "any/mpiric-front", place / name)
+        return {str(place / name): name for name in _COMMANDS}
 
-    def _build(self, native: Path) -> None:
-        build = Path(self.root) / "build/wheel"
-        tree = (
-            f"{self.root}/build/wheel-native"  # as deep as `make setup` builds: ccache then knows the sources
-        )
-        prefixes = [f"-D{variable}={self._prefix(name, build)}" for name, variable in _FAMILIES.items()]
-        shutil.rmtree(native, ignore_errors=True)
+    def _build(self, arch: str) -> Path:
+        """Build and install the native parts into a tree of their own; src/mpiric/_native may be in use."""
+        build = (
+            Path(self.root) / "build/local"
+        )  # as deep as `make setup` builds: ccache then knows the sources
+        words = [f"-D{variable}={self._prefix(variable)}" for variable in _HEADERS]
+        if self._kind == "portable":
+            build = Path(self.root) / "build/portable" / arch
+            words += ["--toolchain", f"{self.root}/cmake/Portable.cmake"]
+            words += [f"-DMPIRIC_ARCH={arch}", f"-DMPIRIC_ZIG={self._zig()}"]
+        elif arch != os.uname().machine:
+            self._stop(f"MPIRIC_ARCH is {arch!r}", f"only {_SWITCH}=portable builds for another processor")
+        shutil.rmtree(build / "tree", ignore_errors=True)
         for step in (
-            ["-S", self.root, "-B", tree, "-G", "Ninja", *prefixes],
-            ["--build", tree],
-            ["--install", tree, "--strip", "--prefix", str(native)],
+            ["-S", self.root, "-B", str(build), "-G", "Ninja", *words],
+            ["--build", str(build)],
+            ["--install", str(build), "--strip", "--prefix", str(build / "tree")],
         ):
-            subprocess.run([_cmake(), *step], check=True, stdout=sys.stderr)
+            self._run([self._program("cmake"), *step])
+        return build / "tree"
 
-    def _prefix(self, name: str, build: Path) -> Path:
-        """The headers of one MPI: a prefix that is there already, else one of this build's own."""
-        source = Path(self.root) / "src"
-        sys.path.insert(0, str(source))
+    def _prefix(self, variable: str) -> Path:
+        """The prefix of one MPI's headers; a source distribution carries those of this tree."""
+        given = os.environ.get(variable, "") if self.target_name == "wheel" else ""
+        return Path(given or Path(self.root) / _HEADERS[variable][0])
+
+    def _zig(self) -> str:
+        if given := os.environ.get("MPIRIC_ZIG"):
+            return given
         try:
-            from mpiric.host.installation.prefixes import install_package, installed_prefixes
-            from mpiric.model.errors import MpiricError
-            from mpiric.mpis import packages
+            import ziglang
+        except ImportError:
+            local = f"set {_SWITCH}=local for this system's compiler"
+            self._stop("Zig is not there", f"install {_ZIG}, {local}, or {_OFF}")
+        return str(Path(ziglang.__file__).with_name("zig"))
 
-            package = packages()[name]
-            present = installed_prefixes(os.environ).get(package.label)
-            try:
-                return present or install_package(package, build / "mpi")
-            except MpiricError as error:
-                raise UnavailableError(error.message) from error
-        finally:
-            sys.path.remove(str(source))
+    def _program(self, name: str) -> str:
+        found = shutil.which(name)
+        if found is None:
+            self._stop(f"{name} is not there", f"install it, or {_OFF}")
+        return str(found)
 
+    def _need(self, path: str, what: str, hint: str) -> None:
+        if not (Path(self.root) / path).is_file():
+            self._stop(f"{what} is not there ({path})", hint)
 
-class UnavailableError(Exception):
-    """Headers of an MPI cannot be had."""
+    def _run(self, argv: list[str]) -> None:
+        try:
+            subprocess.run(argv, check=True, stdout=sys.stderr)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self._stop(f"the native parts could not be built: {error}", _OFF)
 
-
-def _cmake() -> str:
-    found = shutil.which("cmake")
-    if found is None:
-        raise UnavailableError("cmake is not there")
-    return found
+    def _stop(self, why: str, hint: str) -> None:
+        """End the build with a sentence; nothing is ever left out silently."""
+        self.app.abort(f"mpiric: {why}\nhint: {hint}")

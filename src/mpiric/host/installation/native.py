@@ -23,8 +23,8 @@ def native_part(name: str, family: AbiFamily | None = None) -> str:
     if not path.is_file():
         whose = f" for the {family.value} ABI" if family else ""
         raise NotFoundError(
-            f"{name}{whose} is not part of this installation: no compiler was there when it was built",
-            hint="run 'make setup' in a checkout, or install mpiric again from one where gcc and g++ are",
+            f"{name}{whose} is not part of this installation",
+            hint="run 'make setup' in a checkout, or install a wheel that has native parts",
         )
     return str(path)
 

@@ -1,0 +1,93 @@
+"""The build hook of packages: what it asks for, and that nothing is left out silently."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("hatchling", reason="`make setup` brings it")
+
+ROOT = Path(__file__).parents[2]
+COPIED = "hatch_build.py pyproject.toml README.md LICENSE src/mpiric/__init__.py src/mpiric/cli/main.py"
+HEADERS = ("mpich/include/mpi_abi.h", "openmpi/include/mpi.h")
+CHARTS = "src/mpiric/report/library/echarts.min.js"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """As much of a checkout as a package needs to be made of it."""
+    for name in (*COPIED.split(), *(f"spec/candidates/{mpi}.toml" for mpi in ("mpich", "openmpi"))):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    for name in (*(f"third_party/{header}" for header in HEADERS), CHARTS):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+def build(checkout: Path, target: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", "dist"]
+    environment = {"PATH": "/usr/bin:/bin", "SOURCE_DATE_EPOCH": "1700000000", **variables}
+    return subprocess.run(words, cwd=checkout, env=environment, capture_output=True, text=True)
+
+
+def made(checkout: Path) -> Path:
+    return next((checkout / "dist").iterdir())
+
+
+def test_a_source_distribution_holds_what_a_build_needs(checkout):
+    assert build(checkout, "sdist").returncode == 0
+    with tarfile.open(made(checkout)) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert {CHARTS, "hatch_build.py", *(f"third_party/{header}" for header in HEADERS)} <= names
+
+
+@pytest.mark.parametrize("target", ["sdist", "wheel"])
+def test_two_builds_have_equal_bytes(checkout, target):
+    packages = []
+    for _ in range(2):
+        assert build(checkout, target, MPIRIC_NATIVE="off").returncode == 0
+        packages.append(made(checkout).read_bytes())
+        made(checkout).unlink()
+    assert packages[0] == packages[1]
+
+
+def test_a_wheel_without_native_parts_is_for_every_platform(checkout):
+    assert build(checkout, "wheel", MPIRIC_NATIVE="off").returncode == 0
+    assert made(checkout).name.endswith("-py3-none-any.whl")
+    assert any(name.endswith("scripts/mpiric-cc") for name in zipfile.ZipFile(made(checkout)).namelist())
+
+
+@pytest.mark.parametrize(
+    ("missing", "target", "switch"),
+    [
+        (CHARTS, "sdist", "MPIRIC_CHARTS=off"),
+        (CHARTS, "wheel", "MPIRIC_CHARTS=off"),
+        (f"third_party/{HEADERS[0]}", "sdist", "MPIRIC_NATIVE=off"),
+        (f"third_party/{HEADERS[1]}", "wheel", "MPIRIC_NATIVE=off"),
+    ],
+)
+def test_a_part_that_is_missing_ends_the_build_and_names_its_switch(checkout, missing, target, switch):
+    (checkout / missing).unlink()
+    done = build(checkout, target)
+    assert done.returncode != 0
+    assert f"({missing})" in done.stderr.replace(f"{checkout}/", "")
+    assert switch in done.stderr
+    assert not list((checkout).glob("dist/*"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "word"),
+    [
+        ({"MPIRIC_NATIVE": "some"}, "portable, local, off"),
+        ({"MPIRIC_NATIVE": "local", "MPIRIC_ARCH": "riscv64"}, "MPIRIC_NATIVE=portable"),
+        ({"MPIRIC_ZIG": "/zig", "PATH": "/none"}, "cmake is not there"),
+    ],
+)
+def test_a_wish_that_cannot_be_had_ends_the_build(checkout, variables, word):
+    done = build(checkout, "wheel", **variables)
+    assert done.returncode != 0
+    assert word in done.stderr

@@ -1,0 +1,1 @@
+"""Recipes of packaging systems, rendered from pyproject.toml."""

@@ -18,7 +18,7 @@ from mpiric.model.machine import (
     Topology,
 )
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.situation import Allowed, HostNames, Observation, RankSeen, Situation, Tuner
+from mpiric.model.situation import EVERYTHING, Allowed, HostNames, Observation, RankSeen, Situation, Tuner
 from mpiric.mpis import with_capabilities
 
 GIB = 1 << 30
@@ -152,7 +152,6 @@ def situation(
 
 def all_situations() -> Iterator[Situation]:
     """Every implementation on one node and on several, crowded and roomy, plain and hybrid, all allowed."""
-    everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
     math = ("/usr/lib/libgomp.so.1", "/usr/lib/libopenblas.so.0", "/usr/lib/libmkl_core.so.2")
     more = (
         "/usr/lib/libblas.so.3",
@@ -174,8 +173,8 @@ def all_situations() -> Iterator[Situation]:
                 for ranks in (2, 8, 16):
                     for libraries in ((), (*math, *more)):
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
-                        yield replace(plain, allowed=everything, others=others)
-                        yield replace(plain, allowed=everything, inherited=inherited)
+                        yield replace(plain, allowed=EVERYTHING, others=others)
+                        yield replace(plain, allowed=EVERYTHING, inherited=inherited)
         if library.dialect != "srun":
             listed = (LaunchOption(("-host", "n1,n2"), Meaning.HOSTS, ("n1,n2",)),)
             names = HostNames("eth0", {"ib0": {"n1": "n1.ipoib", "n2": "n2.ipoib"}})

@@ -10,7 +10,7 @@ from tools.generate._target import ROOT, deliver
 from mpiric.algorithms.library import LibraryAlgorithm, all_algorithms
 from mpiric.knobs import all_knobs
 from mpiric.knobs._relevance import BOUNDS
-from mpiric.model.knob import Bytes, Choice, Count, Domain, Knob, ResultsEffect
+from mpiric.model.knob import Bytes, Choice, Count, Domain, FilesEffect, Knob, ResultsEffect
 
 TARGET = ROOT / "docs" / "reference" / "knobs.md"
 HEADER = """\
@@ -28,6 +28,10 @@ _REACHES = {"node": "on a node", "network": "between nodes", "ucx": "through UCX
 _RESULTS = {
     ResultsEffect.CHECKED: "may order a reduction otherwise; outputs are compared exactly",
     ResultsEffect.ROUNDING: "may change rounding; only tried when that is allowed",
+}
+_FILES = {
+    FilesEffect.LATE: "the same bytes, visible later, or other metadata",
+    FilesEffect.RELAYOUT: "bytes elsewhere or otherwise arranged",
 }
 
 
@@ -70,6 +74,8 @@ def knob_lines(knob: Knob) -> Iterator[str]:
         yield f"- moves with: {', '.join(f'`{name}`' for name in knob.moves_with)}"
     if knob.only_when_asked:
         yield f"- only with `{knob.only_when_asked}`"
+    if knob.files is not FilesEffect.SAME:
+        yield f"- files: {_FILES[knob.files]}; only with `--allow-{knob.files.value}`"
     if knob.site_default:
         yield "- holds for a whole site (`tune --site`)"
     yield f"- source: {knob.source}"

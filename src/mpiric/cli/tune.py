@@ -104,6 +104,16 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 )
 @click.option("--no-check", is_flag=True, help="Do not compare output with the original's.")
 @click.option("--allow-rounding", is_flag=True, help="Also try what may change the last digits of results.")
+@click.option(
+    "--allow-late",
+    is_flag=True,
+    help="Also try what leaves files as they are but lets bytes or times of files be seen later.",
+)
+@click.option(
+    "--allow-relayout",
+    is_flag=True,
+    help="Also try what puts bytes into other files or places.",
+)
 @click.option("--vary-ranks", is_flag=True, help="Also try other numbers of ranks, with threads to match.")
 @click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes.")
 @click.option(
@@ -215,7 +225,11 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         store=given["store"],
         output=given["output"],
         allowed=Allowed(
-            vary_ranks=given["vary_ranks"], vary_nodes=given["vary_nodes"], rounding=given["allow_rounding"]
+            vary_ranks=given["vary_ranks"],
+            vary_nodes=given["vary_nodes"],
+            rounding=given["allow_rounding"],
+            late=given["allow_late"],
+            relayout=given["allow_relayout"],
         ),
         rule=StoppingRule(confidence=given["confidence"], minimum_effect=given["minimum_effect"]),
         seed=given["seed"],

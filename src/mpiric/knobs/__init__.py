@@ -9,7 +9,7 @@ from mpiric.knobs._carriers import carriers
 from mpiric.knobs._declare import no
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._relevance import distinct_values, sizes_sent, why_not
-from mpiric.model.knob import Applicability, Knob, ResultsEffect
+from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
@@ -56,6 +56,8 @@ def judge(knob: Knob, situation: Situation) -> Applicability:
         return no(f"only tried with {knob.only_when_asked}")
     if knob.results is ResultsEffect.ROUNDING and not (allowed.rounding or knob.only_when_asked):
         return no("may change rounding, which was not allowed")
+    if not {FilesEffect.LATE: allowed.late, FilesEffect.RELAYOUT: allowed.relayout}.get(knob.files, True):
+        return no(f"only tried with --allow-{knob.files.value}")
     verdict = knob.applies(situation)
     if verdict.applies and not knob.values(situation):
         return no("no other value is worth trying here")

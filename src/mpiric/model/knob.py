@@ -1,7 +1,7 @@
 """Knob: one thing that can change without touching the source."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -79,6 +79,19 @@ class ResultsEffect(str, Enum):
     ROUNDING = "rounding"  # the order of floating-point operations may change; the user must allow it
 
 
+class FilesEffect(str, Enum):
+    """What a knob can do to the files that a program writes, each worse than the one before."""
+
+    SAME = "same-moment"  # the same bytes, there at the same moment
+    LATE = "late"  # the same bytes, visible later, or other metadata; the user must allow it
+    RELAYOUT = "relayout"  # bytes elsewhere or otherwise arranged; the user must allow it
+
+
+def worst_effect(effects: Iterable[FilesEffect]) -> FilesEffect:
+    """The worst of several knobs' effects on files; the first class where there is none."""
+    return max(effects, key=list(FilesEffect).index, default=FilesEffect.SAME)
+
+
 @dataclass(frozen=True)
 class Promise:
     """How likely a knob is to help here: 0 (no sign of it) to 1 (the observation calls for it)."""
@@ -120,6 +133,7 @@ class Knob:
     applies: Callable[[Situation], Applicability]
     promise: Callable[[Situation], Promise]
     results: ResultsEffect = ResultsEffect.NONE
+    files: FilesEffect = FilesEffect.SAME
     moves_with: tuple[str, ...] = ()  # knobs that must be chosen together with this one
     only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
     site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`

@@ -6,6 +6,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.finding import Finding
 from mpiric.model.job import Job
+from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
 from mpiric.model.mpi_library import MpiLibrary
@@ -90,6 +91,7 @@ class Tuned:
     changes: tuple[KnobChange, ...]
     launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
     launch_why: str = ""
+    files_effect: FilesEffect = FilesEffect.SAME  # the worst of what is changed
     objective: str = "wall"  # "wall", "main", "core-hours", "output:REGEX" or "command:CMD"
     maximise: bool = False  # evidence and trials then hold reciprocals, which are small when it is good
     best_so_far: BestSoFar | None = None  # of a tune that ended before a proof

@@ -46,6 +46,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "store": tuned.store,
         "command": command,
         "command_why": tuned.launch_why or None,
+        "class": tuned.files_effect.value,
         "mpi": tuned.mpi.label,
         "interrupted": tuned.interrupted,
         "best_so_far": _best_so_far(tuned),

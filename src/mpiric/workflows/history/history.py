@@ -11,7 +11,7 @@ from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
-from mpiric.model.situation import Allowed
+from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
@@ -82,12 +82,11 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         copies.depend_on(inputs_seen(parsed.job))
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
-        everything = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)
         observed = observe(
             trials,
             parsed,
             host,
-            everything,
+            EVERYTHING,
             narrator,
             compare=False,
             records=record.path / RECORDS if baseline.marks else None,

@@ -9,7 +9,7 @@ from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.recipe import Fingerprint, Recipe
-from mpiric.model.situation import Allowed, Situation
+from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.model.whole_check import WholeVerdict
 from mpiric.tuning.fingerprint import Severity, differences, fits
 from mpiric.tuning.policy import parse_flat
@@ -22,8 +22,6 @@ from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
 
-_EVERYTHING = Allowed(vary_ranks=True, vary_nodes=True, rounding=True)  # the recipe's maker allowed it
-
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
     """What is known before the run, with what an applicable recipe knows.
@@ -32,14 +30,14 @@ def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, ho
     Raises NotFoundError when there is none.
     """
     try:
-        return expected_situation(parsed, host, _EVERYTHING)
+        return expected_situation(parsed, host, EVERYTHING)  # the recipe's maker allowed it
     except NotFoundError:
         made = [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
         made_for = [dict(each.fingerprint.mpi) for each in made]
         library = next((each for each in parsed.others if of_mpi(each) in made_for), None)
         if library is None:
             raise
-        return expected_situation(replace(parsed, mpi=library), host, _EVERYTHING)
+        return expected_situation(replace(parsed, mpi=library), host, EVERYTHING)
 
 
 def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:

@@ -9,7 +9,7 @@ from mpiric.tuning.search.search import search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
 from mpiric.workflows.tune.known_space import fill_in_space
-from mpiric.workflows.tune.space import is_worth_a_run, withheld_for_rounding
+from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
 
 
@@ -23,8 +23,8 @@ def find_candidates(state: TuneState) -> list[Configuration]:
         state.note(shortfall)
         state.narrator.say(shortfall)
     state.narrator.phase(_heading(state))
-    if withheld := withheld_for_rounding(situation):
-        state.note(f"not tried without --allow-rounding: {', '.join(withheld)}")
+    for option, names in withheld(situation, request.only, request.without).items():
+        state.note(f"not tried without {option}: {', '.join(names)}")
     state.trials.watch_memory(situation)
     allowance = search_budget(budget, state.run_s, lambda: state.quickest_s, request.rule)
 

@@ -98,12 +98,19 @@ def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
     return not any(rule(values, situation) for rule in idle) and can_be_written(configuration, situation)
 
 
-def withheld_for_rounding(situation: Situation) -> tuple[str, ...]:
-    """Knobs that would apply if the user allowed the last digits to change."""
-    if situation.allowed.rounding:
-        return ()
-    freer = replace(situation, allowed=replace(situation.allowed, rounding=True))
-    return tuple(name for name in knobs.applicable(freer) if name not in knobs.applicable(situation))
+def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Option → knobs that would be tried if the user allowed by it what it names."""
+    tried = knobs.applicable(situation)
+    found: dict[str, tuple[str, ...]] = {}
+    for name in ("rounding", "late", "relayout"):
+        freer = replace(situation, allowed=replace(situation.allowed, **{name: True}))
+        more = tuple(
+            knob.name
+            for knob in knobs.applicable(freer).values()
+            if knob.name not in tried and _wanted(knob, only, without)
+        )
+        found |= {f"--allow-{name}": more} if more else {}
+    return found
 
 
 def _wanted(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:

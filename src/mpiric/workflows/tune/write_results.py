@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from mpiric import __version__
+from mpiric import __version__, knobs
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.knob import worst_effect
 from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
 from mpiric.model.situation import Situation
@@ -48,6 +49,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         original=original,
         tuned=tuned,
         changes=changes_of(proved, situation, of_site=state.request.site) if proved else (),
+        files_effect=worst_effect(knobs.all_knobs()[name].files for name, _ in configuration.items),
         launch=launch,
         launch_why=launch_why,
         objective=state.request.objective.text,

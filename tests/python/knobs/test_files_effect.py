@@ -1,0 +1,37 @@
+"""Knobs that act on files: what the user must allow, and what an answer's class is."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support.situations import BY_LABEL, situation
+
+from mpiric import knobs
+from mpiric.knobs._declare import always, promising, yes
+from mpiric.model.knob import Choice, FilesEffect, Knob, worst_effect
+from mpiric.model.situation import Allowed
+
+
+def knob(effect):
+    return Knob(
+        name="buffers", sentence="", why="", source="", domain=Choice(("on",)), values=always("on"),
+        applies=lambda _: yes("always"), promise=promising(0.1, ""), files=effect,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("effect", [FilesEffect.LATE, FilesEffect.RELAYOUT])
+def test_a_class_is_tried_only_where_it_is_allowed(effect):
+    plain = situation(next(iter(BY_LABEL.values())), ranks=4)
+    verdict = knobs.judge(knob(effect), plain)
+    assert (verdict.applies, verdict.reason) == (False, f"only tried with --allow-{effect.value}")
+    allowed = replace(plain, allowed=Allowed(**{effect.value: True}))
+    assert knobs.judge(knob(effect), allowed).applies
+
+
+def test_the_first_class_needs_no_permission():
+    assert knobs.judge(knob(FilesEffect.SAME), situation(next(iter(BY_LABEL.values())), ranks=4)).applies
+
+
+def test_the_class_of_an_answer_is_the_worst_of_its_knobs():
+    assert worst_effect([]) is FilesEffect.SAME
+    assert worst_effect([FilesEffect.LATE, FilesEffect.SAME]) is FilesEffect.LATE
+    assert worst_effect([FilesEffect.RELAYOUT, FilesEffect.LATE]) is FilesEffect.RELAYOUT

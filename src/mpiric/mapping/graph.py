@@ -16,22 +16,35 @@ def graph_of(
     weights: npt.NDArray[np.float64],
     rank_weights: Numbers | None = None,
     extents: tuple[int, ...] = (),
+    messages: npt.NDArray[np.float64] | None = None,
 ) -> RankGraph:
     """The traffic of directed pairs; what is sent twice is added up, what a rank sends itself is left out."""
     _check(size, sources, targets, weights)
     kept = (sources != targets) & (weights > 0)
-    one, other, weight = sources[kept], targets[kept], weights[kept] / 2
+    one, other = sources[kept], targets[kept]
     keys = np.concatenate((one * size + other, other * size + one))
     order = np.argsort(keys, kind="stable")
-    keys, weight = keys[order], np.concatenate((weight, weight))[order]
+    keys = keys[order]
     is_first = np.ones(len(keys), dtype=bool)
     is_first[1:] = keys[1:] != keys[:-1]
-    totals = np.add.reduceat(weight, np.flatnonzero(is_first)) if len(keys) else weight
+    starts = np.flatnonzero(is_first)
+
+    def halved(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        both = np.concatenate((values, values))[order] / 2
+        totals: npt.NDArray[np.float64] = np.add.reduceat(both, starts) if len(keys) else both
+        return totals
+
     rows, columns = np.divmod(keys[is_first], size)
     offsets = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
-    ones = np.ones(size, dtype=np.int64)
-    return RankGraph(offsets, columns, totals, ones if rank_weights is None else rank_weights, extents)
+    return RankGraph(
+        offsets,
+        columns,
+        halved(weights[kept]),
+        np.ones(size, dtype=np.int64) if rank_weights is None else rank_weights,
+        extents,
+        None if messages is None else halved(messages[kept]),
+    )
 
 
 def _check(size: int, sources: Numbers, targets: Numbers, weights: npt.NDArray[np.float64]) -> None:

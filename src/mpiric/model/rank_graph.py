@@ -18,6 +18,12 @@ class RankGraph:
     weights: Weights  # positive
     rank_weights: Numbers  # what each rank adds to the load of its slot
     extents: tuple[int, ...] = ()  # of the grid that the ranks lie on, slowest dimension first
+    message_counts: Weights | None = None  # like the weights; None: one message a pair
+
+    @property
+    def messages(self) -> Weights:
+        """Messages between two ranks, half of them in the row of each."""
+        return np.full(len(self.targets), 0.5) if self.message_counts is None else self.message_counts
 
     @property
     def size(self) -> int:

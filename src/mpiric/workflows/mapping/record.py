@@ -1,19 +1,25 @@
 """A record's traffic and where its ranks sat, as what the engine maps."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from mpiric.mapping.collectives.decompose import CollectiveModel, CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
 from mpiric.mapping.hierarchy import node_tree
 from mpiric.model.errors import MpiricError
+from mpiric.model.profile import Message
 from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree
 from mpiric.model.record import Record
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 
 _DISTANCES = (1.0, 10.0)  # inside a node, between two
+_EXCHANGING = frozenset(("send", "receive", "start", "wait", "collective", "one_sided"))
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,10 @@ class RecordedTraffic:
     tree: SlotTree
     given: Numbers  # slot of each rank
     hosts: tuple[str, ...]  # of each slot
+    exact_bytes: float  # of messages and one-sided transfers
+    collectives: tuple[CollectiveModel, ...]  # how collective calls became pairs, the heaviest first
+    wall_s: float  # of the run
+    exchange_s: float  # in calls that exchange data, mean of the ranks
 
 
 def recorded_traffic(path: Path, distances: tuple[float, ...] = _DISTANCES) -> RecordedTraffic:
@@ -32,7 +42,10 @@ def recorded_traffic(path: Path, distances: tuple[float, ...] = _DISTANCES) -> R
 
 
 def traffic_of(record: Record, name: str, distances: tuple[float, ...] = _DISTANCES) -> RecordedTraffic:
-    """Point-to-point and one-sided messages, exact; slots are counted node by node."""
+    """Messages and one-sided transfers, exact, and collective calls as their algorithms send them.
+
+    Slots are counted node by node.
+    """
     if record.missing:
         raise MpiricError(
             f"{name} lacks {len(record.missing)} of {record.world_size} ranks, rank {record.missing[0]}",
@@ -43,17 +56,42 @@ def traffic_of(record: Record, name: str, distances: tuple[float, ...] = _DISTAN
     by_node = sorted(range(ranks), key=lambda rank: (node_of[rank], rank))
     given = np.zeros(ranks, dtype=np.int64)
     given[by_node] = np.arange(ranks)
-    messages = between_ranks(record, POINT_TO_POINT | ONE_SIDED)
-    graph = graph_of(
-        ranks,
-        np.array([m.source for m in messages], dtype=np.int64),
-        np.array([m.destination for m in messages], dtype=np.int64),
-        np.array([m.bytes for m in messages], dtype=np.float64),
-    )
+    exact = between_ranks(record, POINT_TO_POINT | ONE_SIDED)
+    collectives = collective_traffic(record)
+    graph = _graph(ranks, exact, collectives)
     if not len(graph.targets):
         raise MpiricError(
-            f"{name} has no messages between two ranks", hint="collective calls alone do not depend on pairs"
+            f"{name} has no traffic between ranks that an order could change",
+            hint="what goes node by node, and what all ranks send all others, costs the same in every order",
         )
     counts = [sum(node == number for node in node_of.values()) for number in range(len(names))]
-    hosts = tuple(names[node_of[rank]] for rank in by_node)
-    return RecordedTraffic(graph, node_tree(counts, distances), given, hosts)
+    return RecordedTraffic(
+        graph=graph,
+        tree=node_tree(counts, distances),
+        given=given,
+        hosts=tuple(names[node_of[rank]] for rank in by_node),
+        exact_bytes=float(sum(message.bytes for message in exact)),
+        collectives=collectives.models,
+        wall_s=max(rank.wall_s for rank in record.ranks),
+        exchange_s=_exchange_s(record),
+    )
+
+
+def _graph(ranks: int, exact: Sequence[Message], collectives: CollectiveTraffic) -> RankGraph:
+    def column(values: Iterable[int], kind: type[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.concatenate((np.fromiter(values, dtype=kind), more))
+
+    return graph_of(
+        ranks,
+        column((message.source for message in exact), np.int64, collectives.sources),
+        column((message.destination for message in exact), np.int64, collectives.targets),
+        column((message.bytes for message in exact), np.float64, collectives.bytes),
+        messages=column((message.messages for message in exact), np.float64, collectives.messages),
+    )
+
+
+def _exchange_s(record: Record) -> float:
+    """Seconds in sends, receives, waits, collectives and one-sided calls, mean of the ranks."""
+    counted = {name for name, kind in record.function_classes.items() if kind in _EXCHANGING}
+    spent = [sum(cell.time_s for cell in rank.cells if cell.function in counted) for rank in record.ranks]
+    return sum(spent) / max(len(spent), 1)

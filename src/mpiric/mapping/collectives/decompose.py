@@ -1,0 +1,188 @@
+"""The collective calls of a record as traffic between ranks of the world."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mpiric.mapping.collectives.algorithms import ALGORITHMS
+from mpiric.mapping.collectives.call_traffic import CallTraffic, all_pairs
+from mpiric.mapping.collectives.choice import WITHIN_NODES, library_choice
+from mpiric.model.rank_graph import Numbers, Weights
+from mpiric.model.record import CommunicatorRow, Record
+
+_NAME = re.compile(r"P?MPI_I?(?P<collective>[A-Za-z_]+?)(_init)?(_c)?")
+_BY_SENDER = ("alltoallv", "alltoallw")  # ranks send different amounts: one model for all sizes together
+_MOST_PAIRS = 2**22  # of one call
+_FOLLOW_THE_ORDER = re.compile(
+    rf"smp|shared_memory|ipc_read|(node|shm)_.+|hierarchical|multilevel|{WITHIN_NODES}"
+)
+_SCHEDULED = re.compile(r"^(sched|tsp)_")  # MPICH's prefixes of the same algorithms in schedules
+_EVERY_ORDER = "costs the same in every order"
+
+
+@dataclass(frozen=True)
+class CollectiveModel:
+    """How the calls of one collective on one communicator were turned into pairs, or why they were not."""
+
+    collective: str
+    ranks: int  # of the communicator
+    calls: int
+    algorithm: str  # "" when left out
+    source: str  # who says that this algorithm ran, or why the calls are left out
+    bytes: float  # sent between ranks in all
+
+
+@dataclass(frozen=True)
+class CollectiveTraffic:
+    """Traffic of all collective calls; a pair may stand in it several times."""
+
+    sources: Numbers
+    targets: Numbers
+    bytes: Weights
+    messages: Weights
+    models: tuple[CollectiveModel, ...]
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Calls of one collective on one communicator, of one size where all ranks have the same."""
+
+    collective: str
+    members: Numbers  # world rank of each rank of the communicator
+    is_world: bool
+    calls: int
+    bytes: Weights  # that each member has in one call, on average
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+
+def collective_traffic(record: Record) -> CollectiveTraffic:
+    """Decompose every collective call into the messages of the algorithm that ran."""
+    facts = record.ranks[0].facts if record.ranks else {}
+    sources, targets, sizes, counts, models = [], [], [], [], []
+    for calls in _calls(record):
+        algorithm, source = _algorithm(calls, facts)
+        one = None if not algorithm else _messages(calls, algorithm)
+        if one is None:
+            models.append(CollectiveModel(calls.collective, calls.size, calls.calls, "", source, 0.0))
+            continue
+        sent = float(one.bytes.sum()) * calls.calls
+        models.append(CollectiveModel(calls.collective, calls.size, calls.calls, algorithm, source, sent))
+        sources.append(calls.members[one.sources])
+        targets.append(calls.members[one.targets])
+        sizes.append(one.bytes * calls.calls)
+        counts.append(np.full(len(one.bytes), float(calls.calls)))
+    none = np.zeros(0, dtype=np.int64)
+    return CollectiveTraffic(
+        np.concatenate([none, *sources]),
+        np.concatenate([none, *targets]),
+        np.concatenate([np.zeros(0), *sizes]),
+        np.concatenate([np.zeros(0), *counts]),
+        _merged(models),
+    )
+
+
+def _calls(record: Record) -> Iterator[_Calls]:
+    """The collective calls by communicator, collective and size."""
+    members: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    rows: dict[tuple[int, int], CommunicatorRow] = {}
+    tables: dict[tuple[tuple[int, int], str, int], dict[int, list[int]]] = defaultdict(dict)
+    for rank in record.ranks:
+        for row in rank.communicators:
+            if _is_usable(row):
+                rows[row.members, row.ordinal] = row
+                members[row.members, row.ordinal][row.rank] = rank.rank
+        for cell in rank.cells:
+            collective = _collective(cell.function)
+            row_or_none = None if cell.communicator is None else rank.communicators[cell.communicator]
+            if not collective or row_or_none is None or not _is_usable(row_or_none):
+                continue
+            key = (row_or_none.members, row_or_none.ordinal)
+            size_bin = 0 if collective in _BY_SENDER else cell.size_bin
+            sums = tables[key, collective, size_bin].setdefault(row_or_none.rank, [0, 0])
+            sums[0] += cell.calls
+            sums[1] += cell.bytes
+    for (key, collective, _), by_rank in sorted(tables.items(), key=lambda item: item[0]):
+        if len(members[key]) < rows[key].size:
+            continue  # a rank of the communicator has no room for its row
+        calls = max(sums[0] for sums in by_rank.values())
+        bytes_ = np.zeros(rows[key].size)
+        for number, (_, total) in by_rank.items():
+            bytes_[number] = total / max(calls, 1)
+        order = np.array([members[key][number] for number in range(rows[key].size)], dtype=np.int64)
+        yield _Calls(collective, order, rows[key].size == record.world_size, calls, bytes_)
+
+
+def _is_usable(row: CommunicatorRow) -> bool:
+    return not row.is_window and not row.is_between and row.size > 1 and row.name != "(others)"
+
+
+def _collective(function: str) -> str:
+    found = _NAME.fullmatch(function)
+    name = found["collective"].lower() if found else ""
+    return name if name in ALGORITHMS or name.startswith("neighbor_") else ""
+
+
+def _algorithm(calls: _Calls, facts: Mapping[str, str]) -> tuple[str, str]:
+    """Name and source; no name for what no order changes, or what a record does not tell."""
+    if calls.collective.startswith("neighbor_"):
+        return "", "the record does not say who the neighbours are"
+    known = ALGORITHMS[calls.collective]
+    said = _SCHEDULED.sub("", facts.get(f"library.{calls.collective}", ""))
+    family = "openmpi" if "open mpi" in facts.get("mpi.version", "").lower() else facts.get("mpi.family", "")
+    typical = float(calls.bytes.max(initial=0))
+    name = (
+        said
+        if said in known or _FOLLOW_THE_ORDER.fullmatch(said)
+        else library_choice(family, calls.collective, calls.size, typical)
+    )
+    source = "the library says so" if name == said else "by the library's thresholds"
+    if _FOLLOW_THE_ORDER.fullmatch(name):
+        return ("", f"goes node by node: {_EVERY_ORDER}") if calls.is_world else (WITHIN_NODES, source)
+    if calls.size * (calls.size - 1) > _MOST_PAIRS and _is_dense(calls, name):
+        why = _EVERY_ORDER if calls.is_world else "too many pairs"
+        return "", f"{name} over {calls.size} ranks: {why}"
+    return name, source
+
+
+def _is_dense(calls: _Calls, name: str) -> bool:
+    few = ALGORITHMS[calls.collective][name](3, 1.0)
+    return len(few.sources) == 6 and len(set(few.bytes.tolist())) == 1
+
+
+def _messages(calls: _Calls, algorithm: str) -> CallTraffic | None:
+    mean = float(calls.bytes.mean())
+    if algorithm == WITHIN_NODES:
+        return _within_nodes(calls.size, mean)
+    if calls.collective in _BY_SENDER:
+        return all_pairs(calls.size, calls.bytes / calls.size)
+    return ALGORITHMS[calls.collective][algorithm](calls.size, mean)
+
+
+def _within_nodes(ranks: int, size: float) -> CallTraffic:
+    """Stands for what goes node by node on part of the world: cheap where its ranks share few nodes.
+
+    Which ranks exchange what depends on the order; each pair alike, as much in all as up and down one tree.
+    """
+    if ranks * (ranks - 1) > _MOST_PAIRS:
+        return ALGORITHMS["allreduce"]["ring"](ranks, size)
+    return all_pairs(ranks, 2 * size / ranks)
+
+
+def _merged(models: Sequence[CollectiveModel]) -> tuple[CollectiveModel, ...]:
+    """One for each collective, size of communicator, algorithm and source; the heaviest first."""
+    sums: dict[tuple[str, int, str, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+    for model in models:
+        key = (model.collective, model.ranks, model.algorithm, model.source)
+        calls, bytes_ = sums[key]
+        sums[key] = (calls + model.calls, bytes_ + model.bytes)
+    found = [
+        CollectiveModel(collective, ranks, calls, algorithm, source, bytes_)
+        for (collective, ranks, algorithm, source), (calls, bytes_) in sums.items()
+    ]
+    return tuple(sorted(found, key=lambda model: (-model.bytes, model.collective, model.ranks)))

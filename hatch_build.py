@@ -4,15 +4,20 @@ MPIRIC_NATIVE says which native parts a wheel gets:
 ``portable`` (default)  for every Linux since glibc 2.17, by Zig from PyPI; MPIRIC_ARCH: for another processor
 ``local``               for this system and later ones, by its own compiler (CC, CXX)
 ``off``                 none: pure Python, and what needs a native part says at use how to get it
+MPIRIC_RUNTIME=WHEEL takes the libraries that are preloaded into programs from a portable wheel of this
+version, so that they enter containers with an older C library than that of ``local``.
 MPIRIC_MPICH_PREFIX and MPIRIC_OPENMPI_PREFIX name prefixes with other headers than those in third_party.
 MPIRIC_CHARTS=off leaves out the library that draws the charts of reports; they have tables then.
 An editable install takes what `make setup` builds.
 """
 
+import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +26,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _COMMANDS = {"mpiric": "main", "mpiric-cc": "cc", "mpiric-cxx": "cxx", "mpiric-fc": "fc"}  # in mpiric.cli
 _SWITCH = "MPIRIC_NATIVE"
 _KINDS = ("portable", "local", "off")
+_PROCESSORS = ("x86_64", "aarch64")
 _OFF = f"set {_SWITCH}=off for mpiric without native parts"
 _HEADERS = {  # of the MPIs whose ABI families the native parts are built for
     "MPIRIC_MPICH_PREFIX": ("third_party/mpich", "mpi_abi.h"),
@@ -67,6 +73,9 @@ class NativeParts(BuildHookInterface):
             build_data["shared_scripts"] = self._commands_in_python()
             return
         arch = os.environ.get("MPIRIC_ARCH") or os.uname().machine
+        if arch not in _PROCESSORS:
+            hint = f"{_SWITCH}=portable builds for {' and '.join(_PROCESSORS)}; else {_OFF}"
+            self._stop(f"there are no native parts for {arch}", hint)
         native = self._build(arch)
         system = "manylinux_2_17" if self._kind == "portable" else "linux"
         build_data["pure_python"] = False
@@ -109,7 +118,22 @@ class NativeParts(BuildHookInterface):
             ["--install", str(build), "--strip", "--prefix", str(build / "tree")],
         ):
             self._run([self._program("cmake"), *step])
+        if self._kind == "local" and (wheel := os.environ.get("MPIRIC_RUNTIME")):
+            self._take_runtimes(Path(wheel), build / "tree")
         return build / "tree"
+
+    def _take_runtimes(self, wheel: Path, tree: Path) -> None:
+        """Replace each family's runtime by the wheel's, and its digest."""
+        if not wheel.name.startswith(f"mpiric-{self.metadata.version}-") or not wheel.is_file():
+            self._stop(f"MPIRIC_RUNTIME is {wheel}", f"name a wheel of mpiric {self.metadata.version}")
+        manifest = tree / "manifest.json"
+        facts = json.loads(manifest.read_text())
+        with zipfile.ZipFile(wheel) as packed:
+            for name in (name for name in packed.namelist() if Path(name).name == "libmpiric.so"):
+                own = name.partition("_native/")[2]
+                (tree / own).write_bytes(packed.read(name))
+                facts["sha256"][own] = hashlib.sha256(packed.read(name)).hexdigest()
+        manifest.write_text(json.dumps(facts, indent=1) + "\n")
 
     def _prefix(self, variable: str) -> Path:
         """The prefix of one MPI's headers; a source distribution carries those of this tree."""

@@ -98,6 +98,9 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "any-mpi": lambda: bool(mpis_here()),
     "debian-mpich": lambda: bool(which("mpiexec.mpich") and which("mpicc.mpich")),
     "debian-openmpi": lambda: bool(which("mpirun.openmpi") and which("mpicc.openmpi")),
+    "environment-modules": lambda: Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl").is_file(),
+    "lmod": lambda: (PROGRAMS / "lmod/.complete").is_file(),  # brought by `make test-programs`
+    "packages": lambda: bool([*ROOT.glob("dist/*.tar.gz")]),  # brought by `make packages`
 }
 PREFIXED: dict[str, Callable[[str], bool]] = {
     "header": lambda name: Path("/usr/include", name).is_file(),

@@ -3,6 +3,9 @@
 ;; Carried to a cluster without Guix: guix pack -f squashfs -S /bin=bin -m packaging/guix/manifest.scm
 (use-modules (guix packages)
              (guix gexp)
+             (guix utils)
+             (guix download)
+             (guix build-system python)
              (guix build-system pyproject)
              ((guix licenses) #:prefix license:)
              (gnu packages))
@@ -17,11 +20,12 @@
          #:phases
          #~(modify-phases %standard-phases
              (add-before 'build 'choose-native-parts
-               (lambda _
+               (lambda* (#:key native-inputs inputs #:allow-other-keys)
                  (setenv "MPIRIC_NATIVE" "local"))))))
   (native-inputs
-   (map specification->package
-        '("cmake" "ninja" "gcc-toolchain" "python-hatchling")))
+   (append
+    (map (lambda (name) (list name (specification->package name)))
+         '("cmake" "ninja" "gcc-toolchain" "python-hatchling"))))
   (propagated-inputs
    (map specification->package
         '("python-archspec"

@@ -45,17 +45,35 @@ std::string refusal(int error) {
     return std::string(" cannot be started: ") + std::strerror(error) + again;
 }
 
+// The first line of the script names the Python of the place where mpiric was installed. An environment that
+// was moved or copied has its own beside the script, and `pyvenv.cfg` above says that it is an environment's.
+// Returns the error with which the script itself could not be started.
+int start_python(const std::string& bin, const std::string& script, const std::vector<std::string>& words) {
+    const std::string python = bin + "python3";
+    const std::string path = bin + script;
+    const auto start = [&](std::vector<std::string> first) {
+        const std::string program = first.front();
+        first.insert(first.end(), words.begin(), words.end());
+        execv(program.c_str(), argv_of(first).data());
+        return errno;
+    };
+    if (access(path.c_str(), R_OK) == 0 && access((bin + "../pyvenv.cfg").c_str(), F_OK) == 0)
+        start({python, path});
+    const int error = start({path});
+    if (error == ENOENT && access(path.c_str(), R_OK) == 0)
+        start({python, path});
+    return error;
+}
+
 // Does not return: Python does what is left.
-[[noreturn]] void become_python(const std::string& called, std::vector<std::string> words) {
+[[noreturn]] void become_python(const std::string& called, const std::vector<std::string>& words) {
     const std::string name = "mpiric-python";
     std::string why = name + " is not beside this program\nhint: install mpiric again";
-    words.insert(words.begin(), name);
     for (const auto& beside : {find_program(called), target_of("/proc/self/exe")}) {
         const std::string path = directory_of(beside) + name;
         if (beside.empty())
             continue;
-        execv(path.c_str(), argv_of(words).data());
-        const int error = errno;
+        const int error = start_python(directory_of(beside), name, words);
         if (error != ENOENT || access(path.c_str(), F_OK) == 0) {
             why = path + refusal(error);
             break;

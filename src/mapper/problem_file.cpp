@@ -8,7 +8,7 @@
 namespace mpiric::mapper {
 namespace {
 
-constexpr std::uint64_t most = 1ULL << 32U;
+constexpr std::uint64_t largest_count = 1ULL << 32U;
 
 class Input {
   public:
@@ -80,8 +80,9 @@ Problem read_problem(const std::string& path) {
     expect(std::memcmp(magic.data(), "MPIRMAP1", 8) == 0, "it begins differently");
     const auto head = input.numbers<std::uint64_t>(8);
     for (const std::uint64_t number : head)
-        expect(number < most * 1024, "a number is too large");
-    expect(head[0] > 0 && head[0] < most && head[2] > 0 && head[2] < most && head[3] > 0 && head[3] < 32,
+        expect(number < largest_count * 1024, "a number is too large");
+    expect(head[0] > 0 && head[0] < largest_count && head[2] > 0 && head[2] < largest_count && head[3] > 0 &&
+               head[3] < 32,
            "sizes");
     Problem problem;
     problem.graph = read_graph(input, head[0], head[1]);

@@ -1,5 +1,6 @@
 """The build hook of packages: what it asks for, and that nothing is left out silently."""
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -10,8 +11,12 @@ import pytest
 
 pytest.importorskip("hatchling", reason="`make setup` brings it")
 
+OTHER = "aarch64" if os.uname().machine == "x86_64" else "x86_64"
 ROOT = Path(__file__).parents[2]
-COPIED = "hatch_build.py pyproject.toml README.md LICENSE src/mpiric/__init__.py src/mpiric/cli/main.py"
+COPIED = (
+    "hatch_build.py pyproject.toml README.md LICENSE src/mpiric/__init__.py src/mpiric/cli/main.py"
+    " packaging/share/man/man1/mpiric.1"
+)
 HEADERS = ("mpich/include/mpi_abi.h", "openmpi/include/mpi.h")
 CHARTS = "src/mpiric/report/library/echarts.min.js"
 
@@ -58,7 +63,9 @@ def test_two_builds_have_equal_bytes(checkout, target):
 def test_a_wheel_without_native_parts_is_for_every_platform(checkout):
     assert build(checkout, "wheel", MPIRIC_NATIVE="off").returncode == 0
     assert made(checkout).name.endswith("-py3-none-any.whl")
-    assert any(name.endswith("scripts/mpiric-cc") for name in zipfile.ZipFile(made(checkout)).namelist())
+    names = zipfile.ZipFile(made(checkout)).namelist()
+    assert any(name.endswith("scripts/mpiric-cc") for name in names)
+    assert any(name.endswith("data/share/man/man1/mpiric.1") for name in names)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +90,9 @@ def test_a_part_that_is_missing_ends_the_build_and_names_its_switch(checkout, mi
     ("variables", "word"),
     [
         ({"MPIRIC_NATIVE": "some"}, "portable, local, off"),
-        ({"MPIRIC_NATIVE": "local", "MPIRIC_ARCH": "riscv64"}, "MPIRIC_NATIVE=portable"),
+        ({"MPIRIC_NATIVE": "local", "MPIRIC_ARCH": OTHER}, "MPIRIC_NATIVE=portable"),
         ({"MPIRIC_ZIG": "/zig", "PATH": "/none"}, "cmake is not there"),
+        ({"MPIRIC_ARCH": "riscv64"}, "x86_64 and aarch64"),
     ],
 )
 def test_a_wish_that_cannot_be_had_ends_the_build(checkout, variables, word):

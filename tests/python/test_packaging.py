@@ -1,21 +1,31 @@
 """Recipes of packaging systems say what pyproject.toml says."""
 
+import hashlib
 import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools.generate.packaging.__main__ import RECIPES, render
-from tools.generate.packaging.project import Dependency, read_project
+from tools.generate.packaging.__main__ import RECIPES, render, write_for
+from tools.generate.packaging.checksums import base32
+from tools.generate.packaging.project import Dependency, read_pins, read_project
+from tools.generate.packaging.requirements import requirements
 
 ROOT = Path(__file__).parents[2]
 WITH_DEPENDENCIES = [name for name in RECIPES if re.search(r"conda|guix\.scm|package\.py", name)]
 
 
+EASYCONFIGS = [name for name in RECIPES if name.endswith(".eb")]
+
+
 @pytest.mark.parametrize("target", RECIPES)
 def test_a_recipe_is_what_the_generator_writes(target):
     assert (ROOT / target).read_text() == render(target, read_project(ROOT))
+
+
+def test_no_recipe_of_another_version_is_left():
+    assert {str(path.relative_to(ROOT)) for path in ROOT.glob("packaging/easybuild/*")} == {*EASYCONFIGS}
 
 
 @pytest.fixture
@@ -43,6 +53,30 @@ def test_a_dependency_added_to_the_project_alone_changes_every_recipe(target, wi
     assert rendered != (ROOT / target).read_text()
 
 
+@pytest.mark.parametrize("target", EASYCONFIGS)
+def test_a_dependency_without_a_pinned_version_stops_recipes_that_name_versions(target, with_dependency):
+    with pytest.raises(ValueError, match="networkx is not pinned"):
+        render(target, with_dependency("networkx>=3"))
+
+
+def test_what_is_pinned_suffices_for_every_dependency():
+    project = read_project(ROOT)
+    pinned = {
+        pin.name: [pin.name for pin in read_pins(project)].index(pin.name) for pin in read_pins(project)
+    }
+    assert pinned.keys() >= {each.name for each in project.dependencies}
+    assert pinned["numpy"] < pinned["optuna"] > pinned["sqlalchemy"], "each comes after what it needs"
+
+
+def test_an_older_python_gets_what_newer_ones_have():
+    old, new = (
+        {line.partition("==")[0] for line in requirements(platform)}
+        for platform in ("3.10-x86_64", "3.13-aarch64")
+    )
+    assert old - new == {"tomli"}
+    assert new <= old
+
+
 @pytest.mark.parametrize("line", ["a==1", "a[b]>=1", "a>=1; sys_platform == 'win32'"])
 def test_a_dependency_that_recipes_have_no_words_for_is_refused(line, with_dependency):
     with pytest.raises(ValueError, match="recipes know"):
@@ -64,4 +98,35 @@ def test_python_recipes_are_python():
 def test_the_version_reaches_every_recipe_that_names_one():
     project = replace(read_project(ROOT), version="9.8.7")
     naming = [name for name in RECIPES if "9.8.7" in render(name, project)]
-    assert len(naming) == 7
+    assert len(naming) == 9
+
+
+def test_recipes_beside_packages_have_their_checksums(tmp_path):
+    names = [
+        f"mpiric-{read_project(ROOT).version}{end}"
+        for end in (".tar.gz", "-py3-none-manylinux_2_17_x86_64.whl")
+    ]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    write_for(tmp_path, read_project(ROOT))
+    sums = [hashlib.sha256(name.encode()).hexdigest() for name in names]
+    recipes = tmp_path / "recipes"
+    for name in (
+        "conda/meta.yaml",
+        "conda/recipe.yaml",
+        "spack/spack_repo/mpiric/packages/py_mpiric/package.py",
+    ):
+        assert all(checksum in (recipes / name).read_text() for checksum in sums), name
+    assert all(base32(checksum) in (recipes / "guix/guix.scm").read_text() for checksum in sums)
+    assert all(sums[1] in path.read_text() for path in recipes.glob("easybuild/*.eb"))
+
+
+def test_a_checksum_is_written_as_guix_writes_it():
+    hello = "31e066137a962676e89f69d1b65382de95a7ef7d914b8cb956f41ea72e0f516b"
+    assert base32(hello) == "0ssi1wpaf7plaswqqjwigppsg5fyh99vdlb9kzl7c9lng89ndq1i"
+
+
+def test_both_container_recipes_install_by_the_same_words():
+    texts = [render(name, read_project(ROOT)) for name in RECIPES if "containers" in name]
+    words = [re.search(r"python3 -m venv .*", text) for text in texts]
+    assert len({found.group() for found in words if found}) == 1

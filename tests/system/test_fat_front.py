@@ -89,6 +89,22 @@ def test_why_python_cannot_be_started_is_said(front: Front) -> None:
     assert (gone.returncode, "is not beside this program" in gone.stderr) == (127, True)
 
 
+@pytest.mark.parametrize("first_line", ["#!/nowhere/python", "#!/bin/false"])
+def test_an_environment_that_was_moved_or_copied_is_started_by_its_own_python(
+    front: Front, first_line: str
+) -> None:
+    """Its script names the Python of where it was installed, which is gone or another installation's."""
+    script, python = front.place / "bin/mpiric-python", front.place / "bin/python3"
+    script.write_text(f"{first_line}\nfrom mpiric.cli.main import main\n\nmain()\n")
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (front.place / "pyvenv.cfg").touch()
+    done = subprocess.run(
+        [front.place / "bin/mpiric", "--version"], env=front.environment, capture_output=True
+    )
+    assert done.stdout.startswith(b"mpiric, version"), done.stderr
+
+
 @pytest.mark.requires("g++", "gfortran", "clang")
 @pytest.mark.parametrize(
     ("verb", "words", "ending"),

@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from mpiric.host.packaged import parse_toml
 
 SYSTEMS = ("conda", "spack", "guix")
+PINS = Path(__file__).with_name("pins.toml")
+PINNED_PLATFORMS = tuple(  # Python and processor
+    f"3.{minor}-{processor}" for minor in range(10, 14) for processor in ("x86_64", "aarch64")
+)
 _NAMES: Mapping[str, Mapping[str, str]] = {  # of those that a system calls otherwise than by its rule
     "clustershell": {"guix": "clustershell"},
 }
@@ -34,6 +39,20 @@ class Dependency:
         """The last minor version of Python that needs it: 3.11 → 3.10."""
         major, _, minor = self.python_below.partition(".")
         return f"{major}.{int(minor) - 1}" if self.python_below else ""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One distribution in the version that systems without a solver install."""
+
+    name: str
+    version: str
+    files: Mapping[str, tuple[str, str]]  # Python and processor: wheel, sha256
+
+    @property
+    def everywhere(self) -> tuple[str, str] | None:
+        """The one wheel of every Python and processor."""
+        return next(iter(self.files.values())) if len({*self.files.values()}) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -65,6 +84,18 @@ def read_project(root: Path) -> Project:
         dependencies=tuple(_dependency(line) for line in facts["dependencies"]),
         build_dependencies=tuple(_dependency(line) for line in text["build-system"]["requires"]),
         commands=tuple(_assigned(root / "hatch_build.py", "_COMMANDS")),
+    )
+
+
+def read_pins(project: Project) -> tuple[Pin, ...]:
+    """Read pins.toml, each distribution after those that it needs. Raises ValueError where one is missing."""
+    text = parse_toml(PINS.read_text(encoding="utf-8"))
+    for each in project.dependencies:
+        if each.name not in text or Version(text[each.name]["version"]) < Version(each.least or "0"):
+            raise ValueError(f"{each.name} is not pinned: run python -m tools.generate.packaging.pin")
+    return tuple(
+        Pin(name, pin["version"], {on: tuple(file) for on, file in pin["files"].items()})
+        for name, pin in text.items()
     )
 
 

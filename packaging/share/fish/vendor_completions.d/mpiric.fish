@@ -1,0 +1,1 @@
+mpiric completion fish | source

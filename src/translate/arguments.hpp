@@ -222,6 +222,11 @@ inline const void* in_buffer(const void* buffer) {
 }
 inline void* in_buffer(void* buffer) { return buffer == program::in_place ? library::in_place : buffer; }
 
+/// MPI_T_PVAR_ALL_HANDLES of either side, known once the library is open.
+extern void *program_all_handles, *library_all_handles;
+/// A handle of a performance variable: an address on either side.
+inline void* in_pvar(void* handle) { return handle == program_all_handles ? library_all_handles : handle; }
+
 /// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY of either side.
 struct Weights {
     const int *unweighted, *empty;

@@ -1,21 +1,31 @@
-// The exported names. A call of the program goes on to its translation, a call that the library makes of itself, while it
-// answers one, straight to the library: with arguments of the library's types, so it is told apart before any of them is read.
-.macro ENTRANCE name index original
+// The exported names. A call of the program goes on to its translation, or to what stands above that; a call that the library
+// makes of itself, while it answers one, straight to the library: with arguments of the library's types, so it is told apart
+// before any of them is read.
+.macro ENTRANCE name index
     .globl \name
     .type \name, @function
     .p2align 4
 \name:
+.Lentrance_\name:
     endbr64
     movq mpiric_depth@gottpoff(%rip), %r11
     movl $\index, %r10d
     cmpl $0, %fs:(%r11)
     jne .Lown_\name
-    jmp *(mpiric_translations + 8 * \index)(%rip)
+    jmp *(mpiric_targets + 8 * \index)(%rip)
 .Lown_\name:
-    jmp *(mpiric_originals + 8 * \original)(%rip)
+    jmp *(mpiric_originals + 8 * \index)(%rip)
     .size \name, . - \name
+    .pushsection .data.rel.ro.mpiric_entrances, "aw", @progbits
+    .quad .Lentrance_\name
+    .popsection
 .endm
 
+    .section .data.rel.ro.mpiric_entrances, "aw", @progbits
+    .globl mpiric_entrances
+    .hidden mpiric_entrances
+    .p2align 3
+mpiric_entrances:
     .text
 #include "generated/entrances.inc"
 
@@ -47,7 +57,7 @@ mpiric_first_call:
     movq 48(%rsp), %r10
     leave
     .cfi_def_cfa %rsp, 8
-    leaq mpiric_translations(%rip), %r11
+    leaq mpiric_targets(%rip), %r11
     jmp *(%r11, %r10, 8)
     .cfi_endproc
     .size mpiric_first_call, . - mpiric_first_call
@@ -58,15 +68,16 @@ mpiric_first_call:
     .type mpiric_lacking, @function
 mpiric_lacking:
     movl %r10d, %edi
+    shrl $1, %edi
     jmp mpiric_refuse
     .size mpiric_lacking, . - mpiric_lacking
 
     .data
     .p2align 3
-    .globl mpiric_translations, mpiric_originals
-    .hidden mpiric_translations, mpiric_originals
-mpiric_translations:
-    .rept FUNCTION_COUNT
+    .globl mpiric_targets, mpiric_originals
+    .hidden mpiric_targets, mpiric_originals
+mpiric_targets:
+    .rept 2 * FUNCTION_COUNT
     .quad mpiric_first_call
     .endr
 mpiric_originals:

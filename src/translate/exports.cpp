@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <string>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -62,6 +63,16 @@ int collect_needed(dl_phdr_info* object, std::size_t, void* result) {
     return 0;
 }
 
+/// What the objects need that are loaded when this is first asked.
+const Names& needed_names() {
+    static const Names& needed = *[] {
+        auto* names = new Names;
+        dl_iterate_phdr(collect_needed, names);
+        return names;
+    }();
+    return needed;
+}
+
 int find_own(dl_phdr_info* object, std::size_t, void* result) {
     const auto own = reinterpret_cast<ElfW(Addr)>(&find_own);
     for (int at = 0; at < object->dlpi_phnum; ++at) {
@@ -114,12 +125,15 @@ Names defined_in(const char* path) {
 
 }  // namespace
 
+bool is_needed(std::string_view prefix, std::string_view name) {
+    return needed_names().contains(std::string(prefix).append(name));
+}
+
 void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* name)) {
     const Names defined = defined_in(library);
     if (defined.empty())
         return;
-    Names needed;
-    dl_iterate_phdr(collect_needed, &needed);
+    const Names& needed = needed_names();
     Symbols own;
     dl_iterate_phdr(find_own, &own);
     const auto page = std::uintptr_t(sysconf(_SC_PAGESIZE));

@@ -13,6 +13,9 @@ inline std::string extension(std::string_view name) { return "MPIX_" + std::stri
 /// Who answers a function: the library, when it has it, this stand-in by itself, or nobody.
 enum class Answer { library, always, never };
 
+/// Whether something loaded at the start cannot do without the MPI function of this name, in two parts.
+bool is_needed(std::string_view prefix, std::string_view name);
+
 /// Takes the MPI functions out of the table of symbols that `library`, a file, does not define, but
 /// for those that something loaded cannot do without. A program that binds weakly trusts what it finds.
 void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* name));

@@ -4,9 +4,9 @@
 #include "classes.hpp"
 #include "room.hpp"
 
-// Where an entrance leads: to the translation when the call is the program's, to the library when it is the
-// library's own.
-extern "C" [[gnu::visibility("hidden")]] void* mpiric_translations[];
+// Where an entrance leads, two for each function, MPI_ then PMPI_: to the translation (or to what stands
+// above that) when the call is the program's, to the library when it is the library's own.
+extern "C" [[gnu::visibility("hidden")]] void* mpiric_targets[];
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_originals[];
 // How deep this thread is in calls of the library: more than 0 and a call is its own. The entrances read it.
 extern "C"

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,6 +14,7 @@
 
 extern "C" [[gnu::visibility("hidden")]] void
 mpiric_lacking();  // names the function that the register r10 says
+extern "C" [[gnu::visibility("hidden")]] void* const mpiric_entrances[];
 
 // By which a stand-in is recognised, whatever the library underneath says of itself.
 extern "C" {
@@ -79,6 +81,18 @@ Answer answer_of(const char* name) {
     return Answer::library;
 }
 
+/// The number of an exported name, MPI_ or PMPI_; -1 when there is no such name.
+int index_of(const char* name) {
+    const bool is_profiling = *name == 'P';
+    const Entry* end = std::end(entries);
+    const Entry* found = std::lower_bound(
+        std::begin(entries), end, name + is_profiling,
+        [](const Entry& entry, const char* wanted) { return std::strcmp(entry.name, wanted) < 0; });
+    if (found == end || std::strcmp(found->name, name + is_profiling) != 0)
+        return -1;
+    return int(2 * (found - std::begin(entries)) + is_profiling);
+}
+
 [[gnu::constructor]] void at_load() {
     if (*path())
         hide_what_is_lacking(path(), &answer_of);
@@ -116,6 +130,75 @@ void add_predefined_handles() {
 #undef ABSENT
 }
 
+void lead(unsigned name, void* target) { __atomic_store_n(&mpiric_targets[name], target, __ATOMIC_RELEASE); }
+
+/// What answers a function for the program; null when nothing does.
+void* translation_of(unsigned function) {
+    const Entry& entry = entries[function];
+    const bool is_there = mpiric_originals[2 * function] != reinterpret_cast<void*>(&mpiric_lacking);
+    return entry.how == How::own || (is_there && entry.how != How::refused) ? entry.translation : nullptr;
+}
+
+/// A string of a loaded object's dynamic section, of a tag and at a place among those of this tag; null when
+/// there are not so many.
+const char* dynamic_string(const link_map& object, ElfW(Sxword) tag, unsigned place) {
+    const char* names = nullptr;
+    for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_STRTAB)
+            names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    for (const ElfW(Dyn)* entry = object.l_ld; names && entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == tag && place-- == 0)
+            return names + entry->d_un.d_val;
+    return nullptr;
+}
+
+/// Whether the object that holds a function is linked to the library underneath.
+bool is_linked_to_library(void* function) {
+    Dl_info where;
+    link_map *object = nullptr, *library = nullptr;
+    if (!dladdr1(function, &where, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) ||
+        dlinfo(opened, RTLD_DI_LINKMAP, &library) != 0)
+        return false;
+    const char* soname = dynamic_string(*library, DT_SONAME, 0);
+    unsigned place = 0;
+    while (const char* needed = soname ? dynamic_string(*object, DT_NEEDED, place++) : nullptr)
+        if (std::strcmp(needed, soname) == 0)
+            return true;
+    return false;
+}
+
+/// A tool's function of a name: one behind the stand-in in the look-up order. Null where that is an MPI library,
+/// or the runtime, which takes its place by itself.
+void* tool_behind(const char* name) {
+    if (!is_needed("P", name))
+        return nullptr;  // a tool calls what it stands in front of
+    void* tool = dlsym(RTLD_NEXT, name);
+    void* others = dlsym(RTLD_NEXT, "PMPI_Init");
+    Dl_info of_tool, of_others;
+    const bool is_of_library = tool && others && dladdr(tool, &of_tool) && dladdr(others, &of_others) &&
+                               of_tool.dli_fbase == of_others.dli_fbase;
+    return is_of_library ? nullptr : tool;
+}
+
+/// The tool that gets the program's calls, with its types: it had been in front of the program's library.
+void* tool_above(const char* name) {
+    void* tool = tool_behind(name);
+    return tool && !is_linked_to_library(tool) ? tool : nullptr;
+}
+
+/// The tool that gets the translated calls: it is linked to a library of the other family.
+void* tool_below(const char* name) {
+    void* tool = tool_behind(name);
+    return tool && is_linked_to_library(tool) ? tool : nullptr;
+}
+
+/// What answers an exported name for the program; null when nothing does.
+void* next_of(unsigned name) {
+    void* translation = translation_of(name / 2);
+    void* tool = translation && name % 2 == 0 ? tool_above(entries[name / 2].name) : nullptr;
+    return tool ? tool : translation;
+}
+
 void find_functions() {
     for (unsigned at = 0; at < function_count; ++at) {
         const std::string profiling = std::string("P") + entries[at].name;
@@ -125,16 +208,18 @@ void find_functions() {
             original = dlsym(opened, extension(entries[at].name).c_str());
             by_profiling_name = dlsym(opened, ("P" + extension(entries[at].name)).c_str());
         }
-        if (original)
+        if (void* tool = original ? tool_below(entries[at].name) : nullptr)
+            mpiric_originals[2 * at] = tool;
+        else if (original)
             mpiric_originals[2 * at] = original;
         if (original || by_profiling_name)
             mpiric_originals[2 * at + 1] = by_profiling_name ? by_profiling_name : original;
-        void* target = mpiric_originals[2 * at];  // what names the function when the library lacks it
-        if (original || entries[at].how == How::own)
-            target = entries[at].how == How::refused ? reinterpret_cast<void*>(&mpiric_lacking)
-                                                     : entries[at].translation;
-        __atomic_store_n(&mpiric_translations[at], target, __ATOMIC_RELEASE);
+        for (const unsigned name : {2 * at, 2 * at + 1}) {
+            void* next = next_of(name);
+            lead(name, next ? next : reinterpret_cast<void*>(&mpiric_lacking));  // names the function
+        }
     }
+    dlerror();  // the program must not read of our questions
 }
 
 }  // namespace
@@ -220,10 +305,33 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
         make_handles();
         add_predefined_handles();
         add_fortran_numbers();
-        find_weights();
+        find_data();
         find_functions();
         mpiric_depth = 0;
     });
+}
+
+// The runtime above a stand-in takes its place in the entrances, where the library's own calls have been told
+// apart already: it gets each call of the program, and passes it on to the translation.
+extern "C" {
+/// The entrance of an exported name; null when there is no such name.
+[[gnu::visibility("default")]] void* mpiric_stand_in_entrance(const char* name) {
+    const int at = mpiric::translate::index_of(name);
+    return at < 0 ? nullptr : mpiric_entrances[at];
+}
+/// What answers the program's calls of a name behind its entrance: a tool, or the translation; null when
+/// nothing does. Opens the library.
+[[gnu::visibility("default")]] void* mpiric_stand_in_next(const char* name) {
+    const int at = mpiric::translate::index_of(name);
+    mpiric_open();
+    return at < 0 ? nullptr : mpiric::translate::next_of(unsigned(at));
+}
+/// Puts `target` between the entrance of a name and its translation.
+[[gnu::visibility("default")]] void mpiric_stand_in_lead(const char* name, void* target) {
+    const int at = mpiric::translate::index_of(name);
+    if (at >= 0)
+        mpiric::translate::lead(unsigned(at), target);
+}
 }
 
 extern "C" [[gnu::visibility("hidden")]] int mpiric_refuse(unsigned index) {

@@ -11,6 +11,7 @@ constinit thread_local int mpiric_depth = 0;
 #include "by_hand/callbacks.cpp"
 #include "by_hand/attributes.cpp"
 #include "by_hand/spawn.cpp"
+#include "by_hand/tools.cpp"
 
 namespace mpiric::translate {
 #include "generated/functions.inc"

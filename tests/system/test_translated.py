@@ -1,5 +1,6 @@
 """A program of each ABI family, C or Fortran, prints the same under every MPI of another: `run --mpi`."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -8,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
-from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.translation import SONAMES, can_translate, is_native
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import SONAMES, can_translate, is_native, own_family
 
 SOURCE = Path(__file__).parent / "translated.c"
+RING, REPEATS, TOOL = (
+    Path(__file__).parent / "runtime_programs" / f"{name}.c" for name in ("ring", "repeats", "tool")
+)
 FORTRAN = Path(__file__).parent / "translated.F90"
 MAKERS = {AbiFamily.MPICH: "mpich", AbiFamily.OPENMPI: "openmpi", AbiFamily.STANDARD: "mpich"}
 ENVIRONMENT = {
@@ -79,17 +83,26 @@ pytestmark = [
 
 @pytest.fixture
 def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
-    """`built(family)`: the program of that family, and the launcher of its own library."""
+    """`built(family, source, …)`: the program of that family, and the launcher of its own library."""
 
-    def build(family: AbiFamily) -> tuple[Path, Path]:
-        prefix, program = mpi_prefix(MAKERS[family]), tmp_path / f"program-{family.value}"
-        library = prefix / "lib" / SONAMES[family]
+    def build(
+        family: AbiFamily, source: Path = SOURCE, *words: str | Path, library: str | Path = ""
+    ) -> tuple[Path, Path]:
+        prefix, program = mpi_prefix(MAKERS[family]), tmp_path / f"{source.stem}-{family.value}"
+        library = library or prefix / "lib" / SONAMES[family]
         define = ["-DMPI_ABI"] if family is AbiFamily.STANDARD else []
-        words = ["gcc", *define, f"-I{prefix}/include", SOURCE, "-o", program, library]
-        subprocess.run([*words, "-Wl,--allow-shlib-undefined"], check=True)
+        line = ["gcc", *define, f"-I{prefix}/include", source, "-o", program, *words, library]
+        subprocess.run([*line, "-Wl,--allow-shlib-undefined"], check=True)
         return program, prefix / "bin/mpiexec"
 
     return build
+
+
+@pytest.fixture
+def family(mpi: MpiLibrary) -> AbiFamily:
+    """Of programs that this library runs by translation."""
+    found = next((each for each in list(AbiFamily)[:2] if can_translate(each, mpi)), None)
+    return found or pytest.skip("no translation")
 
 
 @pytest.mark.parametrize("family", list(AbiFamily), ids=lambda family: family.value)
@@ -122,10 +135,7 @@ def fortran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pa
 
 @pytest.mark.requires("gfortran", "debian-mpich", "debian-openmpi")
 @pytest.mark.parametrize("dialect", ["f90", "f08"])
-def test_so_does_one_in_fortran(mpi, dialect, fortran, run_mpiric, tmp_path):
-    family = next((each for each in list(AbiFamily)[:2] if can_translate(each, mpi)), None)
-    if family is None:
-        pytest.skip("no translation")
+def test_so_does_one_in_fortran(mpi, family, dialect, fortran, run_mpiric, tmp_path):
     name = family.value
     line = [f"mpiexec.{name}", "-n", "2", fortran(dialect, name), tmp_path / "file"]
     done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
@@ -145,3 +155,58 @@ def test_without_its_own_fortran_library_it_runs_above_ours(mpi, fortran, enviro
         [*line, tmp_path / "file"], env={**environment, **variables}, capture_output=True, text=True
     )
     assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr
+
+
+def test_its_profile_counts_what_the_profile_under_its_own_library_counts(
+    mpi, family, built, run_mpiric, tmp_path
+):
+    program, launcher = built(family, RING)
+    counts = []
+    own = {"LD_LIBRARY_PATH": str(launcher.parents[1] / "lib")}
+    for options, env in (([], own), (["--mpi", mpi.label], {})):
+        words = ["profile", "--json", "-o", tmp_path / f"p{len(options)}", *options, "--"]
+        done = run_mpiric(*words, launcher, "-n", "2", program, env={**ENVIRONMENT, **env})
+        assert done.returncode == 0, done.stderr
+        profile = json.loads(done.stdout)
+        counts.append(({each["name"]: each["calls"] for each in profile["functions"]}, profile["p2p"]))
+    assert counts[1] == counts[0]
+    assert counts[1][0]["MPI_Send"] == 20
+
+
+def test_what_is_learned_of_its_collectives_is_of_the_library_underneath(
+    mpi, family, built, run_mpiric, tmp_path
+):
+    program, launcher = built(family, REPEATS)
+    options = ("--policy-out", tmp_path / "learned.json", "--learn-at-most", "100%", "--mpi", mpi.label)
+    line = (launcher, "-n", "2", program, "1000", "4096")
+    done = run_mpiric("run", "--quiet", *options, "--", *line, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    learned = json.loads((tmp_path / "learned.json").read_text())
+    assert learned["mpi"] == {"implementation": mpi.implementation, "version": mpi.version}
+    tried = {each["name"] for key in learned["keys"] for each in key.get("candidates", [])}
+    assert {name.partition(":")[0] for name in tried} == {"library", "own"}
+
+
+def test_tools_are_given_the_calls_above_the_translation_and_below_it(
+    mpi, family, built, environment, tmp_path
+):
+    below = own_family(mpi)
+    assert below
+    shared = ("-shared", "-fPIC")
+    above_it, _ = built(family, TOOL, *shared)
+    below_it, _ = built(below, TOOL, *shared, library=mpi.library)
+    linked = tmp_path / "linked"
+    built(family, RING, "-Wl,--no-as-needed", f"-Wl,-rpath,{tmp_path}", above_it)[0].rename(linked)
+    alone, _ = built(family, RING)
+    stand_in = write_stand_in(tmp_path / "stand-in", family, mpi)
+    paths = ":".join((str(tmp_path / "stand-in"), *mpi.library_path))
+    variables = {**environment, **ENVIRONMENT, **mpi.environment, "LD_LIBRARY_PATH": paths}
+    for preload, started in (
+        (f"{above_it}:{stand_in}", alone),
+        (stand_in, linked),
+        (f"{stand_in}:{below_it}", alone),
+    ):
+        line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={preload}", started]
+        done = subprocess.run(line, env=variables, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "sum 2\n"), done.stderr
+        assert done.stderr.count("tool saw 10 sends") == 2, preload

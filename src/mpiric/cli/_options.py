@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import files
+from mpiric.cli._completing import files, mpi_labels
 
 FILE: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
 DIRECTORY: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
@@ -13,4 +13,12 @@ COUNT: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N"}
 
 command_line = click.argument(
     "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
+)
+mpi_option = click.option(
+    "--mpi",
+    "mpi_label",
+    default="",
+    metavar="NAME",
+    shell_complete=mpi_labels,
+    help="Run under this MPI; see `mpiric mpi list`.",
 )

@@ -9,7 +9,7 @@ import click
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, command_line
+from mpiric.cli._options import DIRECTORY, command_line, mpi_option
 from mpiric.cli.profile import letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
@@ -34,6 +34,7 @@ Examples:
 
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record there.")
+@mpi_option
 @click.option(
     "--abi",
     type=click.Choice([f.value for f in AbiFamily]),
@@ -68,6 +69,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         directory=given["directory"],
+        mpi=given["mpi_label"],
         family=AbiFamily(given["abi"]) if given["abi"] else None,
         output=Output.STDERR if given["as_json"] else Output.STDOUT,
         limit_s=None if given["limit"] == "none" else parse_duration(given["limit"]),

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import command_line
+from mpiric.cli._options import command_line, mpi_option
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
@@ -32,6 +32,7 @@ Examples:
   mpiric profile -- mpirun -n 64 ./app in.dat          one screen, and a page to look at
   mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
   mpiric profile --call-sites -- srun -n 128 ./app
+  mpiric profile --mpi openmpi-5 -- mpiexec -n 4 ./app  under another MPI, of whatever ABI family
   mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
   mpiric report lj                                     the summary and the page again
 """
@@ -63,6 +64,7 @@ Examples:
     type=click.Choice(["levels", "names"]),
     help="How MPI_Pcontrol bounds phases: by level number, or by a name after level 1 and -1.",
 )
+@mpi_option
 @click.option(
     "--abi",
     type=click.Choice([family.value for family in AbiFamily]),
@@ -87,6 +89,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         directory=given["directory"],
+        mpi=given["mpi_label"],
         family=AbiFamily(given["abi"]) if given["abi"] else None,
         output=Output.STDERR if as_json else Output.STDOUT,
         options=_options(given),
@@ -142,7 +145,7 @@ def _written(found: Profile, directory: Path) -> str:
 def _submitted(request: ProfileRequest) -> int:
     """Submit it as a job, with its files beside the record; print the program's output when it has ended."""
     directory = make_directory(request)
-    words = ("--output", str(directory))
+    words = ("--output", str(directory), *(("--mpi", request.mpi) if request.mpi else ()))
     return run_submitted(
         directory,
         words,

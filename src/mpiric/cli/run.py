@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from mpiric.cli._completing import list_of, mpi_labels, settings
+from mpiric.cli._completing import list_of, settings
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, FILE, command_line
+from mpiric.cli._options import DIRECTORY, FILE, command_line, mpi_option
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
@@ -35,13 +35,7 @@ Examples:
 @click.option("--recipe", **FILE, help="This recipe and no other.")
 @click.option("--no-recipe", is_flag=True, help="Apply none.")
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
-@click.option(
-    "--mpi",
-    "mpi_label",
-    metavar="NAME",
-    shell_complete=mpi_labels,
-    help="Run under this MPI; see `mpiric mpi list`.",
-)
+@mpi_option
 @click.option(
     "--set",
     "settings",
@@ -137,7 +131,7 @@ def _silent(_: str) -> None:
     """Say nothing."""
 
 
-def _values(settings: tuple[str, ...], mpi_label: str | None) -> dict[str, str]:
+def _values(settings: tuple[str, ...], mpi_label: str) -> dict[str, str]:
     values = {}
     for setting in settings:
         knob, equals, value = setting.partition("=")

@@ -12,6 +12,7 @@ from mpiric.launchers._parse import ambiguous_launcher_word, launcher_word, pars
 from mpiric.launchers._registry import dialects
 from mpiric.launchers._render import render
 from mpiric.launchers._spell import recognise_launcher, spell
+from mpiric.launchers._variables import given_to_ranks
 
 __all__ = [
     "Dialect",
@@ -19,6 +20,7 @@ __all__ = [
     "dialects",
     "emit",
     "emit_all",
+    "given_to_ranks",
     "launcher_word",
     "named_hosts",
     "parse_command",

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.launchers._containment import container_variables, into_containers, map_containers
-from mpiric.launchers._draft import Draft, process_value, set_for_process, unset_for_process
+from mpiric.launchers._draft import Draft, process_value, set_for_process, start, unset_for_process
 from mpiric.launchers._edit import all_options, in_front, twin, without
 from mpiric.launchers._options import parse_option
-from mpiric.model.job import Meaning
+from mpiric.launchers._registry import dialects
+from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Setting
 
 # The dynamic linker acts on these in every program that sees them, the launcher itself included.
@@ -28,6 +29,12 @@ def rank_value(draft: Draft, name: str) -> tuple[str, str] | None:
     if variable_list is not None and not wins and name in (listed := variable_list.read(draft.job)):
         return listed[name], "command line"
     return None if value is None else (value, "environment")
+
+
+def given_to_ranks(job: Job, name: str) -> str:
+    """Value that the ranks of a command see of a variable, "" when they see none."""
+    value = rank_value(start(job, dialects()[job.dialect]), name)
+    return value[0] if value else ""
 
 
 def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Draft:

@@ -56,6 +56,13 @@ def own_family(library: MpiLibrary) -> AbiFamily | None:
     return next((family for family in library.abi_families if family is not AbiFamily.STANDARD), None)
 
 
+def family_above(library: MpiLibrary) -> AbiFamily | None:
+    """The family whose names its programs see: that of a stand-in in front of it; None when unknown."""
+    file = library.stand_in.rpartition("/")[2]
+    above = next((family for family, soname in SONAMES.items() if soname == file), None)
+    return above or next(iter(library.abi_families), None)
+
+
 def can_translate(program: AbiFamily, library: MpiLibrary) -> bool:
     """Whether a stand-in has been written for such a program over this library."""
     return (program, own_family(library)) in PAIRS

@@ -181,8 +181,20 @@ Mode decided(Thread& self) noexcept {
     _exit(127);
 }
 
+const char* name_of(uint32_t slot) noexcept { return profiling_names[slot / 2] + (slot % 2 != 0 ? 0 : 1); }
+
+/// Where a slot leads for a target. Above a stand-in that is its entrance, which passes the program's calls
+/// on to the target: what the library underneath calls comes here too, and must reach no wrapper.
+void* through_stand_in(uint32_t slot, const void* target) noexcept {
+    const world::StandIn* below = slot < 2 * function_count ? world::stand_in() : nullptr;
+    if (!below)
+        return const_cast<void*>(target);
+    below->lead(name_of(slot), const_cast<void*>(target));
+    return below->entrance(name_of(slot));
+}
+
 void store(uint32_t slot, const void* target) noexcept {
-    __atomic_store_n(&mpiric_slots[slot], const_cast<void*>(target), __ATOMIC_RELEASE);
+    __atomic_store_n(&mpiric_slots[slot], through_stand_in(slot, target), __ATOMIC_RELEASE);
 }
 
 }  // namespace
@@ -245,16 +257,22 @@ void* mpiric_resolve(uint32_t index) {
     }
     const uint32_t function = index / 2;
     const bool profiling = index % 2 != 0;
-    const char* name = profiling_names[function] + (profiling ? 0 : 1);
+    const mpiric::world::StandIn* below = mpiric::world::stand_in();
     NextFunction following;
     following.next = mpiric::world::find(profiling_names[function] + 1);
-    following.library = mpiric::world::find(profiling_names[function]);
+    following.library = mpiric::world::find_function(profiling_names[function]);
+    if (below && !following.library)
+        return below->entrance(name_of(index));  // says that there is nothing
+    // A tool between the two goes first.
+    if (below && (!(following.next = mpiric::world::find_linked(profiling_names[function] + 1)) ||
+                  following.next == below->entrance(profiling_names[function] + 1)))
+        following.next = below->next(profiling_names[function] + 1);
     if (!following.library)
         following.library = following.next;
     if (!following.next)
         following.next = following.library;
     if (!following.next)
-        missing(name);
+        missing(name_of(index));
     const Mode now = decided(mpiric::thread);
     {
         const mpiric::Held held(resolving, true);
@@ -269,5 +287,5 @@ void* mpiric_resolve(uint32_t index) {
         target = profiling ? next_functions[function].library : next_functions[function].next;
     if (mode.load(std::memory_order_acquire) != Mode::undecided)
         store(index, target);
-    return target;
+    return below ? below->entrance(name_of(index)) : target;
 }

@@ -1,5 +1,8 @@
 #include "world/library.hpp"
 
+#include "base/spin_lock.hpp"
+
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -76,7 +79,45 @@ void* find_linked(const char* symbol) noexcept {
     return address;
 }
 
+const StandIn* stand_in() noexcept {
+    static StandIn known{};
+    static std::atomic<bool> is_found{false}, is_absent{false};
+    if (is_found.load(std::memory_order_acquire))
+        return &known;
+    if (is_absent.load(std::memory_order_relaxed))
+        return nullptr;
+    constexpr const char* marker = "mpiric_stand_in_for";
+    void* const linked = dlsym(RTLD_DEFAULT, marker);
+    const bool has_linked_library = find_linked("PMPI_Init");
+    Dl_info where{};
+    void* handle = linked && dladdr(linked, &where) ? dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+                   : has_linked_library             ? nullptr
+                                                    : private_library();
+    const void* family = handle ? dlsym(handle, marker) : nullptr;
+    if (!family) {
+        dlerror();
+        is_absent.store(handle || has_linked_library, std::memory_order_relaxed);
+        return nullptr;
+    }
+    static SpinLock filling;
+    const Held held(filling, true);
+    known.family = static_cast<const char*>(family);
+    known.handle = handle;
+    known.entrance = reinterpret_cast<decltype(known.entrance)>(dlsym(handle, "mpiric_stand_in_entrance"));
+    known.next = reinterpret_cast<decltype(known.next)>(dlsym(handle, "mpiric_stand_in_next"));
+    known.lead = reinterpret_cast<decltype(known.lead)>(dlsym(handle, "mpiric_stand_in_lead"));
+    is_found.store(true, std::memory_order_release);
+    return &known;
+}
+
+void* find_function(const char* symbol) noexcept {
+    const StandIn* below = stand_in();
+    return below ? below->next(symbol) : find(symbol);
+}
+
 void* find(const char* symbol) noexcept {
+    if (const StandIn* below = stand_in())
+        return dlsym(below->handle, symbol);
     if (void* address = find_linked(symbol))
         return address;
     if (find_linked("PMPI_Init"))
@@ -95,7 +136,7 @@ void* find_variable(const char* symbol) noexcept {
 }
 
 bool family_fits() noexcept {
-    void* symbol = find("PMPI_Get_library_version");
+    void* symbol = find_function("PMPI_Get_library_version");
     if (!symbol)
         return false;
     // The one call whose types are the same in every family.
@@ -103,17 +144,16 @@ bool family_fits() noexcept {
     char text[8192] = "";
     reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
     std::memcpy(version, text, sizeof version - 1);
-    // A stand-in has the types of one family and the text of another, and the library calls itself with the
-    // latter's.
-    if (dlsym(RTLD_DEFAULT, "mpiric_stand_in_for"))
-        return false;
-    return std::strcmp(family_of(symbol), MPIRIC_FAMILY) == 0;
+    // A stand-in has the types of one family and the text of another.
+    const StandIn* below = stand_in();
+    return std::strcmp(below ? below->family : family_of(symbol), MPIRIC_FAMILY) == 0;
 }
 
 const char* version_text() noexcept { return version; }
 
 void bind() noexcept {
-#define MPIRIC_BIND(name) library.name = reinterpret_cast<decltype(library.name)>(find("PMPI_" #name));
+#define MPIRIC_BIND(name)                                                                                    \
+    library.name = reinterpret_cast<decltype(library.name)>(find_function("PMPI_" #name));
     MPIRIC_OWN_CALLS(MPIRIC_BIND)
 #undef MPIRIC_BIND
     handles = predefined();

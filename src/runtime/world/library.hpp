@@ -11,6 +11,23 @@ namespace mpiric::world {
 /// opened privately (Python opens its own). Null when nobody has it.
 void* find(const char* symbol) noexcept;
 
+/// A stand-in (src/translate): a library with the types of the program's family that translates its calls for
+/// a library of another one. Its entrances tell the library's own calls apart before any argument is read, so
+/// the runtime stands behind them instead of in front.
+struct StandIn {
+    void* handle;  ///< of dlopen
+    const char* family;
+    void* (*entrance)(const char* name);  ///< of an exported name, null when there is no such name
+    void* (*next)(const char* name);      ///< what answers it behind the entrance, null when nothing does
+    void (*lead)(const char* name, void* target);  ///< puts a function between the two
+};
+
+/// The stand-in that this process has instead of an MPI library of its own; null when it has none.
+const StandIn* stand_in() noexcept;
+
+/// What answers a function of MPI: find(), or the translation of a stand-in.
+void* find_function(const char* symbol) noexcept;
+
 /// find() among what the program was linked to: null as long as an MPI library is only opened privately.
 void* find_linked(const char* symbol) noexcept;
 

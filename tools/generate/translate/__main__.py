@@ -31,7 +31,7 @@ def render() -> dict[str, str]:
     entrances = [
         line
         for index, f in enumerate(functions)
-        for line in (f"ENTRANCE {f.name} {index} {2 * index}", f"ENTRANCE P{f.name} {index} {2 * index + 1}")
+        for line in (f"ENTRANCE {f.name} {2 * index}", f"ENTRANCE P{f.name} {2 * index + 1}")
     ]
     ledger = [f"{f.name}\t{how(f, exceptions)}\t{exceptions.reason(f.name)}".rstrip() for f in functions]
     files = {

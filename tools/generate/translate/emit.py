@@ -43,6 +43,8 @@ _ROLES_OF_KINDS = {
     "BIND_TYPE": "bind",
     "VARIABLE_SCOPE": "scope",
     "PVAR_CLASS": "pvar_class",
+    "CALLBACK_SAFETY": "cb_safety",
+    "SOURCE_ORDERING": "source_order",
 }
 
 
@@ -107,6 +109,8 @@ class Writer:
             self.handle(parameter, CLASSES[base(kind)].capitalize())
         elif base(kind) == "MPI_Status":
             self.status(parameter)
+        elif kind == "MPI_T_pvar_handle":
+            self.pass_on("void*", f"in_pvar({name})")
         elif parameter.kind == "BUFFER":
             self.pass_on(c_type(kind, "L"), f"in_buffer({name})")
         elif parameter.kind == "WEIGHT" and parameter.direction == "in":
@@ -131,7 +135,7 @@ class Writer:
     def role(self, parameter: Parameter) -> str:
         """What the integer stands for, "" when its values are everywhere the same."""
         kind, _, array = split(parameter)
-        if base(kind) != "int" or array == "[][3]":
+        if c_type(base(kind), "P") != "int" or array == "[][3]":
             return ""
         return self.roles.kinds.get(parameter.kind) or _ROLES_OF_KINDS.get(parameter.kind, "")
 

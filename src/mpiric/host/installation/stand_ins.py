@@ -80,6 +80,15 @@ def write_stand_in(
     return str(own)
 
 
+def preloaded_stand_in(preload: str) -> tuple[str, str]:
+    """The stand-in among the paths of an LD_PRELOAD, and the library that it leads to; "" without one."""
+    for path in preload.replace(":", " ").split():
+        leads_to = Path(path).with_name(_LIBRARY)
+        if Path(path).name in SONAMES.values() and leads_to.is_file():
+            return path, leads_to.read_text(encoding="utf-8").strip()
+    return "", ""
+
+
 def fortran_in(directory: Path, program: AbiFamily) -> str:
     """Fortran's library in the directory of a stand-in, "" when it has none."""
     path = directory / "fortran" / FORTRAN_NAMES[program][0] if program in FORTRAN_NAMES else None

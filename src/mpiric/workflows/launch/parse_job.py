@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
+from mpiric.host.installation.stand_ins import preloaded_stand_in
 from mpiric.machine import read_machine
 from mpiric.model.errors import NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Observation
+from mpiric.model.translation import family_above
 from mpiric.workflows.launch.interchange import ready_to_serve
 from mpiric.workflows.launch.missing_launcher import missing_launcher
 from mpiric.workflows.launch.nodes import node_count, with_host_files
@@ -58,7 +60,8 @@ def parse_job(
     libraries = mpis.find_mpis(host)
     mpi = mpis.mpi_of_launcher(host, job.launcher_words[0]) if job.launcher_words else None
     program_abi = _abi_of_program(job, host)
-    if mpi is not None and program_abi is not None and program_abi not in mpi.abi_families:
+    mpi = _with_stand_in(mpi, job, host) if mpi is not None else None
+    if mpi and program_abi and program_abi not in (family_above(mpi), *mpi.abi_families):
         raise singletons(job, mpi, program_abi, libraries)
     others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
     machine = read_machine(host, working_directory)
@@ -78,6 +81,8 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
         (library for library in (mpis.mpi_of_library(host, p) for p in sorted(loaded)) if library), None
     )
     mpi = parsed.mpi
+    if mpi is not None and mpi.stand_in:
+        return mpi
     if mpi is None:
         if seen is None:
             raise NotFoundError(
@@ -141,6 +146,13 @@ def _dialect_of(word: str, host: Host) -> str | None:
     path = word if "/" in word else host.which(word) or ""
     known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
     return known[0] if known else None
+
+
+def _with_stand_in(mpi: MpiLibrary, job: Job, host: Host) -> MpiLibrary:
+    """The launcher's library, with the stand-in that the command itself gives the ranks for it."""
+    stand_in, library = preloaded_stand_in(launchers.given_to_ranks(job, "LD_PRELOAD"))
+    is_its_own = library and host.real_path(library) == host.real_path(mpi.library)
+    return replace(mpi, stand_in=stand_in) if is_its_own else mpi
 
 
 def _abi_of_program(job: Job, host: Host) -> AbiFamily | None:

@@ -82,4 +82,7 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
     chosen = completed(configuration, situation).as_dict()
     spelled = [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
     beside = [("record", "on", carried)] if carried else []
-    return launchers.render(situation.job, [*spelled, *beside])
+    # Of preloaded libraries the runtime comes before an MPI library, or it would intercept nothing.
+    return launchers.render(
+        situation.job, sorted([*spelled, *beside], key=lambda each: each[0] == _SWITCHES[0])
+    )

@@ -12,6 +12,7 @@ from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import REDUCING, LearnedPolicy, Named, Policy, Span
 from mpiric.model.situation import Situation, Tuner
+from mpiric.model.translation import family_above
 from mpiric.tuning.policy import (
     condense,
     without_own,
@@ -26,10 +27,11 @@ _RUNTIME = "libmpiric.so"
 
 def tuner_for(mpi: MpiLibrary) -> Tuner:
     """The runtime for this MPI, if one is installed that knows the switch; none while the MPI is unknown."""
-    if not mpi.abi_families:
+    family = family_above(mpi)
+    if family is None:
         return Tuner()
     try:
-        library = native_part(_RUNTIME, mpi.abi_families[0])
+        library = native_part(_RUNTIME, family)
     except NotFoundError:
         return Tuner()
     return Tuner(library) if read_embedded_texts(library, SWITCH.encode()) else Tuner()

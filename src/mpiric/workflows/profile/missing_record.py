@@ -4,6 +4,7 @@ from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.translation import family_above
 from mpiric.workflows.launch.parse_job import ParsedJob, program_path
 
 
@@ -25,8 +26,8 @@ def family_of(parsed: ParsedJob, host: Host) -> AbiFamily:
     of_program = mpis.abi_of_program(host, path) if path else None
     if of_program is not None:
         return of_program
-    if parsed.mpi is not None:
-        return parsed.mpi.abi_families[0]
+    if parsed.mpi is not None and (family := family_above(parsed.mpi)):
+        return family
     raise NotFoundError(
         f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
         hint="name its family: --abi mpich, --abi openmpi or --abi standard",

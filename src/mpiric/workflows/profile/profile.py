@@ -26,6 +26,8 @@ from mpiric.workflows.profile.missing_record import explain_missing_record, fami
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
 from mpiric.workflows.profile.report import with_others
 from mpiric.workflows.profile.request import ProfileRequest
+from mpiric.workflows.run.collectives import RunRequest
+from mpiric.workflows.run.run import prepare as prepare_run
 from mpiric.workflows.trials.recording import recorder_of
 
 
@@ -65,11 +67,27 @@ class Profiled:
 
 def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     """The user's command with the runtime given to its ranks, and to nothing else."""
+    if request.mpi:
+        request = _under_another(request, host)
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
     recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), request.options)
     spelled = [("profile", "on", recorder.spelling(directory))]
     return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory, recorder.library)
+
+
+def _under_another(request: ProfileRequest, host: Host) -> ProfileRequest:
+    """The same of the command that `mpiric run --mpi` starts."""
+    asked = RunRequest(
+        request.argv,
+        request.working_directory,
+        request.environment,
+        use_recipe=False,
+        values={"mpi": request.mpi},
+    )
+    launch = prepare_run(asked, host).launch
+    kept = {name: value for name, value in request.environment.items() if name not in launch.unset}
+    return replace(request, argv=launch.argv, environment={**kept, **launch.environment}, mpi="")
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:

@@ -16,6 +16,7 @@ class ProfileRequest:
     working_directory: str
     environment: Mapping[str, str]
     directory: Path | None = None  # of the record; None for a new one in the working directory
+    mpi: str = ""  # label of the MPI library to run under, "" for the launch line's own
     family: AbiFamily | None = None  # for programs whose MPI only shows when they run
     output: Output = Output.STDOUT
     limit_s: float | None = None  # after which the run is ended and what was recorded counts

@@ -15,6 +15,7 @@ from mpiric.model.profile import Profile
 from mpiric.model.record import Record
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.spelling import Spelling
+from mpiric.model.translation import family_above
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
@@ -67,8 +68,7 @@ def recorder_for(situation: Situation, host: Host) -> Recorder:
     if reason := unrecordable(situation.observation):
         raise MpiricError(reason)
     path = program_path(situation.job, host)
-    families = (mpis.abi_of_program(host, path) if path else None, *situation.mpi.abi_families)
-    family = next((family for family in families if family), None)
+    family = (mpis.abi_of_program(host, path) if path else None) or family_above(situation.mpi)
     if family is None:
         raise MpiricError("no runtime fits an MPI library that is not known")
     recorder = recorder_of(situation.job, family)

@@ -165,7 +165,7 @@ template <int room> class Characters {
   private:
     char* given_;
     long length_;
-    char text_[room + 1] = "";
+    char text_[room + 1] = {};
 };
 
 inline constexpr int in_status_error = program::error_values[18];  // MPI_ERR_IN_STATUS, by the order of the spec

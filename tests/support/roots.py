@@ -1,0 +1,53 @@
+"""Root file systems of other systems, and commands inside."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_ENTER = """
+set -e
+root=$1; shift
+while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --rbind "$1" "$root$1"; shift; done
+shift
+mount --rbind /dev "$root/dev"
+mount -t proc proc "$root/proc"
+exec chroot "$root" "$@"
+"""
+
+
+def root_of(suite: str) -> Path:
+    """Debian's root file system of a suite, made when it is asked for first."""
+    subprocess.run([ROOT / "tools/setup/debian-root", suite], cwd=ROOT, check=True, timeout=1700)
+    return ROOT / "build/roots" / suite
+
+
+def inside(
+    root: Path, words: Sequence[object], places: Sequence[Path] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a root file system, where some directories are this system's."""
+    own = {
+        "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "LC_ALL": "C.UTF-8",
+        "NO_COLOR": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    # A directory in /proc or /dev of the other root is mounted for this command alone.
+    enter = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        _ENTER,
+        "sh",
+        str(root),
+        *map(str, places),
+        "--",
+        *map(str, words),
+    ]
+    done = subprocess.run(enter, env=own, capture_output=True, text=True, timeout=600, cwd=os.sep)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done

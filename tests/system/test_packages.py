@@ -1,0 +1,310 @@
+"""What `make packages` wrote into dist: installed, moved, upgraded and removed, here and on other systems."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.roots import inside, root_of
+from tests.support.small_wheels import write_wheel
+from tools.generate.packaging.project import read_project
+
+ROOT = Path(__file__).parents[2]
+DIST = ROOT / "dist"
+ANALYTIC = Path(__file__).with_name("analytic.c")
+PROCESSOR = os.uname().machine
+VERSION = read_project(ROOT).version
+TAG = f"py3-none-manylinux_2_17_{PROCESSOR}"
+MODULECMD = "/usr/lib/x86_64-linux-gnu/modulecmd.tcl"
+MPIS = ("mpich", "openmpi", "intelmpi")
+
+pytestmark = [pytest.mark.sweep, pytest.mark.requires("packages"), pytest.mark.timeout(1800)]
+
+
+def run(*words: object, **options) -> subprocess.CompletedProcess[str]:
+    options = {"capture_output": True, "text": True, "timeout": 900, **options}
+    done = subprocess.run([str(word) for word in words], **options)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done
+
+
+def wheels(platform: str) -> Path:
+    """Directory of the dependencies' wheels for a Python and processor."""
+    run(ROOT / "tools/setup/wheels", platform, cwd=ROOT)
+    return ROOT / "build/wheels" / platform
+
+
+@pytest.fixture
+def wheel() -> Path:
+    return DIST / f"mpiric-{VERSION}-{TAG}.whl"
+
+
+@pytest.fixture
+def install(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Path]:
+    """`install(prefix, *words)`: into an environment, without a network; gives its directory of commands."""
+    found = [wheels(f"3.{sys.version_info.minor}-{PROCESSOR}"), DIST]
+
+    def installed(prefix: Path, *words: object) -> Path:
+        if not prefix.exists():
+            run(sys.executable, "-m", "venv", prefix)
+        links = [word for place in found for word in ("--find-links", place)]
+        pip = (prefix / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", *links)
+        run("unshare", "--net", *pip, *(words or ["mpiric"]), env=environment)
+        return prefix / "bin"
+
+    return installed
+
+
+@pytest.fixture
+def analytic(tmp_path: Path) -> Callable[[str], Path]:
+    """`analytic(mpi)`: a program whose counts are known, for any glibc since 2.17."""
+    zig = ROOT / "build/portable/zig/ziglang/zig"
+
+    def built(mpi: str) -> Path:
+        family, soname = ("openmpi", "libmpi.so.40") if mpi == "openmpi" else ("mpich", "libmpi.so.12")
+        program = tmp_path / f"analytic-{mpi}"
+        words = ["-target", f"{PROCESSOR}-linux-gnu.2.17", f"-I{ROOT}/third_party/{family}/include", ANALYTIC]
+        stub = ROOT / f"build/portable/{PROCESSOR}/stubs/mpi_stub_{family}/{soname}"
+        run(zig, "cc", *words, stub, "-o", program)
+        return program
+
+    return built
+
+
+def launch_line(mpi: str, prefix: Path, program: Path) -> list[str]:
+    more = ["--oversubscribe"] if mpi == "openmpi" else []
+    return [str(prefix / "bin/mpiexec"), *more, "-n", "2", str(program)]
+
+
+def counted(printed: str) -> dict[str, int]:
+    return {use["name"]: use["calls"] for use in json.loads(printed)["functions"]}
+
+
+ON_PAPER = {"MPI_Sendrecv": 20, "MPI_Send": 1, "MPI_Allreduce": 10, "MPI_Bcast": 4, "MPI_Barrier": 6}
+
+
+def test_a_wheel_is_small_and_what_its_tag_promises(wheel):
+    assert wheel.stat().st_size <= 20e6
+    run(sys.executable, ROOT / "tools/check/floors.py", cwd=ROOT)
+
+
+AUDIT = """
+import sys
+from pathlib import Path
+from auditwheel.libc import Libc
+from auditwheel.wheel_abi import analyze_wheel_abi
+mpis = frozenset({"libmpi.so.12", "libmpi.so.40", "libmpi_abi.so.1"})  # whichever the user has
+how = {"disable_isa_ext_check": False, "allow_graft": False}
+found = analyze_wheel_abi(Libc.GLIBC, None, Path(sys.argv[1]), mpis, **how)
+print(found.overall_policy.name)
+"""
+
+
+@pytest.mark.requires("python:auditwheel")
+def test_auditwheel_agrees_with_the_tag(wheel, program_python):
+    assert (
+        run(program_python("auditwheel"), "-c", AUDIT, wheel).stdout.strip() == f"manylinux_2_17_{PROCESSOR}"
+    )
+
+
+@pytest.mark.requires("unshare", "netns")
+def test_the_source_distribution_makes_the_same_wheel_without_a_network(wheel, tmp_path, environment):
+    """In another directory, from nothing but what it holds and the build's programs."""
+    run("tar", "-xf", DIST / f"mpiric-{VERSION}.tar.gz", "-C", tmp_path)
+    (source,) = tmp_path.glob("mpiric-*")
+    epoch = run("git", "log", "-1", "--format=%ct", cwd=ROOT).stdout.strip()
+    own = {
+        **environment,
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+        "MPIRIC_ZIG": str(ROOT / "build/portable/zig/ziglang/zig"),
+        "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", epoch),
+    }
+    words = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "made")
+    run("unshare", "--net", *words, cwd=source, env=own, timeout=1700)
+    (made,) = (tmp_path / "made").iterdir()
+    assert made.name == wheel.name
+    assert hashlib.sha256(made.read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
+
+
+@pytest.mark.requires("unshare", "netns", "mpi:mpich")
+def test_an_installation_is_moved_upgraded_and_removed(install, tmp_path, environment, analytic, mpi_prefix):
+    """In a path with a space; what an older version had and what an uninstall takes leaves nothing."""
+    older = write_wheel(
+        tmp_path / "older", "mpiric", "0.0.1", {"share/mpiric/gone": b"", "bin/mpiric-gone": b""}
+    )
+    prefix = tmp_path / "with a space/first"
+    prefix.parent.mkdir()
+    install(prefix, older)
+    assert (prefix / "share/mpiric/gone").exists()
+    before = {path for path in prefix.rglob("*") if "mpiric" in path.name}
+    install(prefix, "--upgrade", f"mpiric=={VERSION}")
+    assert not [path for path in before if path.exists()]
+    assert (prefix / "share/man/man1/mpiric.1").is_file()
+
+    moved = tmp_path / "with a space/second"
+    prefix.rename(moved)
+    words = launch_line("mpich", mpi_prefix("mpich"), analytic("mpich"))
+    mpiric = (moved / "bin/mpiric", "profile", "--json", "-o", tmp_path / "p", "--")
+    assert counted(run(*mpiric, *words, env=environment).stdout).items() >= ON_PAPER.items()
+    facts = json.loads(run(moved / "bin/mpiric", "--version", "--json", env=environment).stdout)
+    assert facts["native"]["portable"]
+    assert facts["native"]["glibc_floor"] == "2.17"
+    assert facts["native"]["families"] == ["mpich", "openmpi", "standard"]
+
+    run(moved / "bin/python", "-m", "pip", "uninstall", "--quiet", "--yes", "mpiric", env=environment)
+    assert not [path for path in moved.rglob("*") if "mpiric" in path.name]
+
+
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+
+
+@pytest.mark.requires("root", "mounts", "netns")
+def test_a_prefix_and_a_home_that_nobody_may_write_do(install, tmp_path, environment):
+    place = tmp_path / "locked"
+    place.mkdir()
+    own = {name: text for name, text in environment.items() if not name.startswith("XDG_")}
+    words = (install(place / "prefix") / "mpiric", "mpi", "list")
+    run("unshare", "--mount", "sh", "-c", READ_ONLY, "sh", place, *words, env={**own, "HOME": str(place)})
+
+
+SUITES = {"bullseye": "2.31", "bookworm": "2.36", "trixie": "2.41"}
+
+
+@pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "mpi:openmpi", "mpi:intelmpi")
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_wheel_profiles_programs_on_older_and_newer_systems(suite, wheel, tmp_path, analytic, mpi_prefix):
+    root = root_of(suite)
+    python = inside(root, ["python3", "-c", "import sys; print(sys.version_info.minor)"]).stdout.strip()
+    links = wheels(f"3.{python}-{PROCESSOR}")
+    homes = [mpi_prefix(mpi).parent for mpi in MPIS]
+    places = [tmp_path, links, DIST, *homes]
+    assert (
+        inside(root, ["sh", "-c", "ldd --version | head -1; command -v gcc cc clang || true"])
+        .stdout.split()[-1]
+        .startswith(SUITES[suite])
+    )
+    inside(root, ["python3", "-m", "venv", tmp_path / "venv"], places)
+    pip = [tmp_path / "venv/bin/pip", "install", "--quiet", "--no-index", "--find-links", links, wheel]
+    inside(root, pip, places)
+    for mpi in MPIS:
+        line = launch_line(mpi, mpi_prefix(mpi), analytic(mpi))
+        words = [tmp_path / "venv/bin/mpiric", "profile", "--json", "-o", tmp_path / mpi, "--", *line]
+        done = inside(root, words, places)
+        assert counted(done.stdout).items() >= ON_PAPER.items(), (mpi, done.stderr)
+
+
+@pytest.mark.requires("root", "mounts", "mmdebstrap", "ch-run", "unshare", "netns", "mpi:mpich")
+def test_the_portable_library_enters_an_older_image_and_this_systems_own_is_not_tried(
+    install, tmp_path, environment, analytic, mpi_prefix, run_mpiric
+):
+    image, prefix = tmp_path / "image", mpi_prefix("mpich")
+    shutil.copytree(root_of("bullseye"), image, symlinks=True)
+    for place in (tmp_path / "p", prefix):
+        (image / str(place).lstrip("/")).mkdir(parents=True, exist_ok=True)
+    program = analytic("mpich")
+    shutil.copy(program, image / "opt/analytic")
+    library = f"--set-env=LD_LIBRARY_PATH={prefix}/lib"
+    line = [prefix / "bin/mpiexec", "-n", "2", "ch-run", f"--bind={prefix}:{prefix}", library, image, "--"]
+    words = ("profile", "--json", "-o", tmp_path / "p", "--", *line, "/opt/analytic")
+    own = {**environment, "USER": "root"}
+    portable = run(install(tmp_path / "venv") / "mpiric", *words, env=own)
+    assert counted(portable.stdout).items() >= ON_PAPER.items(), portable.stderr
+    local = run_mpiric(*words, env=own)
+    assert "glibc 2.31, and mpiric's library needs" in local.stderr
+    assert "2 ranks" in local.stderr + local.stdout
+
+
+@pytest.mark.requires("environment-modules", "python:easybuild")
+def test_easybuild_installs_the_recipe_beside_the_packages(wheel, tmp_path, environment, program_python):
+    """By the system's Python and modules tool; the module brings mpiric."""
+    (tmp_path / "modules/libexec").mkdir(parents=True)
+    (tmp_path / "modules/libexec/modulecmd.tcl").symlink_to(MODULECMD)
+    programs = program_python("easybuild").parent
+    minor = run(programs / "python", "-c", "import sys; print(sys.version_info.minor)").stdout.strip()
+    own = {
+        **environment,
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "MODULESHOME": str(tmp_path / "modules"),
+        "EASYBUILD_MODULES_TOOL": "EnvironmentModules",
+        "EASYBUILD_MODULE_SYNTAX": "Tcl",
+        "EASYBUILD_PREFIX": str(tmp_path / "eb"),
+        "EASYBUILD_TMPDIR": str(tmp_path / "tmp"),
+        "EASYBUILD_SOURCEPATH": f"{DIST}:{wheels(f'3.{minor}-{PROCESSOR}')}",
+    }
+    recipes = DIST / "recipes/easybuild"
+    options = ["--allow-modules-tool-mismatch", "--enforce-checksums"]
+    if os.geteuid() == 0:
+        options.append("--allow-use-as-root-and-accept-consequences")
+    run(programs / "eb", *options, recipes / f"mpiric-{VERSION}.eb", env=own, cwd=tmp_path)
+    load = f"eval \"$('{MODULECMD}' bash load mpiric/{VERSION})\" && mpiric --version --json"
+    shell = {**environment, "MODULEPATH": str(tmp_path / "eb/modules/all"), "PATH": own["PATH"]}
+    facts = json.loads(run("bash", "-c", load, env=shell).stdout)
+    assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
+    (other,) = recipes.glob("*GCCcore*")
+    assert "Python-3.13" in run(programs / "eb", *options, "--dry-run", other, env=own, cwd=tmp_path).stdout
+
+
+@pytest.mark.requires("buildah", "ch-run", "root")
+def test_the_archive_of_a_container_holds_mpiric(tmp_path, environment):
+    archive = DIST / f"mpiric-{VERSION}.oci.tar"
+    storage = (
+        "buildah",
+        "--root",
+        tmp_path / "storage",
+        "--runroot",
+        tmp_path / "run",
+        "--storage-driver",
+        "vfs",
+    )
+    container = run(*storage, "from", f"oci-archive:{archive}").stdout.strip()
+    image = run(*storage, "mount", container).stdout.strip()
+    words = ("ch-run", "--unset-env=*", image, "--", "/opt/mpiric/bin/mpiric", "--version", "--json")
+    facts = json.loads(run(*words, env={**environment, "USER": "root"}).stdout)
+    assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
+    entry = run(*storage, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container).stdout.strip()
+    assert entry == "[mpiric]"
+
+
+ARM = DIST / f"mpiric-{VERSION}-py3-none-manylinux_2_17_aarch64.whl"
+CALLER = """
+#include <stdio.h>
+int MPI_Initialized(int *flag) { *flag = 7; return 0; }
+int MPI_Comm_rank(int comm, int *rank) { *rank = comm + 1; return 0; }
+"""
+MAIN = """
+#include <stdio.h>
+int MPI_Initialized(int *);
+int main(void) { int flag = 0; MPI_Initialized(&flag); printf("%d\\n", flag); return 0; }
+"""
+
+
+@pytest.mark.skipif(not ARM.exists(), reason="needs `make packages ARCHS='x86_64 aarch64'`")
+@pytest.mark.requires("qemu-aarch64", "aarch64-linux-gnu-gcc")
+def test_the_parts_for_aarch64_run_there(tmp_path, environment):
+    """Under QEMU: a program without libraries, one with those of C, and the preload in a small program."""
+    with zipfile.ZipFile(ARM) as packed:
+        packed.extractall(tmp_path)
+    native = tmp_path / "mpiric/_native"
+    for path in native.glob("any/*"):
+        path.chmod(0o755)
+    qemu = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
+    own = {"env": environment, "cwd": tmp_path}
+    unstarted = subprocess.run([*qemu, native / "any/mpiric-front"], capture_output=True, text=True, **own)
+    assert "mpiric-python is not beside this program" in unstarted.stderr
+    misused = subprocess.run([*qemu, native / "any/mpiric-mapper"], capture_output=True, text=True, **own)
+    assert misused.returncode not in (0, 127), misused.stderr
+    (tmp_path / "mpi.c").write_text(CALLER)
+    (tmp_path / "main.c").write_text(MAIN)
+    gcc = "aarch64-linux-gnu-gcc"
+    run(gcc, "-shared", "-fPIC", "mpi.c", "-o", "libmpi.so.12", "-Wl,-soname,libmpi.so.12", **own)
+    run(gcc, "main.c", "-L.", "-l:libmpi.so.12", "-o", "main", **own)
+    for family in ("mpich", "openmpi", "standard"):
+        preload = f"LD_PRELOAD={native / family / 'libmpiric.so'}"
+        done = run(*qemu, "-E", preload, "-E", f"LD_LIBRARY_PATH={tmp_path}", "./main", **own)
+        assert (done.stdout, done.stderr) == ("7\n", "")

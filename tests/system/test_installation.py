@@ -2,9 +2,13 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from mpiric import __version__
+from mpiric.host.installation.identity import altered_parts
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,8 +74,15 @@ def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, 
     prefixes = {
         f"MPIRIC_{name.upper()}_PREFIX": str(home / mpi_prefix(name).name) for name in ("mpich", "openmpi")
     }
-    where = installed(MPIRIC_NATIVE="local", **prefixes, **cache)
+    portable = tmp_path / f"mpiric-{__version__}-py3-none-manylinux_2_17_x86_64.whl"
+    with zipfile.ZipFile(portable, "w") as packed:
+        packed.writestr("mpiric/_native/mpich/libmpiric.so", "portable")
+    where = installed(MPIRIC_NATIVE="local", MPIRIC_RUNTIME=str(portable), **prefixes, **cache)
     assert probes(where) == ["mpich", "openmpi", "standard"]
+    native = next(where.parent.glob("lib/python*/site-packages/mpiric/_native"))
+    assert (native / "mpich/libmpiric.so").read_text() == "portable"
+    assert (native / "openmpi/libmpiric.so").read_bytes()[:4] == b"\x7fELF"
+    assert altered_parts(native) == ()
     assert (where / "mpiric-cc").read_bytes()[:4] == b"\x7fELF"
     check_commands(where, tmp_path, environment)
 

@@ -250,25 +250,26 @@ def test_easybuild_installs_the_recipe_beside_the_packages(wheel, tmp_path, envi
     assert "Python-3.13" in run(programs / "eb", *options, "--dry-run", other, env=own, cwd=tmp_path).stdout
 
 
+ARCHIVE = DIST / f"mpiric-{VERSION}.oci.tar"
+
+
 @pytest.mark.requires("buildah", "ch-run", "root")
-def test_the_archive_of_a_container_holds_mpiric(tmp_path, environment):
-    archive = DIST / f"mpiric-{VERSION}.oci.tar"
-    storage = (
-        "buildah",
-        "--root",
-        tmp_path / "storage",
-        "--runroot",
-        tmp_path / "run",
-        "--storage-driver",
-        "vfs",
-    )
-    container = run(*storage, "from", f"oci-archive:{archive}").stdout.strip()
-    image = run(*storage, "mount", container).stdout.strip()
+def test_charliecloud_runs_the_archive_of_a_container(tmp_path, environment):
+    places = ("--root", tmp_path / "storage", "--runroot", tmp_path / "run", "--storage-driver", "vfs")
+    container = run("buildah", *places, "from", f"oci-archive:{ARCHIVE}").stdout.strip()
+    image = run("buildah", *places, "mount", container).stdout.strip()
     words = ("ch-run", "--unset-env=*", image, "--", "/opt/mpiric/bin/mpiric", "--version", "--json")
     facts = json.loads(run(*words, env={**environment, "USER": "root"}).stdout)
     assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
-    entry = run(*storage, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container).stdout.strip()
-    assert entry == "[mpiric]"
+
+
+@pytest.mark.requires("podman", "runc", "root")
+def test_podman_runs_the_archive_of_a_container(tmp_path, environment):
+    places = ("--root", tmp_path / "storage", "--runroot", tmp_path / "run", "--storage-driver", "vfs")
+    limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000")  # which a sandbox may not raise
+    engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs")
+    words = (*engine, "run", "--rm", "--network", "none", *limits, f"oci-archive:{ARCHIVE}", "--version")
+    assert run(*words, env=environment).stdout.strip() == f"mpiric, version {VERSION}"
 
 
 ARM = DIST / f"mpiric-{VERSION}-py3-none-manylinux_2_17_aarch64.whl"

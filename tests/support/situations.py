@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from tests.support.written_files import writing
+
 from mpiric.launchers import dialects
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 from mpiric.model.machine import (
@@ -175,6 +177,7 @@ def all_situations() -> Iterator[Situation]:
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
                         yield replace(plain, allowed=EVERYTHING, others=others)
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
+        yield writing(situation(library, ranks=8, nodes=4, allowed=EVERYTHING))
         if library.dialect != "srun":
             listed = (LaunchOption(("-host", "n1,n2"), Meaning.HOSTS, ("n1,n2",)),)
             names = HostNames("eth0", {"ib0": {"n1": "n1.ipoib", "n2": "n2.ipoib"}})

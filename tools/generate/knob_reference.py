@@ -10,7 +10,7 @@ from tools.generate._target import ROOT, deliver
 from mpiric.algorithms.library import LibraryAlgorithm, all_algorithms
 from mpiric.knobs import all_knobs
 from mpiric.knobs._relevance import BOUNDS
-from mpiric.model.knob import Bytes, Choice, Count, Domain, FilesEffect, Knob, ResultsEffect
+from mpiric.model.knob import Bytes, Choice, Count, Domain, FilesEffect, Knob, ResultsEffect, Written
 
 TARGET = ROOT / "docs" / "reference" / "knobs.md"
 HEADER = """\
@@ -43,6 +43,8 @@ def domain_text(domain: Domain) -> str:
         return f"a size from {size_text(domain.low)} to {size_text(domain.high)}, such as `64KiB`"
     if isinstance(domain, Count):
         return f"a whole number from {domain.low} to {domain.high}"
+    if isinstance(domain, Written):
+        return domain.form
     return "the name of something found on the machine"
 
 

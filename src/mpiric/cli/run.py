@@ -162,6 +162,7 @@ def _as_json(prepared: PreparedRun) -> dict[str, Any]:
         "argv": launch.argv,
         "env": launch.environment,
         "unset": launch.unset,
+        "prepare": launch.prepare,
         "configuration": prepared.configuration.as_dict(),
         "settings": launch.settings,
         "recipe": prepared.recipe or None,

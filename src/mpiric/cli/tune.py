@@ -34,6 +34,7 @@ from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
+from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.reference import check_reference
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.submitted import tune_to_submit
@@ -45,6 +46,7 @@ Examples:
   mpiric tune --budget 30m --check './verify.sh' -- srun -n 128 ./app input.nml
   mpiric tune --only transport,collectives -- mpiexec -n 64 ./solver
   mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
+  mpiric tune --only io --objective io -- mpirun -n 64 ./app input.nml   how files are laid out and written
   mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for every program of a site
   mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C, or when the machine went down
   mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a job
@@ -90,8 +92,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     default="wall",
     show_default=True,
     metavar="WHAT",
-    help="wall, main (from MPI_Init to MPI_Finalize), core-hours, output:REGEX (a number it prints) or "
-    "command:CMD (its last number).",
+    help="wall, main (from MPI_Init to MPI_Finalize), core-hours, io (in files, of the slowest rank), "
+    "output:REGEX (a number it prints) or command:CMD (its last number).",
 )
 @click.option("--maximise", is_flag=True, help="The objective's number is to be large.")
 @click.option(
@@ -124,6 +126,16 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 )
 @click.option(
     "--try-all", is_flag=True, help="Also try what cannot matter to what the command was seen to do."
+)
+@click.option(
+    "--io-budget",
+    metavar="SIZE",
+    help="Bytes that all runs together may write: 20GiB, or a share of what is left. [default: 5%]",
+)
+@click.option(
+    "--warm",
+    is_flag=True,
+    help="Where files are tuned: leave inputs in the page cache, instead of reading them from the servers.",
 )
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
 @click.option(
@@ -220,6 +232,8 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         check_command=given["check_command"],
         compare_output=not (given["no_check"] or given["check_command"]),
         in_place=given["in_place"],
+        io_budget=check_io_budget(given["io_budget"] or ""),
+        warm=given["warm"],
         resume=given["resume"],
         into=given["into"],
         store=given["store"],

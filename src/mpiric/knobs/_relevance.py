@@ -18,6 +18,9 @@ _FACTS: Mapping[str, str] = {
     "largest_node_message_bytes": "no message on a node is larger than {largest_node_message_bytes:b}",
     "most_node_messages": "a rank sends {most_node_messages:n} messages on its node at most",
     "collective_calls": "no collective operation is called",
+    "io_bytes_written": "{io_bytes_written:b} are written to files",
+    "collective_file_calls": "no file is read or written through MPI",
+    "independent_file_calls": "no file is read or written through MPI",
     "peak_bytes": "a rank holds {peak_bytes:b} at most",
     "minor_faults_per_s": "and takes {minor_faults_per_s:n} page faults a second",
     **{f"{name}_calls": "the collective is not called" for name in BLOCKING},
@@ -32,7 +35,9 @@ BOUNDS: Mapping[str, str] = {
     "collective_bound": "collective operations",
     "fault_bound": "page faults",
     "own_bound": "the program's own code",
+    "io_bound": "files",
     "mpi_io_bound": "MPI-IO",
+    "unsafe_bound": "making safe what was written",
     **{f"{name}_bound": f"MPI_{name.capitalize()}" for name in BLOCKING},
 }
 

@@ -1,13 +1,14 @@
-"""MPI-IO: only where the job is seen to use it.
+"""Files: how they are spread over a file system's targets, and how MPI-IO accesses them.
 
 Open MPI loads its I/O components when a program first opens a file through MPI, and then they are in the
-list of libraries. A library with I/O built in shows nothing: its knobs wait until the user has set one of
-its I/O variables. Hints that live in the program's MPI_Info or in a file (ROMIO_HINTS) are out of reach.
+list of libraries. Of a library with I/O built in only a record shows that it is used.
 """
 
+from mpiric.knobs import _hints, _layouts
 from mpiric.knobs._declare import no, yes
 from mpiric.knobs._reading import in_force
-from mpiric.model.knob import Applicability, Choice, Knob, Promise
+from mpiric.model.file_rules import parse_hints, parse_layouts
+from mpiric.model.knob import Applicability, Choice, Knob, Promise, Written
 from mpiric.model.situation import Situation
 
 _COMPONENTS = ("mca_io_", "mca_fcoll_", "mca_fs_")
@@ -53,7 +54,43 @@ def _promise(situation: Situation) -> Promise:
 
 KNOBS = (
     Knob(
+        name="layout",
+        sentence="On how many storage targets files are spread, and in stripes of which size",
+        why="A file on one target is as fast as that; ranks that write to one stripe wait for its lock",
+        source="Lustre Operations Manual, Managing File Layout (Striping) and Free Space; t3pio, XSEDE12, "
+        "https://doi.org/10.1145/2335755.2335850",
+        domain=Written(
+            "stripes by directory or pattern of names: `4x1MiB`, `out/:allx4MiB;*.log:1x1MiB`, "
+            "`1x1MiB@4MiB,allx4MiB`, `16x1MiB+over`, `4x1MiB+dirs2`",
+            parse_layouts,
+        ),
+        values=_layouts.values,
+        applies=_layouts.applies,
+        promise=_layouts.promise,
+        spell=_layouts.spell,
+        matters_when=("io_bytes_written >= 1e6",),
+        ceiling=("io_bound", "unsafe_bound"),
+        symptoms=("io_share", "file_share"),
+    ),
+    Knob(
         name="mpi-io",
+        sentence="Hints of MPI-IO: which ranks access files for the others, and with which buffers",
+        why="Too few ranks that write do not fill the servers, too many get in each other's way",
+        source="ROMIO user's guide, Hints; Open MPI docs, 'MPI IO'; Cray's intro_mpi(3), MPICH_MPIIO_HINTS",
+        domain=Written(
+            "hints for all files, or by pattern of names: `cb_nodes=4,romio_cb_write=enable`, "
+            "`*.h5:cb_nodes=4`",
+            parse_hints,
+        ),
+        values=_hints.values,
+        applies=_hints.applies,
+        promise=_hints.promise,
+        matters_when=("collective_file_calls >= 1 or independent_file_calls >= 1",),
+        ceiling=("mpi_io_bound", "unsafe_bound"),
+        symptoms=("io_share", "file_share"),
+    ),
+    Knob(
+        name="mpi-io-library",
         sentence="Open MPI's implementation of MPI-IO: its own (ompio) or ROMIO",
         why="They join requests and lock files differently; which is faster depends on the file system",
         source="Open MPI docs, 'MPI IO': io framework, ompio and romio components",
@@ -73,7 +110,7 @@ KNOBS = (
         values=lambda situation: situation.mpi.capabilities.collective_io,
         applies=_collective_applies,
         promise=_promise,
-        moves_with=("mpi-io",),
+        moves_with=("mpi-io-library",),
         ceiling=("mpi_io_bound",),
         symptoms=("io_share", "file_share"),
     ),

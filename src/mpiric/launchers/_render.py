@@ -35,7 +35,9 @@ def render(job: Job, spellings: Sequence[Spelled] = ()) -> Launch:
     draft = _with_ranks(draft, spellings)
     draft = _with_options(draft, spellings)
     draft = _with_environment(draft, spellings)
-    return draft.launch()
+    prepare = tuple(command for _, _, spelling in spellings for command in spelling.prepare)
+    files = {path: text for _, _, spelling in spellings for path, text in spelling.files.items()}
+    return replace(draft.launch(), prepare=prepare, files=files)
 
 
 def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
@@ -136,6 +138,7 @@ def _with_environment(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
                 Setting(knob, name, value, "environment", overrides)
             )
     wanted = {path: "ro" for _, _, spelling in spellings for path in spelling.preload}
+    wanted |= {path: "ro" for _, _, spelling in spellings for path in spelling.files}
     wanted |= {path: "rw" for _, _, spelling in spellings for path in spelling.directories.values()}
     job, inner_paths = bind_paths(draft.job, wanted)
     draft = replace(draft, job=job)

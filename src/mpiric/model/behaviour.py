@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from mpiric.model.profile import FileTotal
+
 _ALIKE = 1 / 16  # a message this near to a threshold may lie on either side of it: headers count too
 
 
@@ -55,6 +57,7 @@ class Behaviour:
     collectives: tuple[CollectiveCalls, ...] = ()
     sizes: Mapping[str, tuple[MessageSizes, ...]] = field(default_factory=dict)  # reach, or "ucx" → sizes
     carriers: Carriers = field(default_factory=Carriers)
+    files: tuple[FileTotal, ...] = ()  # those below the working directory by relative paths
 
     def bound(self, names: Iterable[str]) -> float:
         """How much of the time several bounds allow together; 1 where one is unknown."""

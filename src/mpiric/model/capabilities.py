@@ -81,6 +81,7 @@ class Capabilities:
     needed_to_switch_algorithms: Mapping[str, str] = field(
         default_factory=dict
     )  # variables, before MPI starts
+    mpi_io: str = ""  # whose hints its MPI-IO obeys by default: "romio" or "ompio"
     io_implementations: tuple[str, ...] = ()  # of MPI-IO, where there are several
     io_variable: str = ""  # chooses among them
     io_signs: tuple[str, ...] = ()  # variables that only users of MPI-IO set

@@ -8,6 +8,7 @@ from enum import Enum
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
+_LONGEST_WRITTEN = 2000  # characters: it goes into variables and onto lines
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -68,7 +69,23 @@ class Name:
         return re.fullmatch(self.pattern, value) is not None
 
 
-Domain = Choice | Bytes | Count | Name
+@dataclass(frozen=True)
+class Written:
+    """A text of a form of its own, in which no command and no path out of the directory can be written."""
+
+    form: str  # in words, for the docs
+    parse: Callable[[str], object]  # raises ValueError for what is none
+
+    def accepts(self, value: str) -> bool:
+        """Whether ``value`` may stand in a recipe."""
+        try:
+            self.parse(value)
+        except ValueError:
+            return False
+        return len(value) <= _LONGEST_WRITTEN
+
+
+Domain = Choice | Bytes | Count | Name | Written
 
 
 class ResultsEffect(str, Enum):

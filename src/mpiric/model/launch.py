@@ -18,7 +18,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Launch:
-    """argv + environment changes + working directory: all that is needed to start it, without mpiric."""
+    """argv + environment changes + working directory: all that is needed to start it, without mpiric.
+
+    What ``prepare`` and ``files`` name must be done before.
+    """
 
     argv: tuple[str, ...]
     working_directory: str
@@ -26,10 +29,12 @@ class Launch:
     unset: tuple[str, ...] = ()
     stdin: str = ""
     settings: tuple[Setting, ...] = ()
+    prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before
+    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text that must be there
 
     def shell_line(self) -> str:
         """One line for a POSIX shell that does exactly this in the working directory."""
         words = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
         if self.unset:
             words = ["env", *(word for name in self.unset for word in ("-u", name)), *words]
-        return " ".join([*words, shlex.join(self.argv)])
+        return " && ".join([*map(shlex.join, self.prepare), " ".join([*words, shlex.join(self.argv)])])

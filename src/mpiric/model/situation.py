@@ -143,3 +143,5 @@ class Situation:
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
     tuner: Tuner = field(default_factory=Tuner)
     host_names: HostNames = field(default_factory=HostNames)
+    hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
+    withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried

@@ -27,4 +27,6 @@ class Spelling:
     dialect: str = ""
     ranks: int | None = None  # another number of ranks
     launcher_environment: Mapping[str, str] = field(default_factory=dict)  # read by mpiexec, not by ranks
+    prepare: tuple[tuple[str, ...], ...] = ()  # commands in the working directory, before the launch
+    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, for ranks to read
     note: str = ""  # what the user should know: cost, risk, what it relies on

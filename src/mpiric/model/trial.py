@@ -41,6 +41,9 @@ class Split:
     main_s: float | None = None
     end_s: float | None = None
     per_mark_s: float | None = None
+    io_s: float | None = (
+        None  # in calls on files, of the rank with most of it, where runs are recorded for it
+    )
 
 
 @dataclass(frozen=True)
@@ -64,4 +67,6 @@ class Trial:
     at_least: float | None = None  # what is known of the objective of a run that its pair's limit stopped
     block: str = ""  # of runs made one after the other on the same nodes, where several were made at a time
     split: Split | None = None  # None where the runtime did not look at the run
+    safe_s: float | None = None  # from its start until all that it wrote was on the servers; None: not looked
+    written_bytes: int = 0  # in files that it made or changed
     came_early: bool = False  # it was ended before its program was done, all being known by then

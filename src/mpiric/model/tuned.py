@@ -1,5 +1,6 @@
 """Tuned: all that `mpiric tune` has to say at its end."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mpiric.model.configuration import Configuration
@@ -79,6 +80,15 @@ class TunedMarks:
 
 
 @dataclass(frozen=True)
+class FileTimes:
+    """What a run writes, and the medians of the time to its exit and until all of it is on the servers."""
+
+    bytes_written: int
+    exit_s: float
+    safe_s: float
+
+
+@dataclass(frozen=True)
 class Tuned:
     """The result of a tune: what was found, what proves it, and how to use it without mpiric."""
 
@@ -91,6 +101,12 @@ class Tuned:
     changes: tuple[KnobChange, ...]
     launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
     launch_why: str = ""
+    hints: Mapping[str, Mapping[str, tuple[str, str | None]]] = field(
+        default_factory=dict
+    )  # pattern → hint of MPI-IO → as asked, and as the library had it in force (None: it has none of it)
+    io: FileTimes | None = (
+        None  # of the answer's runs, else of the original's; None where nothing was written
+    )
     files_effect: FilesEffect = FilesEffect.SAME  # the worst of what is changed
     objective: str = "wall"  # "wall", "main", "core-hours", "output:REGEX" or "command:CMD"
     maximise: bool = False  # evidence and trials then hold reciprocals, which are small when it is good

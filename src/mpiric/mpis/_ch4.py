@@ -11,6 +11,7 @@ from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
+from mpiric.mpis._file_hints import by_hint_file, hint_speller
 
 CELLS = 64  # of a rank, unless `node-buffers` sets another number
 NODE_BUFFERS = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS"
@@ -92,6 +93,7 @@ def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
         "network-library": word("MPIR_CVAR_CH4_NETMOD", {"ofi": "ofi", "ucx": "ucx"}),
         "single-copy": _single_copy(copies),
         "single-copy-threshold": in_bytes(*(f"MPIR_CVAR_CH4_IPC_{name}_P2P_THRESHOLD" for name in copies)),
+        "mpi-io": hint_speller(by_hint_file),
         "gpu-buffers": word("MPIR_CVAR_ENABLE_GPU", {"off": "0"}),
         "network-interface": _fabrics.network_interface,
         "eager-node": lambda value, _: _eager_node(value, f"MPIR_CVAR_CH4_{pack}", default),

@@ -15,6 +15,7 @@ from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.spelling_forms import in_bytes, word
 from mpiric.mpis import _ch4, _fabrics
+from mpiric.mpis._file_hints import by_cray_variable, hint_speller
 from mpiric.mpis._implementation import Implementation
 
 _PROVIDER = re.compile(
@@ -55,6 +56,7 @@ _SPELLERS: Mapping[str, Spell] = {
     "matching": word(
         "FI_CXI_RX_MATCH_MODE", {"hardware": "hardware", "library": "software", "provider": "hybrid"}
     ),
+    "mpi-io": hint_speller(by_cray_variable),
     "gpu-buffers": word("MPICH_GPU_SUPPORT_ENABLED", {"off": "0"}),
     "collective-io": word(
         "MPICH_MPIIO_HINTS",
@@ -75,6 +77,7 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         has_one_network=True,
         matching=("provider", "library", "hardware"),
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
+        mpi_io="romio",
         io_signs=("MPICH_MPIIO_HINTS", "MPICH_MPIIO_STATS", "MPICH_MPIIO_TIMERS"),
         collective_io=("buffered", "individual"),
     )

@@ -15,6 +15,7 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import in_bytes, plain, word
 from mpiric.mpis import _ch4, _fabrics
+from mpiric.mpis._file_hints import by_hint_file, hint_speller
 from mpiric.mpis._implementation import Implementation, major
 from mpiric.mpis.mpich.connections import ASK, recognise_connections
 
@@ -50,6 +51,7 @@ _SPELLERS: Mapping[str, Spell] = {
     # The buffers that carry eager messages must hold the largest of them.
     "eager-network": in_bytes("MV2_IBA_EAGER_THRESHOLD", "MV2_VBUF_TOTAL_SIZE"),
     "network-interface": plain("MV2_IBA_HCA"),
+    "mpi-io": hint_speller(by_hint_file),
 }
 
 
@@ -65,6 +67,7 @@ def _capabilities(version: str, _transports: tuple[str, ...]) -> Capabilities:
         always_shares_memory=older,
         node_settings=(_ch4.NO_LOCAL,),
         single_copy=("none",) if older else (),
+        mpi_io="romio",
         tcp_only={"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
     )

@@ -22,9 +22,17 @@ _WAITS = frozenset({"start", "wait", "poll"})  # where nonblocking and persisten
 
 
 def behaviour_of(
-    record: Record, profile: Profile, carriers: Carriers, run_s: float = 0.0, *, huge_pages: bool = True
+    record: Record,
+    profile: Profile,
+    carriers: Carriers,
+    run_s: float = 0.0,
+    safe_s: float = 0.0,
+    *,
+    huge_pages: bool = True,
 ) -> Behaviour:
     """What a run of ``run_s`` seconds in all has shown, ``profile`` being that of the record.
+
+    ``safe_s`` is the time from its start until all that it wrote was on the servers, 0 when unknown.
 
     ``huge_pages`` tells whether a fault may have brought one; when unknown, it may.
     """
@@ -53,11 +61,25 @@ def behaviour_of(
         "most_node_messages": float(most_on_node(record, places, carriers)),
         "io_bound": max((_share(rank.io_s, rank.wall_s) for rank in profile.ranks), default=1.0),
         "mpi_io_bound": _most(record, lambda cell: record.function_classes.get(cell.function) == "file"),
+        "unsafe_bound": _share(safe_s - run_s, safe_s) if safe_s > run_s > 0 else 0.0,
+        **_file_calls(record),
         "outside_bound": max(0.0, 1 - profile.wall_s / run_s) if run_s > 0 else 1.0,
         **_own_numbers(record, huge_pages=huge_pages),
         **_collective_numbers(record, calls),
     }
-    return Behaviour(numbers, calls, sizes, carriers)
+    return Behaviour(numbers, calls, sizes, carriers, profile.files)
+
+
+def _file_calls(record: Record) -> dict[str, float]:
+    """Reads and writes through MPI of all ranks, those of all ranks of a file together apart."""
+    often = Counter({"collective_file_calls": 0, "independent_file_calls": 0})
+    for rank in record.ranks:
+        for cell in counted(rank):
+            name = cell.function.removeprefix("MPI_File_").removesuffix("_c")
+            if name != cell.function and ("read" in name or "write" in name) and not name.endswith("_end"):
+                together = "_all" in name or "ordered" in name
+                often["collective_file_calls" if together else "independent_file_calls"] += cell.calls
+    return {name: float(count) for name, count in often.items()}
 
 
 def _reach_shares(record: Record, places: Mapping[int, int]) -> dict[str, float]:

@@ -46,6 +46,12 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "store": tuned.store,
         "command": command,
         "command_why": tuned.launch_why or None,
+        "prepare": [list(command) for command in tuned.launch.prepare] if tuned.launch else [],
+        "hints": {
+            pattern: {key: list(pair) for key, pair in hints.items()}
+            for pattern, hints in tuned.hints.items()
+        },
+        "io": vars(tuned.io) if tuned.io else None,
         "class": tuned.files_effect.value,
         "mpi": tuned.mpi.label,
         "interrupted": tuned.interrupted,

@@ -10,7 +10,7 @@ from pathlib import Path
 from mpiric.model.errors import MpiricError
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
-TIMES = ("wall", "main", "core-hours")  # objectives that are the time of a run, or of a part of it
+TIMES = ("wall", "main", "core-hours", "io")  # objectives that are the time of a run, or of a part of it
 _COMMAND_LIMIT_S = 600
 _MOST_BYTES = 64 << 20  # a number is looked for in this much of the output's end
 
@@ -26,7 +26,10 @@ class Objective:
 
 
 def parse_objective(text: str, *, maximise: bool = False) -> Objective:
-    """Read ``wall``, ``main``, ``core-hours``, ``output:REGEX`` or ``command:CMD``. Raises MpiricError."""
+    """Read ``wall``, ``main``, ``io``, ``core-hours``, ``output:REGEX``, ``command:CMD``.
+
+    Raises MpiricError for anything else.
+    """
     kind, colon, rest = text.partition(":")
     if kind == "output" and colon:
         try:
@@ -42,7 +45,8 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
         return Objective(text)
     raise MpiricError(
         f"unknown objective {text!r}",
-        hint="one of wall, main, core-hours, 'output:Rate (.*) ns/day' (with --maximise), command:./score.sh",
+        hint="one of wall, main, core-hours, io, "
+        "'output:Rate (.*) ns/day' (with --maximise), command:./score.sh",
     )
 
 

@@ -74,6 +74,8 @@ Options read_options() noexcept {
     options.learn_only = text("MPIRIC_LEARN_ONLY");
     options.learn_ranks = number("MPIRIC_LEARN_RANKS", options.learn_ranks);
     options.scratch_mib = number("MPIRIC_SCRATCH_MIB", options.scratch_mib);
+    options.file_hints = text("MPIRIC_FILE_HINTS");
+    options.file_layouts = text("MPIRIC_FILE_LAYOUTS");
     options.mark = text("MPIRIC_MARK");
     options.mark_out = *options.mark ? text("MPIRIC_MARK_OUT") : "";
     options.mark_end = flag("MPIRIC_MARK_END", options.mark_end);

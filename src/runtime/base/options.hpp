@@ -32,12 +32,14 @@ struct Options {
     double learn_at_most = 0.01;  ///< part of the time in collectives; 0: no bound
     bool reprove = true;          ///< what a policy or learning has chosen meets the library's own again
     bool reproducible = false;
-    const char* learn_only = "";  ///< names of collectives; empty: all
-    uint32_t learn_ranks = 2;     ///< communicators of fewer ranks are not learned
-    uint32_t scratch_mib = 64;    ///< that one of our algorithms may take on a rank
-    const char* mark = "";        ///< two calls that a run is measured between, or `main`
-    const char* mark_out = "";    ///< where marks are written; empty: none are armed
-    bool mark_end = false;        ///< the run ends at the last mark
+    const char* learn_only = "";    ///< names of collectives; empty: all
+    uint32_t learn_ranks = 2;       ///< communicators of fewer ranks are not learned
+    uint32_t scratch_mib = 64;      ///< that one of our algorithms may take on a rank
+    const char* file_hints = "";    ///< that MPI_File_open gets; empty: the program's own alone
+    const char* file_layouts = "";  ///< of files that are made; empty: the directory's
+    const char* mark = "";          ///< two calls that a run is measured between, or `main`
+    const char* mark_out = "";      ///< where marks are written; empty: none are armed
+    bool mark_end = false;          ///< the run ends at the last mark
     MarkRanks mark_ranks = MarkRanks::all;
     bool all_come_to_finalize = true;  ///< where they need not, none may wait there for another
 };

@@ -1,5 +1,6 @@
 #include "files/posix.hpp"
 
+#include "files/layouts.hpp"
 #include "files/streams.hpp"
 #include "files/watched.hpp"
 
@@ -27,16 +28,23 @@ constexpr const char* first_version = "GLIBC_2.17";
 #endif
 
 int open_by(Posix which, const char* path, int flags, mode_t mode) {
-    return watched([&] { return real<int (*)(const char*, int, ...)>(which)(path, flags, mode); },
-                   [&](int result, uint64_t took) {
-                       if (result >= 0)
-                           descriptor_opened(result, path, flags, took);
-                   });
+    return watched(
+        [&] {
+            lay_out(AT_FDCWD, path, flags, mode);
+            return real<int (*)(const char*, int, ...)>(which)(path, flags, mode);
+        },
+        [&](int result, uint64_t took) {
+            if (result >= 0)
+                descriptor_opened(result, path, flags, took);
+        });
 }
 
 int open_at_by(Posix which, int directory, const char* path, int flags, mode_t mode) {
     return watched(
-        [&] { return real<int (*)(int, const char*, int, ...)>(which)(directory, path, flags, mode); },
+        [&] {
+            lay_out(directory, path, flags, mode);
+            return real<int (*)(int, const char*, int, ...)>(which)(directory, path, flags, mode);
+        },
         [&](int result, uint64_t took) {
             if (result >= 0)
                 descriptor_opened(result, path, flags, took);
@@ -69,11 +77,15 @@ int w_openat64(int directory, const char* path, int flags, ...) {
 #undef MPIRIC_MODE
 
 template <Posix which> int create(const char* path, mode_t mode) {
-    return watched([&] { return real<int (*)(const char*, mode_t)>(which)(path, mode); },
-                   [&](int result, uint64_t took) {
-                       if (result >= 0)
-                           descriptor_opened(result, path, O_WRONLY | O_CREAT | O_TRUNC, took);
-                   });
+    return watched(
+        [&] {
+            lay_out(AT_FDCWD, path, O_CREAT, mode);
+            return real<int (*)(const char*, mode_t)>(which)(path, mode);
+        },
+        [&](int result, uint64_t took) {
+            if (result >= 0)
+                descriptor_opened(result, path, O_WRONLY | O_CREAT | O_TRUNC, took);
+        });
 }
 
 int w_close(int descriptor) {

@@ -1,5 +1,6 @@
 #include "files/streams.hpp"
 
+#include "files/layouts.hpp"
 #include "files/watched.hpp"
 
 #include <cstring>
@@ -18,11 +19,15 @@ int flags_of(const char* mode) noexcept {
 }
 
 template <Posix which> FILE* open_stream(const char* path, const char* mode) {
-    return watched([&] { return real<FILE* (*)(const char*, const char*)>(which)(path, mode); },
-                   [&](FILE* stream, uint64_t took) {
-                       if (stream)
-                           descriptor_opened(fileno(stream), path, flags_of(mode), took);
-                   });
+    return watched(
+        [&] {
+            lay_out(AT_FDCWD, path, flags_of(mode), 0666);
+            return real<FILE* (*)(const char*, const char*)>(which)(path, mode);
+        },
+        [&](FILE* stream, uint64_t took) {
+            if (stream)
+                descriptor_opened(fileno(stream), path, flags_of(mode), took);
+        });
 }
 
 void stream_wrote(FILE* stream, int64_t bytes, uint64_t took, bool line) noexcept {

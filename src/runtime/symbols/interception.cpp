@@ -65,12 +65,13 @@ constinit std::atomic<Mode> mode{Mode::undecided};
 constinit SpinLock deciding, resolving;
 constinit std::atomic<bool> completions_watched{false}, everything_watched{false};
 
+bool acts_on_files() noexcept { return *runtime.options.file_hints || *runtime.options.file_layouts; }
 bool tunes() noexcept { return runtime.options.collectives != Collectives::off; }
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
-    if (!*runtime.options.record_dir && !tunes() && !*runtime.options.mark_out)
+    if (!*runtime.options.record_dir && !tunes() && !*runtime.options.mark_out && !acts_on_files())
         return Mode::aside;
     if (!world::family_fits()) {
         say_once("nothing is recorded or tuned: this is the runtime for another family of MPI libraries than",
@@ -117,6 +118,23 @@ bool matters_to_marks(Function function) noexcept {
     }
 }
 
+/// Where hints and layouts must know of a call: MPI-IO's open, and the beginning and the end of what is laid
+/// out.
+bool matters_to_files(Function function) noexcept {
+    switch (function) {
+    case Function::MPI_File_open:
+        return *runtime.options.file_hints;
+    case Function::MPI_Init:
+    case Function::MPI_Init_thread:
+    case Function::MPI_Session_init:
+    case Function::MPI_Session_finalize:
+    case Function::MPI_Finalize:
+        return *runtime.options.file_layouts;
+    default:
+        return false;
+    }
+}
+
 /// The rest of what the tuner must know of, while it takes the times of requests.
 bool handles_requests(Function function) noexcept {
     switch (function) {
@@ -150,7 +168,7 @@ void let_tuner_follow(uint32_t function) noexcept {
 void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
     const auto wanted = [&](Function called) {
         return (tunes() && matters_to_tuning(called)) ||
-               (*runtime.options.mark_out && matters_to_marks(called)) ||
+               (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
     };

@@ -1,6 +1,7 @@
 #include "wrap/runtime.hpp"
 
 #include "base/say.hpp"
+#include "files/layouts.hpp"
 #include "profile/lost_pages.hpp"
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
@@ -82,6 +83,9 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     if (runtime.begun)
         return;
     runtime.of_sessions = of_sessions;
+    files::lays_out = *runtime.options.file_layouts;
+    if (files::lays_out)
+        symbols::watch_posix();
     if (!*runtime.options.record_dir)
         return;
     runtime.begun = true;

@@ -91,7 +91,6 @@ struct Open {
     int fd = -1;
     uint64_t inode = 0;
     Layout layout = {};
-    std::atomic<int64_t> safe{0};  // when all that was written is on the targets
 };
 Open& opened(fuse_file_info* info) { return *reinterpret_cast<Open*>(info->fh); }
 
@@ -204,9 +203,7 @@ int lab_write(const char* path, const char* from, size_t bytes, off_t offset, fu
         return -error;
     std::vector<uint32_t> none;
     const int64_t over = queue(file, uint64_t(offset), bytes, true, none, false);
-    int64_t safe = file.safe.load();
-    while (safe < over && !file.safe.compare_exchange_weak(safe, over)) {
-    }
+    servers->wrote(file.inode, over);
     dirty.add(int64_t(bytes), over);
     return result(pwrite(file.fd, from, bytes, offset));
 }
@@ -223,7 +220,7 @@ int lab_read(const char* path, char* to, size_t bytes, off_t offset, fuse_file_i
     return int(got);
 }
 int lab_fsync(const char*, int, fuse_file_info* info) {
-    sleep_until(opened(info).safe.load());
+    sleep_until(servers->safe_at(opened(info).inode));
     return 0;
 }
 int lab_flock(const char*, fuse_file_info* info, int operation) {
@@ -295,6 +292,11 @@ int lab_rename(const char* from, const char* to, unsigned) {
     wait_metadata();
     return result(rename(real(from).c_str(), real(to).c_str()));
 }
+int lab_link(const char* path, const char* other) {
+    wait_metadata();
+    sleep_until(servers->change_directory(number(parent(other))));
+    return result(link(real(path).c_str(), real(other).c_str()));
+}
 int lab_symlink(const char* target, const char* path) { return result(symlink(target, real(path).c_str())); }
 int lab_readlink(const char* path, char* into, size_t room) {
     const ssize_t got = readlink(real(path).c_str(), into, room - 1);
@@ -330,7 +332,8 @@ fuse_operations operations() {
     all.create = lab_create, all.open = lab_open, all.release = lab_release;
     all.read = lab_read, all.write = lab_write, all.fsync = lab_fsync, all.flock = lab_flock;
     all.mkdir = lab_mkdir, all.unlink = lab_unlink, all.rmdir = lab_rmdir, all.rename = lab_rename;
-    all.symlink = lab_symlink, all.readlink = lab_readlink, all.chmod = lab_chmod, all.chown = lab_chown;
+    all.link = lab_link, all.symlink = lab_symlink, all.readlink = lab_readlink, all.chmod = lab_chmod,
+    all.chown = lab_chown;
     all.truncate = lab_truncate, all.utimens = lab_utimens;
     all.setxattr = lab_setxattr, all.getxattr = lab_getxattr, all.removexattr = lab_removexattr;
     return all;

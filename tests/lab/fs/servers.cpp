@@ -89,6 +89,15 @@ int64_t Servers::glimpse(int objects) {
     return take(shared_->metadata_free, settings_.metadata_us + settings_.glimpse_us * objects);
 }
 
+void Servers::wrote(uint64_t file, int64_t over) {
+    std::atomic<int64_t>& safe = shared_->safe[file % locks];
+    int64_t before = safe.load();
+    while (before < over && !safe.compare_exchange_weak(before, over)) {
+    }
+}
+
+int64_t Servers::safe_at(uint64_t file) const { return shared_->safe[file % locks].load(); }
+
 int Servers::next_target(int count) {
     return int(shared_->next.fetch_add(uint32_t(count)) % uint32_t(settings_.targets));
 }

@@ -33,6 +33,10 @@ class Servers {
     int64_t glimpse(int objects);
     int next_target(int count);
 
+    /// What was written to a file by any client is on the targets at a time.
+    void wrote(uint64_t file, int64_t over);
+    int64_t safe_at(uint64_t file) const;
+
   private:
     static constexpr int most_targets = 256, locks = 4096;
     struct Shared {
@@ -40,6 +44,7 @@ class Servers {
         std::atomic<int64_t> metadata_free;
         std::atomic<int64_t> directory_free[locks];
         std::atomic<uint32_t> owner[locks];  // client that wrote an object last
+        std::atomic<int64_t> safe[locks];
         std::atomic<uint32_t> next;
     };
     Shared* shared_;

@@ -46,5 +46,5 @@ def test_io_is_left_alone_without_a_call_of_it():
     components = ("/x/mca_io_ompio.so",)
     without = calling("mpi_send", mpi="openmpi-5.0.11", libraries=components)
     with_it = calling("mpi_file_open", mpi="openmpi-5.0.11", libraries=components)
-    assert "mpi-io" not in knobs.applicable(without)
-    assert "mpi-io" in knobs.applicable(with_it)
+    assert "mpi-io-library" not in knobs.applicable(without)
+    assert "mpi-io-library" in knobs.applicable(with_it)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.situations import BY_LABEL, situation
+from tests.support.situations import MPIS, situation
 
 from mpiric import knobs
 from mpiric.knobs._declare import always, promising, yes
@@ -20,7 +20,7 @@ def knob(effect):
 
 @pytest.mark.parametrize("effect", [FilesEffect.LATE, FilesEffect.RELAYOUT])
 def test_a_class_is_tried_only_where_it_is_allowed(effect):
-    plain = situation(next(iter(BY_LABEL.values())), ranks=4)
+    plain = situation(MPIS[0], ranks=4)
     verdict = knobs.judge(knob(effect), plain)
     assert (verdict.applies, verdict.reason) == (False, f"only tried with --allow-{effect.value}")
     allowed = replace(plain, allowed=Allowed(**{effect.value: True}))
@@ -28,7 +28,7 @@ def test_a_class_is_tried_only_where_it_is_allowed(effect):
 
 
 def test_the_first_class_needs_no_permission():
-    assert knobs.judge(knob(FilesEffect.SAME), situation(next(iter(BY_LABEL.values())), ranks=4)).applies
+    assert knobs.judge(knob(FilesEffect.SAME), situation(MPIS[0], ranks=4)).applies
 
 
 def test_the_class_of_an_answer_is_the_worst_of_its_knobs():

@@ -146,5 +146,5 @@ def test_threads_of_ranks_that_share_cpus_are_not_placed() -> None:
 
 def test_mpi_io_is_left_alone_until_it_is_seen() -> None:
     seen = situation(BY_LABEL["openmpi-4.1.4"], libraries=("/usr/lib/openmpi/mca_io_romio321.so",))
-    assert "mpi-io" not in applicable(situation(BY_LABEL["openmpi-4.1.4"]))
-    assert "mpi-io" in applicable(seen)
+    assert "mpi-io-library" not in applicable(situation(BY_LABEL["openmpi-4.1.4"]))
+    assert "mpi-io-library" in applicable(seen)

@@ -117,7 +117,7 @@ def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
         ("allreduce-algorithm", HEAT, "0.4 % of a rank's time goes into MPI_Allreduce"),
         ("eager-network", HEAT, "the job runs on one node"),
         ("malloc", ALLREDUCE, "0.05 % of a rank's time goes into page faults"),
-        ("mpi-io", COMPUTES, "no time goes into MPI-IO"),
+        ("mpi-io-library", COMPUTES, "no time goes into MPI-IO"),
         ("huge-pages", COMPUTES, "a rank holds 12 MiB at most and takes 20 page faults a second"),
         (
             "zero-copy",
@@ -132,7 +132,7 @@ def test_the_reason_is_a_fact_of_the_record(knob, shown, why):
 
 def test_a_number_that_is_not_a_time_drops_only_what_touches_nothing():
     assert why_not(all_knobs()["allreduce-algorithm"], HEAT, 0.0) == ""
-    assert why_not(all_knobs()["mpi-io"], HEAT, 0.0)
+    assert why_not(all_knobs()["mpi-io-library"], HEAT, 0.0)
 
 
 @pytest.mark.parametrize(

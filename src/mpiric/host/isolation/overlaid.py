@@ -82,7 +82,7 @@ class OverlaidTrials:
         upper.mkdir()
         work.mkdir()
         for path in sorted(self._rewritten):
-            self._lay(path, upper, self._below(path))
+            self._lay(path, upper, self.below(path))
         close_directory(TreeEntry("", self._source.stat()), str(upper))
         return self.mount()
 
@@ -92,7 +92,7 @@ class OverlaidTrials:
         found = {}
         for entry in walk(str(upper)):
             stamp = (entry.status.st_size, entry.status.st_mtime_ns)
-            if entry.is_file and _stamp(self._below(entry.path)) != stamp:
+            if entry.is_file and _stamp(self.below(entry.path)) != stamp:
                 found[entry.path] = upper / entry.path
             elif entry.is_dir and (origin := _renamed_from(upper, entry.path)):
                 moved = self._source / origin
@@ -118,7 +118,7 @@ class OverlaidTrials:
     def _layers(self) -> tuple[Path, Path]:
         return self._area / f"upper-{self._number}", self._area / f"work-{self._number}"
 
-    def _below(self, path: str) -> Path:
+    def below(self, path: str) -> Path:
         """The file that a trial finds at a path before it writes anything."""
         copied = self.inputs / path
         return copied if os.path.lexists(copied) else self._source / path
@@ -129,7 +129,7 @@ class OverlaidTrials:
         return {
             entry.path
             for entry in walk(str(upper))
-            if entry.is_file and _stamp(self._below(entry.path)) is not None
+            if entry.is_file and _stamp(self.below(entry.path)) is not None
         }
 
     def _watch(self) -> None:

@@ -60,6 +60,13 @@ class TrialDirectory:
             return self.overlaid.written()
         return written_files(self.path, self.before, self.skip or _is_area)
 
+    def where(self, path: str) -> Path:
+        """Where a file that the trial finds at a path, relative or absolute, lies before the trial."""
+        relative = Path(path).relative_to(self.path) if Path(path).is_relative_to(self.path) else Path(path)
+        if self.overlaid is not None and not relative.is_absolute():
+            return self.overlaid.below(str(relative))
+        return self.path / relative
+
     @property
     def entering(self) -> Callable[[], None] | None:
         """Brings a child of ours, about to exec, into the directory; None where it is simply there."""
@@ -151,6 +158,12 @@ class WorkingCopies:
         """Keep these inputs as they are for the trials to come: relative to the directory, or absolute."""
         if self._overlaid is not None:
             self._overlaid.depend_on(paths)
+
+    def renew(self) -> None:
+        """Make the next directory from nothing: this trial changed more of it than files."""
+        self._states = {}
+        if self._area is not None and self._overlaid is None and self._path.exists():
+            remove_tree(self._path)
 
     def copy_instead(self) -> None:
         """Give up mounts, for a command that does not work with them. Raises as entering does."""

@@ -7,6 +7,7 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
+from mpiric.mpis._file_hints import by_hint_file, hint_speller
 
 _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
 _CELL_NUMBERS = ("I_MPI_SHM_CELL_FWD_NUM", "I_MPI_SHM_CELL_BWD_NUM")
@@ -57,6 +58,7 @@ SPELLERS: Mapping[str, Spell] = {
     "eager-node": _eager_node,
     "eager-network": in_bytes(*_fabrics.NETWORK_EAGER),
     "node-buffers": plain(*_CELL_NUMBERS),
+    "mpi-io": hint_speller(by_hint_file),
     "memory-copy": word("I_MPI_SHM", {"sse": "skx_sse", "avx2": "skx_avx2", "avx512": "skx_avx512"}),
     "collective-component": word("I_MPI_COLL_INTRANODE", {"shared-memory": "shm", "messages": "pt2pt"}),
 }

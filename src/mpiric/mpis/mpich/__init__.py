@@ -46,6 +46,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         node_buffers=str(_ch4.CELLS),
         node_buffers_variable=_ch4.NODE_BUFFERS,
         looks_for_gpu_buffers=True,
+        mpi_io="romio",
         network_libraries=(*(("ucx",) if has_ucx else ()), "ofi") if has_ofi else (),
         matching=("provider", "library") if has_ofi else (),
         tcp_only={

@@ -79,6 +79,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         ),
         # Version 4 lets algorithms be chosen while it runs only where this was set before.
         needed_to_switch_algorithms={"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"} if number == 4 else {},
+        mpi_io="ompio",
         io_implementations=("ompio", "romio"),
         io_variable="OMPI_MCA_io",
         collective_io=("vulcan", "dynamic_gen2", "individual"),

@@ -10,6 +10,7 @@ from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.mpis import _fabrics
+from mpiric.mpis._file_hints import by_ompio_parameters, hint_speller
 
 _COLLECTIVE_COMPONENTS = ("adapt", "han", "sm", "tuned", "xhc")
 _ABOVE_ALL = "80"  # of the components built in, none has more than 78 by default
@@ -121,7 +122,7 @@ def _collectives(value: str, situation: Situation) -> Spelling | None:
     return _mca({f"coll_{value}_priority": _ABOVE_ALL})
 
 
-def _mpi_io(value: str, situation: Situation) -> Spelling | None:
+def _mpi_io_library(value: str, situation: Situation) -> Spelling | None:
     if value == "romio":
         return _mca({"io": "romio341" if situation.mpi.major >= 5 else "romio321"})
     return _mca({"io": "ompio"}) if value == "ompio" else None
@@ -143,6 +144,7 @@ SPELLERS: Mapping[str, Spell] = {
     "node-buffers": _node_buffers,
     "memory-copy": _memory_copy,
     "collective-component": _collectives,
-    "mpi-io": _mpi_io,
+    "mpi-io": hint_speller(by_ompio_parameters),
+    "mpi-io-library": _mpi_io_library,
     "collective-io": _collective_io,
 }

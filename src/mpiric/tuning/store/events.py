@@ -10,7 +10,15 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
-_LEFT_OUT = ("block", "replicate", "at_least", "split", "came_early")  # where they are as ever
+_LEFT_OUT = (
+    "block",
+    "replicate",
+    "at_least",
+    "split",
+    "came_early",
+    "safe_s",
+    "written_bytes",
+)  # where they are as ever
 _OPTIONAL: Mapping[str, object] = {
     name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
 }
@@ -93,6 +101,8 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         at_least=None if document.get("at_least") is None else _number(document["at_least"]),
         block=str(document.get("block", "")),
         split=_split(document.get("split")),
+        safe_s=None if document.get("safe_s") is None else _number(document["safe_s"]),
+        written_bytes=int(_number(document.get("written_bytes", 0))),
         came_early=document.get("came_early") is True,
     )
 

@@ -18,7 +18,7 @@ from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.launch.spelling import render, spell
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
 
@@ -66,6 +66,16 @@ def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | No
     return replace(situation, tuner=with_policy(situation.tuner, policy, situation, store, host))
 
 
+def settable(configuration: Configuration, situation: Situation) -> tuple[Configuration, list[str]]:
+    """What of a configuration can be set where the job writes, and a sentence on what cannot."""
+    value = configuration.as_dict().get("layout")
+    if value is None or spell(knobs.all_knobs()["layout"], value, situation) is not None:
+        return configuration, []
+    system = knobs.output_system(situation)
+    kind = f"the file system {system.mount_point} ({system.kind})" if system else "this file system"
+    return configuration.with_value("layout", None), [f"layout={value} cannot be set on {kind}: left out"]
+
+
 def check_value(knob: str, value: str) -> str:
     """Why a value of a recipe cannot be used, "" when it can."""
     return next(iter(knobs.check_configuration({knob: value})), "")
@@ -102,7 +112,7 @@ def fitting_recipe(
             continue
         try:
             named = with_names(recipe.configuration, situation, host)
-            render(recipe.configuration, with_policy_of(recipe, named, place, host))
+            render(settable(recipe.configuration, situation)[0], with_policy_of(recipe, named, place, host))
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
             continue

@@ -18,6 +18,7 @@ from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,
+    settable,
     situation_for,
     with_names,
     with_policy_of,
@@ -75,6 +76,8 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
         configuration = configuration.with_value(knob, value)
     if problems := knobs.check_configuration(values):
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
+    configuration, left_out = settable(configuration, situation)
+    words += left_out
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None

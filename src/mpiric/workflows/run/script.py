@@ -1,6 +1,7 @@
 """A job script: layout, site defaults, a recipe's settings, the scheduler's own opinion."""
 
 import os
+import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.host.processes.preparing import make_ready
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
@@ -64,6 +66,7 @@ def script(request: ScriptRequest, host: Host) -> Script:
     options = replace(
         options,
         environment={**options.environment, **launch.environment},
+        setup=(*options.setup, *map(shlex.join, launch.prepare)),
         unset=launch.unset,
         reasons=reasons,
         launch_reason="; ".join(filter(None, [own, *by_option])),
@@ -83,7 +86,9 @@ def _scheduler(name: str, host: Host) -> BatchScheduler:
 def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> tuple[Launch, tuple[str, ...]]:
     run = RunRequest(argv, request.working_directory, request.environment, recipe=request.recipe)
     prepared = prepare(run, host)
-    return prepared.launch, prepared.words
+    files = replace(prepared.launch, prepare=())  # those commands are lines of the script
+    complaint = make_ready(files, request.environment, request.working_directory)
+    return prepared.launch, (*prepared.words, *filter(None, [complaint]))
 
 
 def _checked(scheduler: BatchScheduler, text: str, host: Host) -> ScriptCheck | None:

@@ -22,6 +22,7 @@ from mpiric.tuning.objective import Objective, value_of
 from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
+_PARTS = {"main": "main_s", "io": "io_s"}  # objective → what of a run's split it is
 _CHECK_LIMIT_S = 600
 _KEPT_BYTES = 512 << 20  # of an original's output files
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
@@ -37,6 +38,7 @@ class Judge:
     rounding: bool = False  # whether the last digits may differ
     printed: Expectation | None = field(default=None, init=False)  # None: not compared
     at_mark: MarkJudge | None = field(default=None, init=False)  # None: runs are whole
+    until_safe: bool = field(default=False, init=False)  # runs last until what they wrote is on the servers
     marks_of_length: float | None = field(default=None, init=False)  # of the run that is forecast
     _compares: bool = field(default=False, init=False)
     _written: FilesExpectation | None = field(default=None, init=False)
@@ -127,9 +129,11 @@ class Judge:
             if self.marks_of_length is None:
                 return trial.split.per_mark_s
             return forecast_s(trial.split, self.marks_of_length)
-        if self.objective.text == "main":
-            return trial.split.main_s if trial.split else None
-        return None if trial.came_early or self.at_mark is not None else trial.wall_s
+        settle_s = trial.safe_s - trial.wall_s if self.until_safe and trial.safe_s is not None else 0.0
+        if self.objective.text in _PARTS:
+            part_s = getattr(trial.split, _PARTS[self.objective.text], None)
+            return None if part_s is None else part_s + settle_s
+        return None if trial.came_early or self.at_mark is not None else trial.wall_s + settle_s
 
     def prints_alike(self, stdout: Path, settings: tuple[str, ...]) -> bool:
         """Whether an output agrees with the originals'."""

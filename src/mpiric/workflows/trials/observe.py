@@ -15,6 +15,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     libraries_of_program,
@@ -221,6 +222,7 @@ def _situation(
         nodes=parsed.nodes,
         inherited=inherited_settings(parsed.job.environment),
         tuner=loadable(tuner_for(mpi), parsed.job, host),
+        hint_directory=str(default_store().parent / "hints"),
     )
 
 

@@ -1,6 +1,7 @@
 """One run of a configuration with the recording runtime in its ranks."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.processes.early_end import EarlyEnd
@@ -29,8 +30,12 @@ def run_recorded(
     ).trial
 
 
-def recorded_by(trial: Trial, situation: Situation, directory: Path) -> Recorded:
-    """What a recorded run has left. Raises MpiricError where it failed or left no usable record."""
+def recorded_by(trial: Trial, situation: Situation, directory: Path, ran_in: str = "") -> Recorded:
+    """What a recorded run in the directory ``ran_in`` has left.
+
+    Raises MpiricError where it failed or left no usable record.
+    """
     if trial.outcome is not Outcome.OK:
         raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
-    return read_recorded(directory.absolute(), shlex.join(situation.job.argv), trial.wall_s)
+    recorded = read_recorded(directory.absolute(), shlex.join(situation.job.argv), trial.wall_s)
+    return replace(recorded, safe_s=trial.safe_s or 0.0, ran_in=ran_in)

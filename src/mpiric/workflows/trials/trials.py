@@ -11,6 +11,7 @@ from typing import Protocol
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.host.processes.preparing import make_ready
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -23,7 +24,9 @@ from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, MarkedRun
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
+from mpiric.workflows.trials.file_times import FileArming
 from mpiric.workflows.trials.judge import Judge, set_by
+from mpiric.workflows.trials.settling import cool, settle
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the original
@@ -74,6 +77,10 @@ class DirectorySource(Protocol):
         """Give up mounts: directories are copies from now on."""
         ...
 
+    def renew(self) -> None:
+        """Make the next directory from nothing."""
+        ...
+
 
 class TrialSource(Protocol):
     """Where trials come from: run when asked for (`Trials`), or planned (`LookaheadTrials`)."""
@@ -113,12 +120,15 @@ class Trials:
         block: str = "",
     ) -> None:
         self.judge = judge
-        self.arming: Arming | None = None  # what runs carry from now on
+        self.arming: Arming | FileArming | None = None  # what runs carry from now on
         self.count = len(log.read().trials)
+        self.cold: tuple[str, ...] = ()  # inputs that each run reads from the servers
+        self.ran_in = ""  # directory of the last run
         self._runner, self._directories, self._log = runner, directories, log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._mounts_work = False
+        self._changed_more = False  # the last run, of its directory, than files
         self._excuses_left = _MOST_EXCUSES
         self._reruns_left = _MOST_RERUNS
         self._outputs = log.path / "outputs"
@@ -234,10 +244,25 @@ class Trials:
         )
         if armed:
             armed.remove()
+        trial = self._settled(trial, situation, directory)
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory, marks)
         self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
         return TrialResult(trial, execution.ranks, marks)
+
+    def _settled(self, trial: Trial, situation: Situation, directory: TrialDirectory) -> Trial:
+        """The trial with the time until its bytes were safe; a disk that lost some has made it fail."""
+        if trial.outcome is not Outcome.OK or trial.came_early or not Path(directory.path).is_dir():
+            return trial
+        try:
+            written = settle(situation.job, situation.nodes, directory, cold=self.cold)
+        except OSError as error:
+            reason = f"what it wrote was lost when it was synchronised: {error.strerror}"
+            return replace(trial, outcome=Outcome.FAILED, reason=reason)
+        except MpiricError:
+            return trial
+        safe_s = trial.wall_s + written.settle_s
+        return replace(trial, safe_s=safe_s, written_bytes=written.size_bytes)
 
     def _run_in_directory(
         self,
@@ -251,7 +276,13 @@ class Trials:
         early_end: EarlyEnd | None,
     ) -> tuple[TrialDirectory, Execution]:
         """Run a launch in a directory of its own."""
+        if self._changed_more:
+            self._directories.renew()
         directory = self._directories.fresh()
+        self._changed_more = bool(launch.prepare)
+        self.ran_in = str(directory.path)
+        if complaint := self._not_ready(launch, environment, directory):
+            return directory, Execution(Outcome.REFUSED, 0.0, 0, complaint)
         execution = self._runner.execute(
             launch,
             environment,
@@ -268,6 +299,14 @@ class Trials:
                 launch, environment, stdout, stderr, limit_s, observe=observe, early_end=early_end
             )
         return directory, execution
+
+    def _not_ready(self, launch: Launch, environment: Mapping[str, str], directory: TrialDirectory) -> str:
+        """Why a launch cannot begin in its directory, "" when it can; inputs are cold then."""
+        if launch.prepare and directory.mount is not None:
+            return "the directory is laid over the user's, where no layout can be set"
+        complaint = make_ready(launch, {**environment, **launch.environment}, directory.path)
+        cool(directory, self.cold)
+        return complaint
 
     def _gives_up_mounts(self, execution: Execution) -> bool:
         """Whether the first run in a mount failed and is to be made in a copy: it may have been the mount."""

@@ -7,11 +7,15 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
+from mpiric.workflows.trials.file_times import FileArming
 from mpiric.workflows.trials.observe import program_failed
+from mpiric.workflows.trials.recording import recorder_for
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.request import TuneRequest
 
 _ORIGINALS = 2  # of the search for an objective that only armed runs have
+
+_COMPARED = frozenset({Phase.OBSERVE, Phase.SEARCH, Phase.PROOF})
 
 
 def arm(
@@ -22,6 +26,9 @@ def arm(
     The runs of the original that this objective needs. Raises MpiricError where it cannot be had.
     """
     needed = request.objective.text == "main"
+    if request.objective.text == "io":
+        trials.arming = FileArming(recorder_for(situation, host), _COMPARED)
+        return tuple(_original(request, trials, situation, narrator) for _ in range(_ORIGINALS))
     try:
         library = runtime_with_marks(situation, host)
     except MpiricError as error:
@@ -34,7 +41,7 @@ def arm(
     if not needed:
         trials.arming = Arming(library, frozenset({Phase.PROOF}))
         return ()
-    trials.arming = Arming(library, frozenset({Phase.OBSERVE, Phase.SEARCH, Phase.PROOF}))
+    trials.arming = Arming(library, _COMPARED)
     return tuple(_original(request, trials, situation, narrator) for _ in range(_ORIGINALS))
 
 
@@ -45,7 +52,7 @@ def _original(request: TuneRequest, trials: Trials, situation: Situation, narrat
         raise program_failed(request.argv, trial)
     if trial.objective is None:
         raise ProgramFailedError(
-            "a run left no time between MPI_Init and MPI_Finalize",
-            hint="does the program call MPI_Finalize? leave out --objective main",
+            f"a run left no time for the objective {request.objective.text}",
+            hint=f"does the program call MPI_Finalize? leave out --objective {request.objective.text}",
         )
     return trial

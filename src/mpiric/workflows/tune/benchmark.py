@@ -14,8 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.model.errors import MismatchError, MpiricError
-from mpiric.model.job import Job, Meaning
+from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured
 from mpiric.model.situation import Situation
@@ -24,6 +23,7 @@ from mpiric.tuning.policy.flat import render_line
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys
 from mpiric.tuning.policy.together import over_sizes
 from mpiric.tuning.store.store import TuneLog
+from mpiric.workflows.launch.other_program import line_without_program
 from mpiric.workflows.policies.files import benchmark_file, learned_file
 from mpiric.workflows.sweep.directory import LOG
 from mpiric.workflows.sweep.explore import Effort, confirm, explore
@@ -87,18 +87,6 @@ def benchmark_remaining(
         gains = sum(key.candidate != LIBRARY for key in made.learned.keys)
         narrator.say(f"faster algorithms for {gains} of them, in {made.launches} launches")
     return ""
-
-
-def line_without_program(job: Job) -> tuple[str, ...]:
-    """The launch line, for another program. Raises MismatchError where none can take the program's place."""
-    if job.container is not None:
-        raise MismatchError(f"the benchmark is not inside the container {job.container.image}")
-    if not job.launcher_words:
-        raise MismatchError("the launch line names no launcher")
-    options = tuple(option for segment in job.segments for option in segment.options)
-    if len(job.segments) > 1 or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
-        raise MismatchError("the launch line has several programs")
-    return (*job.prefix, *job.launcher_words, *(token for option in options for token in option.tokens))
 
 
 def benchmark(

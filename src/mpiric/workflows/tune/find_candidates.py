@@ -8,6 +8,7 @@ from mpiric.tuning.objective import TIMES
 from mpiric.tuning.search.search import search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
+from mpiric.workflows.tune.file_runs import begin_file_runs
 from mpiric.workflows.tune.known_space import fill_in_space
 from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
@@ -61,3 +62,4 @@ def look_at_knobs(state: TuneState) -> None:
     """Fill in which knobs apply, and what they have noticed."""
     state.findings = findings_of(state.situation)
     fill_in_space(state)
+    begin_file_runs(state)

@@ -13,6 +13,7 @@ from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
 from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.trials.arming import Arming
 from mpiric.workflows.trials.judge import Judge, kept_files, set_by
 from mpiric.workflows.trials.trials import TrialResult, Trials
 from mpiric.workflows.tune.reference import reference_output
@@ -45,7 +46,7 @@ def _whole_runs(trials: Trials, state: TuneState) -> Iterator[None]:
     """Runs go to their end, are judged here, and keep the times of all their marks."""
     judge, arming = trials.judge, trials.arming
     trials.judge = Judge(state.request.objective)
-    if arming is not None and arming.pair is not None:
+    if isinstance(arming, Arming) and arming.pair is not None:
         pair = replace(arming.pair, last=UNREACHED)
         trials.arming = replace(arming, phases=frozenset({Phase.FINISH}), pair=pair, ends=False)
     try:

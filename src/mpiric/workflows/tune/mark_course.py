@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from mpiric import knobs
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.trials.kept_marks import kept_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes
 from mpiric.workflows.tune.request import TuneRequest
+
+FILE_KNOBS = {"io", *(knob.name for knob in knobs.all_knobs().values() if knob.family == "io")}
 
 
 def why_whole(request: TuneRequest) -> str:
@@ -24,6 +27,9 @@ def why_whole(request: TuneRequest) -> str:
         ),
         "--site: its defaults hold for whole runs": request.site,
         "--objective main, which is of whole runs": request.objective.text == "main",
+        "--objective io, which is of whole runs": request.objective.text == "io",
+        "--only io: bytes are safe at the end of whole runs": bool(request.only)
+        and set(request.only) <= FILE_KNOBS,
         "--objective command:…: it looks at what whole runs leave": bool(request.objective.command),
     }
     reason = next((reason for reason, holds in reasons.items() if holds), "")

@@ -27,6 +27,8 @@ class TuneRequest:
     check_command: str = ""
     compare_output: bool = True
     in_place: bool = False
+    io_budget: str = ""  # bytes that all runs may write: "20GiB", or "5%" of what quota or disk leave
+    warm: bool = False  # inputs may be in the page cache
     resume: bool = False
     into: Path | None = None  # the tune to go on with, which may have only just been made
     store: Path | None = None

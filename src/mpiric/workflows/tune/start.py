@@ -22,6 +22,7 @@ from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.trials.try_layouts import with_layouts_tried
 from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.mark_course import why_whole, wishes_of
 from mpiric.workflows.tune.request import TuneRequest
@@ -72,6 +73,8 @@ def observed_tune(
         )
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
+        situation = with_layouts_tried(situation, host, in_place=request.in_place)
+        trials.judge.until_safe = request.objective.text == "io"
         armed = () if observed.notes or observed.marks else arm(request, trials, situation, host, narrator)
         originals = (*observed.originals, *armed)
         if observed.marks:

@@ -21,6 +21,7 @@ from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints
 from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
 from mpiric.workflows.tune.observe_answer import with_afterwards
@@ -38,7 +39,11 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     launch, launch_why = _launch(configuration, situation)
     trials = state.log.read().trials
     split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
-    state.notes += [*state.copies.notes, *export_learned(configuration, directory, host)]
+    state.notes += [
+        *ignored_hints(configuration, state),
+        *state.copies.notes,
+        *export_learned(configuration, directory, host),
+    ]
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
     result = Tuned(
@@ -49,6 +54,8 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         original=original,
         tuned=tuned,
         changes=changes_of(proved, situation, of_site=state.request.site) if proved else (),
+        hints=hints_of(configuration, state),
+        io=file_times(trials, configuration),
         files_effect=worst_effect(knobs.all_knobs()[name].files for name, _ in configuration.items),
         launch=launch,
         launch_why=launch_why,

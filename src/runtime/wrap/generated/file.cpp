@@ -235,17 +235,6 @@ extern "C" int p_MPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Coun
 }
 #endif
 
-#if MPIRIC_HAS_MPI_File_open
-extern "C" int w_MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-    return intercept<Function::MPI_File_open, Policy::rare, decltype(&w_MPI_File_open)>(
-        [&](auto* next) { return next(substitute(comm), filename, amode, info, fh); },
-        [&](auto& call) { call.on(comm); call.opened(*fh, filename, comm); });
-}
-extern "C" int p_MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-    return by_profiling_name<Function::MPI_File_open>(&w_MPI_File_open, comm, filename, amode, info, fh);
-}
-#endif
-
 #if MPIRIC_HAS_MPI_File_preallocate
 extern "C" int w_MPI_File_preallocate(MPI_File fh, MPI_Offset size) {
     return intercept<Function::MPI_File_preallocate, Policy::rare, decltype(&w_MPI_File_preallocate)>(

@@ -19,10 +19,11 @@ from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.store.store import Store, TuneLog
+from mpiric.workflows.launch.other_program import line_without_program
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import plan as sweep_plan
-from mpiric.workflows.tune.benchmark import benchmark_remaining, line_without_program
+from mpiric.workflows.tune.benchmark import benchmark_remaining
 from mpiric.workflows.tune.undecided import that_matter, undecided
 
 FOUR = Shape(4, 2, 2)

@@ -1,0 +1,84 @@
+"""Hints of MPI-IO worth trying: who writes for the others, with which buffers, and whether anybody does.
+
+ROMIO's hints as in its user's guide; OMPIO's as in Open MPI's documentation, "MPI IO".
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+from mpiric.knobs._declare import no, yes
+from mpiric.knobs._outputs import output_system
+from mpiric.knobs._reading import rank_count
+from mpiric.model.knob import Applicability, Promise
+from mpiric.model.situation import Situation
+
+MIB = 1 << 20
+_MOST_VALUES = 6
+_BUFFER, _OMPIO_BUFFERS = 64 * MIB, (4 * MIB, 128 * MIB)  # the defaults are 16 and 32 MiB
+
+
+def applies(situation: Situation) -> Applicability:
+    """Whether the program has been seen to open files through MPI."""
+    behaviour, calls = situation.observation.behaviour, situation.observation.mpi_calls
+    if not situation.mpi.capabilities.mpi_io:
+        return no("it is not known which hints the library obeys")
+    if behaviour is not None and _calls(situation) == (0, 0):
+        return no("no file is read or written through MPI")
+    if behaviour is None and not any(name.startswith("mpi_file_") for name in calls):
+        return no("the ranks are not seen to do MPI-IO")
+    return yes("files are read or written through MPI")
+
+
+def promise(situation: Situation) -> Promise:
+    """Higher on file systems that many nodes share."""
+    system = output_system(situation)
+    if system is not None and system.is_network:
+        return Promise(0.6, "files on a network file system go through MPI: which ranks access them decides")
+    return Promise(0.2, "files go through MPI")
+
+
+def values(situation: Situation) -> tuple[str, ...]:
+    """Combinations of hints, the most promising first."""
+    ompio = situation.mpi.capabilities.mpi_io == "ompio"
+    return tuple(dict.fromkeys(_ompio(situation) if ompio else _romio(situation)))[:_MOST_VALUES]
+
+
+def _calls(situation: Situation) -> tuple[float, float]:
+    """Collective and independent reads and writes through MPI; without a record both may be there."""
+    behaviour = situation.observation.behaviour
+    if behaviour is None:
+        return 1, 1
+    numbers = behaviour.numbers
+    return numbers.get("collective_file_calls", 0), numbers.get("independent_file_calls", 0)
+
+
+def _aggregators(situation: Situation) -> list[int]:
+    """Numbers of ranks that may access files for all, but the default of one a node."""
+    system, nodes, ranks = output_system(situation), max(1, situation.nodes), rank_count(situation)
+    targets = (system.targets if system else None) or nodes
+    wanted = (nodes * 2, min(targets, ranks), ranks, ceil(nodes / 2))
+    return [count for count in dict.fromkeys(wanted) if 1 <= count <= ranks and count != nodes]
+
+
+def _romio(situation: Situation) -> Iterator[str]:
+    collective, independent = _calls(situation)
+    if collective:
+        yield "romio_cb_read=enable,romio_cb_write=enable"
+        yield "romio_cb_read=disable,romio_cb_write=disable"
+        for count in _aggregators(situation)[:2]:
+            each = ceil(count / max(1, situation.nodes))  # spread over the nodes
+            yield f"cb_config_list=*:{each},cb_nodes={count},romio_cb_read=enable,romio_cb_write=enable"
+        yield f"cb_buffer_size={_BUFFER},romio_cb_read=enable,romio_cb_write=enable"
+    if independent:
+        yield "romio_ds_read=disable,romio_ds_write=disable"
+        yield f"ind_rd_buffer_size={16 * MIB},ind_wr_buffer_size={16 * MIB}"
+
+
+def _ompio(situation: Situation) -> Iterator[str]:
+    collective, _ = _calls(situation)
+    if collective:
+        nodes = max(1, situation.nodes)
+        for count in dict.fromkeys((nodes, *_aggregators(situation))):
+            yield f"cb_nodes={count}"
+        for size in _OMPIO_BUFFERS:
+            yield f"cb_buffer_size={size}"

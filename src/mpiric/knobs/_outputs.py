@@ -1,0 +1,51 @@
+"""Files that the recorded program writes, and the file system that they lie on."""
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from mpiric.model.file_rules import HERE, is_plain_pattern
+from mpiric.model.machine import FileSystem
+from mpiric.model.profile import FileTotal
+from mpiric.model.situation import Situation
+
+
+def output_system(situation: Situation) -> FileSystem | None:
+    """The file system of the working directory."""
+    at = PurePosixPath(situation.job.working_directory)
+    holding = [each for each in situation.machine.file_systems if at.is_relative_to(each.mount_point)]
+    return max(holding, key=lambda each: len(each.mount_point), default=None)
+
+
+def outputs(situation: Situation) -> tuple[FileTotal, ...]:
+    """Files written below the working directory that the program may have made; paths are relative."""
+    behaviour = situation.observation.behaviour
+    return tuple(
+        file
+        for file in (behaviour.files if behaviour else ())
+        if file.bytes_written and file.interface != "stream" and not file.path.startswith("/")
+        if file.interface == "mpi-io" or "create" in file.opened
+    )
+
+
+def directory_of(file: FileTotal) -> str:
+    """The directory of an output, relative to the working directory."""
+    return str(PurePosixPath(file.path).parent) or HERE
+
+
+def patterns_of(files: Sequence[FileTotal], others: Sequence[FileTotal]) -> tuple[str, ...] | None:
+    """Patterns that fit the names of some files and of no others; None where that cannot be written.
+
+    Numbers in names are left open: a longer run writes more files of a kind.
+    """
+    names, other_names = ([PurePosixPath(file.path).name for file in each] for each in (files, others))
+    found = dict.fromkeys(re.sub(r"\d+", "*", name) for name in names)
+    for patterns in (tuple(found), tuple(dict.fromkeys(names))):
+        hits = any(fnmatch.fnmatchcase(name, pattern) for name in other_names for pattern in patterns)
+        if not hits and all(map(is_plain_pattern, patterns)) and len(patterns) <= _MOST_PATTERNS:
+            return patterns
+    return None
+
+
+_MOST_PATTERNS = 8

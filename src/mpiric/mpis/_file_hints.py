@@ -1,0 +1,81 @@
+"""How the knob `mpi-io` is set: by a library's own variables where these suffice, else by the runtime.
+
+The runtime gives hints to `MPI_File_open` under any library, each file its own, and the program's own keys
+win. A library's variables hold for all files; which of them a launch can do with decides on the value.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+from mpiric.model.file_rules import HintRule, parse_hints
+from mpiric.model.knob import Spell
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+Exported = Callable[[tuple[HintRule, ...], Situation], Spelling | None]
+
+
+def hint_speller(exported: Exported) -> Spell:
+    """The knob's speller of a library with these variables."""
+
+    def spell(value: str, situation: Situation) -> Spelling | None:
+        rules = parse_hints(value)
+        return exported(rules, situation) or _injected(rules, situation)
+
+    return spell
+
+
+def _injected(rules: tuple[HintRule, ...], situation: Situation) -> Spelling | None:
+    if not situation.tuner.library:
+        return None
+    words = (
+        " ".join([rule.pattern, *(f"{key}={value}" for key, value in rule.hints.items())]) for rule in rules
+    )
+    return Spelling(
+        environment={"MPIRIC_FILE_HINTS": ";".join(words)},
+        preload=(situation.tuner.library,),
+        note="the runtime gives these hints to MPI_File_open; hints of the program's own win",
+    )
+
+
+def by_hint_file(rules: tuple[HintRule, ...], situation: Situation) -> Spelling | None:
+    """ROMIO_HINTS: a file that rank 0 reads at each open; hints of the program's own win.
+
+    It reads less than 4096 bytes and silently drops lines of other than two words: a knob's value is shorter,
+    and has no blanks. A file of the user's own stays: hints then go by the runtime.
+    """
+    if len(rules) > 1 or rules[0].pattern != "*" or not situation.hint_directory:
+        return None
+    if "ROMIO_HINTS" in {**situation.inherited, **situation.job.environment}:
+        return None
+    text = "".join(f"{key} {value}\n" for key, value in rules[0].hints.items())
+    name = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    path = f"{situation.hint_directory}/{name}.romio"
+    return Spelling(environment={"ROMIO_HINTS": path}, files={path: text})
+
+
+def by_cray_variable(rules: tuple[HintRule, ...], _situation: Situation) -> Spelling | None:
+    """MPICH_MPIIO_HINTS: `PATTERN:KEY=VALUE:KEY=VALUE,PATTERN:…`, as in intro_mpi(3)."""
+    if any(":" in value for rule in rules for value in rule.hints.values()):
+        return None
+    words = (
+        ":".join([rule.pattern, *(f"{key}={value}" for key, value in rule.hints.items())]) for rule in rules
+    )
+    return Spelling(environment={"MPICH_MPIIO_HINTS": ",".join(words)})
+
+
+_OMPIO = {"cb_nodes": "num_aggregators", "cb_buffer_size": "bytes_per_agg"}
+
+
+def by_ompio_parameters(rules: tuple[HintRule, ...], situation: Situation) -> Spelling | None:
+    """OMPIO's parameters, where the hints have one each; PnetCDF passes its own variable to any library."""
+    hints = rules[0].hints
+    if len(rules) > 1 or rules[0].pattern != "*":
+        return None
+    if set(hints) <= set(_OMPIO):
+        return Spelling(
+            environment={f"OMPI_MCA_io_ompio_{_OMPIO[key]}": value for key, value in hints.items()}
+        )
+    if situation.observation.loads("libpnetcdf"):
+        return Spelling(environment={"PNETCDF_HINTS": ";".join(f"{k}={v}" for k, v in hints.items())})
+    return None

@@ -1,0 +1,73 @@
+"""When a run's bytes are safe: what it wrote is synchronised from every node that may hold some of it."""
+
+import shlex
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiric.host.isolation.page_cache import drop_cached, make_safe
+from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.model.errors import MpiricError
+from mpiric.model.job import Job
+from mpiric.workflows.launch.other_program import line_without_program
+
+_SMALL_BYTES = 1 << 20  # less than this is not worth a launch on all nodes
+_LIMIT_S = 600.0
+# Of each rank: its node's pages of this file system, in nanoseconds. `dd` drops a file's pages by fadvise.
+_SCRIPT = (
+    "begun=$(date +%s%N); sync -f . || exit 1; over=$(date +%s%N); "
+    'for file; do dd if="$file" iflag=nocache count=0 status=none 2>/dev/null; done; '
+    'echo "safe $((over - begun))"'
+)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a run left: bytes in files that it made or changed, and the time until they were safe."""
+
+    size_bytes: int
+    settle_s: float
+
+
+def settle(job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = ()) -> Settled:
+    """Bring what a run wrote to the servers; on several nodes by a launch of `sync` on each.
+
+    The launch's own start does not count: each rank says how long its node took. It drops the pages of the
+    files ``cold`` as well. Raises OSError where bytes were lost, MpiricError where nodes cannot be asked.
+    """
+    files = list(directory.written().values())
+    size_bytes = sum(path.stat().st_size for path in files if path.exists())
+    local_s = make_safe(files)
+    if nodes <= 1 or size_bytes < _SMALL_BYTES or directory.mount is not None:
+        return Settled(size_bytes, local_s)
+    return Settled(size_bytes, local_s + _on_nodes(job, directory.path, cold))
+
+
+def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
+    """Have the next run read its inputs from the servers, as far as this node is concerned."""
+    drop_cached(directory.where(path) for path in inputs)
+
+
+def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
+    argv = [*line_without_program(job), "sh", "-c", _SCRIPT, "sh", *cold]
+    try:
+        done = subprocess.run(
+            argv,
+            cwd=directory,
+            env=dict(job.environment),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MpiricError(f"the nodes cannot be asked to synchronise: {error}") from error
+    took = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("safe ")]
+    if done.returncode != 0 or not took:
+        raise MpiricError(
+            f"`{shlex.join(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}"
+        )
+    return max(int(word) for word in took if word.isdigit()) / 1e9

@@ -1,0 +1,55 @@
+"""Whether layouts can be set where the job writes: tried in an empty directory, and read back."""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from mpiric import knobs
+from mpiric.host.host import Host
+from mpiric.host.isolation.trial_area import PREFIX
+from mpiric.host.processes.preparing import make_ready
+from mpiric.model.launch import Launch
+from mpiric.model.situation import Situation
+from mpiric.model.storage import FileLayout, Stripes
+from mpiric.storage import Storage, read_mounts, read_storage, storages
+
+MIB = 1 << 20
+
+
+def with_layouts_tried(situation: Situation, host: Host, *, in_place: bool) -> Situation:
+    """The situation with the reason why no layout can be set, where there is one."""
+    system = knobs.output_system(situation)
+    storage = storages().get(system.kind) if system else None
+    if storage is None or storage.render is None or not knobs.outputs(situation):
+        return situation
+    why = "with --in-place the directory itself would keep the layout" if in_place else ""
+    why = why or _why_not(storage, situation, host)
+    return replace(situation, withheld={**situation.withheld, "layout": why}) if why else situation
+
+
+def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
+    """Why a layout other than the default cannot be set on a new directory, "" where it can."""
+    try:
+        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=situation.job.working_directory))
+    except OSError as error:
+        return f"no directory can be made to try a layout in: {error.strerror}"
+    try:
+        before = _default(directory, host)
+        count = 1 if before is not None and before.count != 1 else 2
+        layout = FileLayout((Stripes(count, MIB),))
+        assert storage.render is not None
+        launch = Launch((), str(directory), prepare=storage.render(layout, str(directory)))
+        if complaint := make_ready(launch, situation.job.environment, directory):
+            return complaint
+        after = _default(directory, host)
+        if after is None or [(each.count, each.size_bytes) for each in after.stripes] != [(count, MIB)]:
+            return "a layout that was set on a directory was not there when it was read back"
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return ""
+
+
+def _default(directory: Path, host: Host) -> FileLayout | None:
+    system = read_storage(host, str(directory), read_mounts(host))
+    return system.default_layout if system else None

@@ -1,0 +1,144 @@
+// A file gets its layout under another name and then its own by link(2): no other rank ever sees it without
+// one, and where it is there already, or two ranks make it at once, the first one stays.
+#include "files/layouts.hpp"
+
+#include "files/rules.hpp"
+#include "profile/context.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace mpiric::files {
+namespace {
+
+constexpr int delay_create = O_NOCTTY | FASYNC;  // O_LOV_DELAY_CREATE of lustre_user.h
+constexpr uint16_t anywhere = 0xFFFF;
+constexpr int most_extents = 8;
+constinit std::atomic<unsigned> made{0};
+
+// lov_user_md_v1, lov_comp_md_v1 and lov_comp_md_entry_v1 of lustre_user.h.
+struct Plain {
+    uint32_t magic = 0x0BD10BD0, pattern = 1;
+    uint64_t object = 0, sequence = 0;
+    uint32_t stripe_bytes = 0;
+    uint16_t stripes = 0, first = anywhere;
+};
+struct Composite {
+    uint32_t magic = 0x0BD60BD0, bytes = 0, generation = 0;
+    uint16_t flags = 0, entries = 0, mirrors = 0, padding[3] = {};
+    uint64_t reserved = 0;
+};
+struct Entry {
+    uint32_t id = 0, flags = 0;
+    uint64_t start = 0, end = 0;
+    uint32_t offset = 0, bytes = 0, generation = 0, padding[1] = {};
+    uint64_t reserved = 0;
+};
+static_assert(sizeof(Plain) == 32 && sizeof(Composite) == 32 && sizeof(Entry) == 48);
+
+struct Attribute {
+    char value[sizeof(Composite) + most_extents * (sizeof(Entry) + sizeof(Plain))];
+    size_t bytes = 0;
+    void add(const void* part, size_t size) noexcept {
+        std::memcpy(value + bytes, part, size);
+        bytes += size;
+    }
+};
+
+template <class Number> bool read(std::string_view text, Number& number) noexcept {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+/// `STRIPESxBYTES[@END],…[ over]`, stripes -1 for all; 0 extents when it is none.
+int parse(std::string_view words, Plain (&extents)[most_extents], uint64_t (&ends)[most_extents]) noexcept {
+    std::string_view text = cut(words, ' ');
+    const uint32_t pattern = words == "over" ? 0x201 : 1;
+    int count = 0;
+    for (; !text.empty(); ++count) {
+        std::string_view extent = cut(text, ',');
+        const std::string_view stripes = cut(extent, 'x'), size = cut(extent, '@');
+        int32_t number = 0;
+        ends[count < most_extents ? count : 0] = UINT64_MAX;
+        if (count == most_extents || !read(stripes, number) || number < -1 ||
+            !read(size, extents[count].stripe_bytes) || (!extent.empty() && !read(extent, ends[count])))
+            return 0;
+        extents[count].stripes = uint16_t(number);
+        extents[count].pattern = pattern;
+    }
+    return count;
+}
+
+Attribute attribute(std::string_view words) noexcept {
+    Plain extents[most_extents];
+    uint64_t ends[most_extents];
+    const int count = parse(words, extents, ends);
+    Attribute packed;
+    if (count == 1)
+        packed.add(&extents[0], sizeof extents[0]);
+    if (count < 2)
+        return packed;
+    Composite head;
+    head.entries = uint16_t(count);
+    head.bytes = uint32_t(sizeof head + size_t(count) * (sizeof(Entry) + sizeof(Plain)));
+    packed.add(&head, sizeof head);
+    const size_t parts = sizeof head + size_t(count) * sizeof(Entry);
+    for (int at = 0; at < count; ++at) {
+        Entry entry;
+        entry.start = at ? ends[at - 1] : 0;
+        entry.end = ends[at];
+        entry.offset = uint32_t(parts + size_t(at) * sizeof(Plain));
+        entry.bytes = sizeof(Plain);
+        packed.add(&entry, sizeof entry);
+    }
+    packed.add(extents, size_t(count) * sizeof(Plain));
+    return packed;
+}
+
+// System calls: these must not come back to our own wrappers.
+int open_new(int directory, const char* path, mode_t mode) noexcept {
+    const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create;
+    return int(syscall(SYS_openat, directory, path, flags, mode));
+}
+bool is_there(int directory, const char* path) noexcept {
+    return syscall(SYS_faccessat, directory, path, F_OK) == 0;
+}
+
+/// Beside the file, where no other of the job's processes makes one.
+bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
+    const char* slash = std::strrchr(path, '/');
+    const int head = slash ? int(slash + 1 - path) : 0;
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    const int length = std::snprintf(name, sizeof name, "%.*s.mpiric-%s-%d-%u", head, path, host,
+                                     int(getpid()), made.fetch_add(1));
+    return length > 0 && length < int(sizeof name);
+}
+
+}  // namespace
+
+void make_laid_out(int directory, const char* path, mode_t mode) noexcept {
+    const int before = errno;
+    const std::string_view words = words_for(path, runtime.options.file_layouts);
+    char name[PATH_MAX];
+    if (!words.empty() && !is_there(directory, path) && write_name(name, path)) {
+        const Attribute layout = attribute(words);
+        const int file = layout.bytes ? open_new(directory, name, mode) : -1;
+        if (file >= 0) {
+            if (fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
+                syscall(SYS_linkat, directory, name, directory, path, 0);
+            syscall(SYS_unlinkat, directory, name, 0);
+            syscall(SYS_close, file);
+        }
+    }
+    errno = before;
+}
+
+}  // namespace mpiric::files

@@ -1,0 +1,78 @@
+"""How hints of MPI-IO reach a library: by its own variables, or by the runtime."""
+
+from dataclasses import replace
+
+from tests.support.situations import MPIS, situation
+from tests.support.written_files import writing
+
+from mpiric import knobs
+from mpiric.mpis import spell
+
+BY_LABEL = {library.label: library for library in MPIS}
+HINTS = "cb_nodes=4,romio_cb_write=enable"
+
+
+def case(label, **more):
+    return writing(situation(BY_LABEL[label], ranks=8, nodes=4, **more))
+
+
+def named(start):
+    return next(label for label in BY_LABEL if label.startswith(start))
+
+
+def test_romio_reads_a_file_that_needs_no_mpiric():
+    spelling = spell("mpi-io", HINTS, case("mpich-5.0.2"))
+    ((path, text),) = spelling.files.items()
+    assert text == "cb_nodes 4\nromio_cb_write enable\n"
+    assert (spelling.environment, spelling.preload) == ({"ROMIO_HINTS": path}, ())
+
+
+def test_hints_by_pattern_need_the_runtime():
+    spelling = spell("mpi-io", "*.h5:cb_nodes=4;*:cb_nodes=1", case("mpich-5.0.2"))
+    assert spelling.environment == {"MPIRIC_FILE_HINTS": "*.h5 cb_nodes=4;* cb_nodes=1"}
+    assert spelling.preload == ("/opt/mpiric/libmpiric.so",)
+
+
+def test_a_hint_file_of_the_users_own_stays():
+    mine = case("mpich-5.0.2", inherited={"ROMIO_HINTS": "/home/u/hints"})
+    assert "MPIRIC_FILE_HINTS" in spell("mpi-io", HINTS, mine).environment
+
+
+def test_ompio_takes_parameters_where_it_has_one_for_each_hint():
+    there = case(named("openmpi-5"))
+    assert spell("mpi-io", "cb_nodes=4", there).environment == {"OMPI_MCA_io_ompio_num_aggregators": "4"}
+    assert "MPIRIC_FILE_HINTS" in spell("mpi-io", "collective_buffering=false", there).environment
+
+
+def test_pnetcdf_passes_hints_on_under_any_library():
+    there = case(named("openmpi-5"), libraries=("/usr/lib/libpnetcdf.so.4",))
+    assert spell("mpi-io", "collective_buffering=false,cb_nodes=2", there).environment == {
+        "PNETCDF_HINTS": "collective_buffering=false;cb_nodes=2"
+    }
+
+
+def test_cray_takes_patterns():
+    spelling = spell("mpi-io", "*.h5:cb_nodes=4;*:romio_cb_write=enable", case(named("craympich")))
+    assert spelling.environment == {"MPICH_MPIIO_HINTS": "*.h5:cb_nodes=4,*:romio_cb_write=enable"}
+
+
+def test_without_variables_and_without_the_runtime_nothing_can_be_set():
+    there = case("mpich-5.0.2")
+    bare = replace(there, hint_directory="", tuner=replace(there.tuner, library=""))
+    assert spell("mpi-io", HINTS, bare) is None
+
+
+def test_collective_hints_are_tried_only_where_files_are_accessed_together():
+    knob = knobs.all_knobs()["mpi-io"]
+    together = knob.values(case("mpich-5.0.2"))
+    alone = knob.values(
+        writing(situation(BY_LABEL["mpich-5.0.2"], ranks=8, nodes=4), collective_file_calls=0.0)
+    )
+    assert any("cb_nodes" in value for value in together)
+    assert alone
+    assert not any("cb_" in value.replace("romio_ds", "") for value in alone)
+
+
+def test_aggregators_are_spread_over_the_nodes():
+    values = knobs.all_knobs()["mpi-io"].values(case("mpich-5.0.2"))
+    assert any("cb_config_list=*:2,cb_nodes=8" in value for value in values)

@@ -20,6 +20,7 @@ from mpiric.mapping.hierarchy import uniform_tree
 from mpiric.mapping.patterns import grid_graph
 from mpiric.mapping.read import read_graph
 from mpiric.model.errors import NotFoundError
+from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import RankGraph, SlotTree, hop_bytes
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 
@@ -118,7 +119,14 @@ def cases(given: argparse.Namespace) -> list[_Case]:
 def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     mapped = map_ranks(
-        MapRequest(case.graph, case.tree, imbalance=0.03, preset=preset, threads=case.threads), LocalHost()
+        MapRequest(
+            case.graph,
+            MachineSlots.plain(case.tree),
+            imbalance=0.03,
+            preset=preset,
+            threads=case.threads,
+        ),
+        LocalHost(),
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

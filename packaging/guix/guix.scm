@@ -38,6 +38,7 @@
           "python-platformdirs"
           "python-psutil"
           "python-pyelftools"
+          "python-pyyaml"
           "python-rich"
           "python-tomli-w")))
   (home-page "https://pypi.org/project/mpiric/")

@@ -22,7 +22,7 @@ Machine Machine::uniform(const std::vector<std::size_t>& fan_outs, const std::ve
 }
 
 Blocks blocks_with_capacity(const Machine& machine, Weight capacity) {
-    Blocks blocks{machine, std::vector<Weight>(machine.slots, capacity), 0, {}};
+    Blocks blocks{machine, std::vector<Weight>(machine.slots, capacity), 0, {}, 0};
     blocks.starts.reserve(machine.slots + 1);
     for (std::size_t slot = 0; slot <= machine.slots; ++slot)
         blocks.starts.push_back(slot);
@@ -34,6 +34,7 @@ Blocks blocks_of_one_each(const Machine& machine) {
         return blocks_with_capacity(machine, 1);
     Blocks blocks;
     blocks.inside = machine.distances[0];
+    blocks.levels_inside = 1;
     const std::vector<std::uint32_t>& innermost = machine.groups[0];
     for (std::size_t slot = 0; slot < machine.slots; ++slot) {
         if (slot == 0 || innermost[slot] != innermost[slot - 1]) {

@@ -35,6 +35,21 @@ struct Machine {
     }
 };
 
+// The links that traffic between two groups of one level takes.
+struct Routes {
+    std::size_t level = 0;
+    std::size_t groups = 0;
+    std::vector<Weight> costs;          // of a unit of traffic on each link
+    std::vector<std::uint64_t> starts;  // of the route from a to b: a * groups + b
+    std::vector<std::uint32_t> links;
+    // Cost of a unit of traffic that leaves a group of that level or of one inside: its own link.
+    static constexpr Weight own_link = 16;
+
+    [[nodiscard]] std::span<const std::uint32_t> between(std::size_t a, std::size_t b) const {
+        return {links.data() + starts[a * groups + b], links.data() + starts[a * groups + b + 1]};
+    }
+};
+
 // The machine as refinement sees it: blocks are slots, or, where each slot takes one vertex, the innermost
 // groups of them, inside which all orders cost the same.
 struct Blocks {
@@ -42,6 +57,7 @@ struct Blocks {
     std::vector<Weight> capacities;   // of the blocks: the most that may lie in them
     Weight inside = 0;                // distance between two vertices of one block
     std::vector<std::size_t> starts;  // the first slot of each block, and their end
+    std::size_t levels_inside = 0;    // of the machine given
 
     [[nodiscard]] std::size_t size() const { return capacities.size(); }
     [[nodiscard]] Weight distance(std::size_t a, std::size_t b) const {

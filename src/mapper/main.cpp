@@ -1,5 +1,5 @@
 // mpiric-mapper PROBLEM ORDER [--preset fast|eco|strong] [--objective hop-bytes|worst-link] [--seed S]
-// [--threads N]
+// [--threads N] [--time-limit SECONDS]
 //
 // Reads a problem (problem_file.hpp), writes the slot of each vertex, a line each, and prints what was
 // reached as JSON. Status 2: the arguments or the problem cannot be used.
@@ -42,6 +42,8 @@ Settings settings_of(const std::vector<std::string_view>& words) {
                 {{"hop-bytes", Objective::hop_bytes}, {"worst-link", Objective::worst_link}}, words[i + 1]);
         else if (words[i] == "--seed")
             settings.seed = number<std::uint64_t>(words[i + 1]);
+        else if (words[i] == "--time-limit")
+            settings.limit_s = number<double>(words[i + 1]);
         else if (words[i] == "--threads")
             settings.threads = number<unsigned>(words[i + 1]);
         else
@@ -83,7 +85,7 @@ int main(int argc, char** argv) {
         const std::vector<std::string_view> words(argv + 1, argv + argc);
         if (words.size() < 2 || words.size() % 2 != 0)
             throw ProblemError("usage: mpiric-mapper PROBLEM ORDER [--preset NAME] [--objective NAME] "
-                               "[--seed S] [--threads N]");
+                               "[--seed S] [--threads N] [--time-limit SECONDS]");
         run(std::string{words[0]}, std::string{words[1]}, settings_of({words.begin() + 2, words.end()}));
         return 0;
     } catch (const ProblemError& error) {

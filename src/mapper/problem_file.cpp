@@ -72,13 +72,42 @@ Machine read_machine(Input& input, std::uint64_t slots, std::uint64_t levels, st
     return machine;
 }
 
+Routes read_routes(Input& input, const Machine& machine, std::uint64_t links, std::uint64_t level,
+                   std::uint64_t entries) {
+    Routes routes;
+    if (links == 0)
+        return routes;
+    expect(level < machine.groups.size(), "the level of the links");
+    routes.level = level;
+    routes.groups = machine.groups[level].back() + std::size_t{1};
+    routes.costs = input.numbers<std::int64_t>(links);
+    routes.starts = input.numbers<std::uint64_t>(routes.groups * routes.groups + 1);
+    routes.links = input.numbers<std::uint32_t>(entries);
+    expect(routes.starts.front() == 0 && routes.starts.back() == entries, "routes");
+    for (std::size_t i = 1; i < routes.starts.size(); ++i)
+        expect(routes.starts[i - 1] <= routes.starts[i], "routes in order");
+    for (const std::uint32_t link : routes.links)
+        expect(link < links, "links of routes");
+    for (const Weight cost : routes.costs)
+        expect(cost >= 0, "costs of links");
+    return routes;
+}
+
+Resource read_resource(Input& input, const Problem& problem, std::uint64_t level) {
+    expect(level < problem.machine.groups.size() && problem.capacity == 0, "the resource");
+    Resource resource{level, input.numbers<std::int64_t>(problem.graph.size())};
+    for (const Weight use : resource.use_of)
+        expect(use >= 0, "use of the resource");
+    return resource;
+}
+
 }  // namespace
 
 Problem read_problem(const std::string& path) {
     Input input{path};
     const auto magic = input.numbers<char>(8);
-    expect(std::memcmp(magic.data(), "MPIRMAP1", 8) == 0, "it begins differently");
-    const auto head = input.numbers<std::uint64_t>(8);
+    expect(std::memcmp(magic.data(), "MPIRMAP2", 8) == 0, "it begins differently");
+    const auto head = input.numbers<std::uint64_t>(12);
     for (const std::uint64_t number : head)
         expect(number < largest_count * 1024, "a number is too large");
     expect(head[0] > 0 && head[0] < largest_count && head[2] > 0 && head[2] < largest_count && head[3] > 0 &&
@@ -94,6 +123,9 @@ Problem read_problem(const std::string& path) {
     for (const std::uint32_t slot : problem.given)
         expect(slot < head[2], "the order given");
     expect(problem.capacity > 0 || head[0] == head[2], "one vertex a slot");
+    problem.routes = read_routes(input, problem.machine, head[7], head[8], head[9]);
+    if (head[10] != 0)
+        problem.resource = read_resource(input, problem, head[11]);
     return problem;
 }
 

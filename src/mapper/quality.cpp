@@ -15,6 +15,31 @@ double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<s
     return total;
 }
 
+double worst_link(const Graph& graph, const Machine& machine, const Routes& routes,
+                  const std::vector<std::uint32_t>& slot_of) {
+    if (routes.costs.empty())
+        return measure(graph, machine, slot_of).worst_link;
+    std::vector<double> loads(routes.costs.size(), 0);
+    double worst = 0;
+    for (std::size_t level = 0; level <= routes.level; ++level) {
+        const std::vector<std::uint32_t>& group = machine.groups[level];
+        std::vector<double> leaving(group.back() + std::size_t{1}, 0);
+        for (Vertex v = 0; v < graph.size(); ++v)
+            for (const Arc& arc : graph.arcs_of(v)) {
+                const std::uint32_t from = group[slot_of[v]];
+                const std::uint32_t to = group[slot_of[arc.target]];
+                if (from == to)
+                    continue;
+                leaving[from] += static_cast<double>(arc.weight * Routes::own_link);
+                if (level == routes.level)
+                    for (const std::uint32_t link : routes.between(from, to))
+                        loads[link] += static_cast<double>(arc.weight * routes.costs[link]);
+            }
+        worst = std::max(worst, *std::max_element(leaving.begin(), leaving.end()));
+    }
+    return std::max(worst, *std::max_element(loads.begin(), loads.end()));
+}
+
 Quality measure(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of) {
     Quality found;
     found.hop_bytes = hop_bytes(graph, machine, slot_of);

@@ -19,4 +19,9 @@ struct Quality {
 double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of);
 Quality measure(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of);
 
+// The cost of the busiest link: one of the network or the one by which traffic leaves a group. Without routes
+// of the network, every group of every level has one.
+double worst_link(const Graph& graph, const Machine& machine, const Routes& routes,
+                  const std::vector<std::uint32_t>& slot_of);
+
 }  // namespace mpiric::mapper

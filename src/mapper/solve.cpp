@@ -42,6 +42,15 @@ Effort effort_of(Preset preset, std::size_t vertices) {
     return {};
 }
 
+Effort effort_within(const Settings& settings, std::size_t vertices) {
+    Effort effort = effort_of(settings.preset, vertices);
+    if (settings.limit_s > 0)
+        effort.deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(settings.limit_s));
+    return effort;
+}
+
 // Vertices of a block take its slots in their own order: all orders inside cost the same.
 Slots slots_of(const Blocks& blocks, const Partition& partition) {
     std::vector<std::size_t> next(blocks.starts.begin(), blocks.starts.end() - 1);
@@ -69,13 +78,14 @@ Partition blocks_of(const Blocks& blocks, const Slots& slot_of) {
 class Solver {
   public:
     Solver(const Problem& problem, const Settings& settings)
-        : problem_{problem}, settings_{settings}, effort_{effort_of(settings.preset, problem.graph.size())},
+        : problem_{problem}, settings_{settings}, effort_{effort_within(settings, problem.graph.size())},
           blocks_{problem.capacity > 0 ? blocks_with_capacity(problem.machine, problem.capacity)
                                        : blocks_of_one_each(problem.machine)} {}
 
     Solution run() {
         propose("given", problem_.given);
-        if (problem_.capacity == 0 && problem_.machine.groups.size() < 2)
+        const bool is_flat = problem_.capacity == 0 && problem_.machine.groups.size() < 2;
+        if (is_flat && problem_.resource.use_of.empty())
             return std::move(best_);  // all slots are equally far apart
         if (problem_.capacity == 0)
             propose_classics();
@@ -90,6 +100,8 @@ class Solver {
         }
         if (settings_.objective == Objective::worst_link)
             relieve();
+        if (!problem_.resource.use_of.empty())
+            share();
         return std::move(best_);
     }
 
@@ -110,7 +122,7 @@ class Solver {
 
     double cost(const Slots& slot_of) const {
         if (settings_.objective == Objective::worst_link)
-            return measure(problem_.graph, problem_.machine, slot_of).worst_link;
+            return worst_link(problem_.graph, problem_.machine, problem_.routes, slot_of);
         return hop_bytes(problem_.graph, problem_.machine, slot_of);
     }
 
@@ -119,8 +131,13 @@ class Solver {
     void propose(const std::string& name, const Slots& slot_of) {
         const double reached = cost(slot_of);
         const Weight above =
-            overload(loads(problem_.graph, blocks_of(blocks_, slot_of), blocks_.size()), blocks_.capacities);
+            overload(loads(problem_.graph, blocks_of(blocks_, slot_of), blocks_.size()), blocks_.capacities) +
+            unfairness(slot_of);
         best_.proposals.emplace_back(name, reached);
+        if (shortest_.empty() || reached < shortest_cost_) {
+            shortest_ = slot_of;
+            shortest_cost_ = reached;
+        }
         if (best_.slot_of.empty() || above < above_ || (above == above_ && reached < cost_)) {
             best_.slot_of = slot_of;
             best_.algorithm = name;
@@ -129,9 +146,24 @@ class Solver {
         }
     }
 
+    // What the most used group bears of the resource beyond its fair use.
+    Weight unfairness(const Slots& slot_of) const {
+        if (problem_.resource.use_of.empty())
+            return 0;
+        return std::max<Weight>(0, heaviest_use(problem_.machine, problem_.resource, slot_of) -
+                                       fair_use(problem_.machine, problem_.resource));
+    }
+
+    void share() {
+        for (Slots slot_of : {best_.slot_of, shortest_}) {
+            spread(problem_.graph, problem_.machine, problem_.resource, effort_, settings_.seed, slot_of);
+            propose("spread", slot_of);
+        }
+    }
+
     void relieve() {
         Partition partition = blocks_of(blocks_, best_.slot_of);
-        relieve_links(problem_.graph, blocks_, settings_.seed, partition);
+        relieve_links(problem_.graph, blocks_, problem_.routes, effort_, settings_.seed, partition);
         propose(best_.algorithm + ", links relieved", slots_of(blocks_, partition));
     }
 
@@ -142,6 +174,8 @@ class Solver {
     Solution best_;
     double cost_ = 0;
     Weight above_ = 0;
+    Slots shortest_;  // whatever the resource
+    double shortest_cost_ = 0;
 };
 
 }  // namespace

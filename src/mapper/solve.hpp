@@ -14,6 +14,7 @@ struct Settings {
     Objective objective = Objective::hop_bytes;
     std::uint64_t seed = 1;
     unsigned threads = 1;
+    double limit_s = 0;  // 0: none; what is found then depends on how fast the machine is
 };
 
 struct Solution {

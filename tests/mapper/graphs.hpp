@@ -54,7 +54,7 @@ inline std::vector<std::size_t> shuffled(std::size_t size) {
 }
 
 inline Problem problem(Graph graph, const Machine& machine, Weight capacity) {
-    Problem made{std::move(graph), machine, capacity, {}, {}};
+    Problem made{std::move(graph), machine, capacity, {}, {}, {}, {}};
     for (std::size_t v = 0; v < made.graph.size(); ++v)
         made.given.push_back(static_cast<std::uint32_t>(v * machine.slots / made.graph.size()));
     return made;

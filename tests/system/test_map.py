@@ -59,10 +59,78 @@ def test_weights_far_apart_and_distances_with_fractions_are_mapped(tmp_path):
     assert answer["objective"] == pytest.approx(0.5e300)
 
 
+def test_switches_of_slurm_say_which_nodes_are_near(tmp_path):
+    switches, traffic, out = tmp_path / "topology.conf", tmp_path / "t.csv", tmp_path / "hosts"
+    switches.write_text("SwitchName=s1 Nodes=n1,n3\nSwitchName=s2 Nodes=n2,n4\nSwitchName=t Switches=s1,s2\n")
+    traffic.write_text("0 1 100\n1 0 100\n2 3 100\n3 2 100\n0 2 1\n")
+    words = ("--graph", traffic, "--machine", switches, "--hosts", "n[1-4]", "--slots", 1)
+    run(*words, "--emit", "slurm", "--out", out)
+    hosts = out.read_text().split()
+    assert [set(hosts[:2]), set(hosts[2:])] in ([{"n1", "n3"}, {"n2", "n4"}], [{"n2", "n4"}, {"n1", "n3"}])
+
+
+def test_costs_that_fabric_measured_give_times_and_distances(tmp_path):
+    costs, traffic = tmp_path / "fabric.json", tmp_path / "t.csv"
+    pairs = [
+        {"class": "same NUMA", "latency_us": 1, "bandwidth_MBps": 5000},
+        {"class": "same node", "latency_us": 1, "bandwidth_MBps": 5000},
+        {"class": "other node", "latency_us": 50, "bandwidth_MBps": 100},
+    ]
+    costs.write_text(json.dumps({"pairs": pairs}))
+    traffic.write_text("0 2 1e6\n2 0 1e6\n1 3 1e6\n3 1 1e6\n")
+    answer = json.loads(run("--graph", traffic, "--nodes", "2,2", "--fabric", costs, "--json"))
+    assert (answer["off_node"], answer["verdict"]) == (0, "gain expected")
+    assert answer["given"]["time_s"] == pytest.approx(0.02)
+    assert answer["found"]["time_s"] == pytest.approx((0.5 + 200) / 1e6, rel=0.01)
+    assert answer["costs"] == "measured by mpiric fabric"
+
+
+def test_no_need_is_said_where_a_dragonfly_takes_no_longer():
+    stencil = "1,0:1000000;0,1:1000000"
+    words = ("--grid", "8x8", "--periodic", "--stencil", stencil, "--network", "dragonfly:2x4x8:adaptive")
+    answer = json.loads(run(*words, "--json"))
+    assert answer["gain"] > 0.01
+    assert answer["verdict"] == "no need"
+
+
+def test_ranks_that_write_are_spread_over_nodes(tmp_path):
+    uses, out = tmp_path / "uses", tmp_path / "out"
+    uses.write_text("9\n9\n" + "0\n" * 6)
+    run("--grid", "8x1", "--stencil", "1,0", "--hierarchy", "4:2", "--spread", uses, "--out", out)
+    first, second = (int(slot) // 4 for slot in out.read_text().split()[:2])
+    assert first != second
+
+
+def test_pictures_show_both_orders(tmp_path):
+    page = tmp_path / "order.html"
+    words = ("--grid", "8x8", "--stencil", 5, "--network", "torus:2x4", "--show", "--html", page)
+    shown = run(*words)
+    assert "lines between nodes" in shown
+    assert "nodes on the grid of ranks" in shown
+    assert "busiest links" in shown
+    assert page.read_text().count("<svg") == 3
+
+
+def test_messages_of_the_busiest_nic_and_bytes_that_leave_nodes_can_be_minimised():
+    words = ("--grid", "12x12x12", "--stencil", 7, "--periodic", "--hierarchy", "12:144", "--json")
+    assert json.loads(run(*words, "--objective", "off-node"))["off_node"] == 144 * 32
+    answer = json.loads(run(*words, "--objective", "nic-messages", "--time-limit", "20s"))
+    assert answer["found"]["goal"] <= answer["given"]["goal"] == 48
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [
         ((), "what is to be mapped"),
+        (("--grid", "4x4", "--stencil", "5", "--network", "torus:3x3"), "16 ranks on 9 nodes"),
+        (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--slots", "4"), "both describe"),
+        (("--grid", "4x4", "--stencil", "5", "--machine", "nowhere"), "nowhere is not there"),
+        (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--node-level", "2"), "level 2 is not"),
+        (("--grid", "4x4", "--stencil", "5", "--slots", "4", "--spread", "io"), "for a record"),
+        (
+            ("--grid", "4x4", "--stencil", "5", "--network", "torus:2x2", "--distances", "leaf=3"),
+            "'leaf' is no level",
+        ),
         (("--grid", "4x4", "--stencil", "5"), "map onto"),
         (("--grid", "4x4", "--hierarchy", "4:4"), "who talks to whom"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:5"), "stay empty"),

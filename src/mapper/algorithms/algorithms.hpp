@@ -21,8 +21,26 @@ Partition multisect(const Graph& graph, const Blocks& blocks, const Effort& effo
 void iterate(const Graph& graph, const Blocks& blocks, const Effort& effort, std::uint64_t seed,
              unsigned threads, Partition& partition);
 
-// Lowers the load of the busiest link by exchanges and moves of the vertices behind it.
-void relieve_links(const Graph& graph, const Blocks& blocks, std::uint64_t seed, Partition& partition);
+// Lowers the load of the busiest link by exchanges of the vertices behind it.
+void relieve_links(const Graph& graph, const Blocks& blocks, const Routes& routes, const Effort& effort,
+                   std::uint64_t seed, Partition& partition);
+
+// A resource that the vertices of a group share: a NIC, a node's memory bandwidth, its way to the file
+// system.
+struct Resource {
+    std::size_t level = 0;       // whose groups share it
+    std::vector<Weight> use_of;  // each vertex; empty: there is none
+};
+
+// The most that a group has to bear of the resource.
+Weight heaviest_use(const Machine& machine, const Resource& resource, const Slots& slot_of);
+
+// What the most used group bears at least, with a margin that leaves exchanges possible.
+Weight fair_use(const Machine& machine, const Resource& resource);
+
+// Exchanges vertices until no group bears more than the fair use, by those that cost least distance.
+void spread(const Graph& graph, const Machine& machine, const Resource& resource, const Effort& effort,
+            std::uint64_t seed, Slots& slot_of);
 
 // Orders as launchers know them, for as many vertices as slots.
 struct Classic {

@@ -27,7 +27,7 @@ Weight slack_of_blocks(const Graph& graph, const Blocks& blocks) {
 void iterate(const Graph& graph, const Blocks& blocks, const Effort& effort, std::uint64_t seed,
              unsigned threads, Partition& partition) {
     double best = cost_of(graph, blocks, partition);
-    for (std::size_t cycle = 0; cycle < effort.map_cycles; ++cycle) {
+    for (std::size_t cycle = 0; cycle < effort.map_cycles && !effort.is_over(); ++cycle) {
         Random random = Random::of(seed, cycle);
         const Weight heaviest = std::max<Weight>(1, graph.weight() / static_cast<Weight>(4 * blocks.size()));
         const Levels levels{graph, 2 * blocks.size(), heaviest, &partition, effort.shrink, random, threads};

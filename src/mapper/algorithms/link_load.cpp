@@ -1,5 +1,5 @@
-// Hill climbing on the busiest link: the group with most traffic leaving it gives away, or exchanges, the
-// vertices that talk most to the outside, while the busiest link gets lighter.
+// Hill climbing on the busiest link: the vertices whose traffic it carries are exchanged with others while it
+// gets lighter. Links are those of the network's routes and the ones by which traffic leaves a group.
 #include "algorithms/algorithms.hpp"
 
 #include <algorithm>
@@ -8,21 +8,67 @@
 namespace mpiric::mapper {
 namespace {
 
-// Traffic that leaves each group of each level, kept up to date move by move.
+// Numbers of which the largest is always at hand: a tournament tree.
+class Loads {
+  public:
+    explicit Loads(std::size_t count) {
+        while (leaves_ < count)
+            leaves_ *= 2;
+        tree_.assign(2 * leaves_, 0);
+    }
+    void add(std::size_t at, Weight change) {
+        at += leaves_;
+        tree_[at] += change;
+        while (at > 1) {
+            at /= 2;
+            const Weight larger = std::max(tree_[2 * at], tree_[2 * at + 1]);
+            if (tree_[at] == larger)
+                break;
+            tree_[at] = larger;
+        }
+    }
+    [[nodiscard]] Weight largest() const { return tree_[1]; }
+    [[nodiscard]] std::size_t where() const {
+        std::size_t at = 1;
+        while (at < leaves_)
+            at = 2 * at + (tree_[2 * at] == tree_[at] ? 0 : 1);
+        return at - leaves_;
+    }
+
+  private:
+    std::size_t leaves_ = 1;
+    std::vector<Weight> tree_;
+};
+
+// Traffic of each link, kept up to date move by move. First come the own links of groups, level by level.
 class Links {
   public:
-    Links(const Graph& graph, const Blocks& blocks, Partition& partition)
-        : graph_{graph}, blocks_{blocks}, partition_{partition},
-          levels_{std::max<std::size_t>(blocks.machine.groups.size(), 1)},
-          leaving_(levels_, std::vector<Weight>(blocks.size(), 0)) {
+    Links(const Graph& graph, const Blocks& blocks, const Routes& routes, Partition& partition)
+        : graph_{graph}, blocks_{blocks}, routes_{routes}, partition_{partition},
+          levels_{routes.costs.empty() ? std::max<std::size_t>(blocks.machine.groups.size(), 1)
+                                       : routes.level + 2 - blocks.levels_inside},
+          loads_{levels_ * blocks.size() + routes.costs.size()} {
         for (Vertex v = 0; v < graph.size(); ++v)
             for (const Arc& arc : graph.arcs_of(v))
                 add(partition[v], partition[arc.target], arc.weight);
     }
 
-    // Level 0 are the blocks themselves.
-    std::size_t group(std::size_t level, Block block) const {
-        return level == 0 ? block : blocks_.machine.groups[level - 1][block];
+    [[nodiscard]] Weight worst() const { return loads_.largest(); }
+    [[nodiscard]] std::size_t busiest() const { return loads_.where(); }
+
+    // Whether traffic from one block to another goes over the link.
+    [[nodiscard]] bool carries(std::size_t link, Block from, Block to) const {
+        const std::size_t own = levels_ * blocks_.size();
+        if (link < own) {
+            const std::size_t level = link / blocks_.size();
+            return group(level, from) == link % blocks_.size() && group(level, to) != group(level, from);
+        }
+        const std::size_t a = group(levels_ - 1, from);
+        const std::size_t b = group(levels_ - 1, to);
+        if (a == b)
+            return false;
+        const auto route = routes_.between(a, b);
+        return std::find(route.begin(), route.end(), link - own) != route.end();
     }
 
     void move(Vertex v, Block to) {
@@ -37,33 +83,32 @@ class Links {
         partition_[v] = to;
     }
 
-    struct Busiest {
-        Weight load;
-        std::size_t level;
-        std::size_t group;
-    };
-    Busiest busiest() const {
-        Busiest found{-1, 0, 0};
-        for (std::size_t level = 0; level < levels_; ++level) {
-            const auto worst = std::max_element(leaving_[level].begin(), leaving_[level].end());
-            if (*worst > found.load)
-                found = {*worst, level, static_cast<std::size_t>(worst - leaving_[level].begin())};
-        }
-        return found;
+  private:
+    // Level 0 are the blocks themselves.
+    [[nodiscard]] std::size_t group(std::size_t level, Block block) const {
+        return level == 0 ? block : blocks_.machine.groups[level - 1][block];
     }
 
-  private:
     void add(Block from, Block to, Weight weight) {
         for (std::size_t level = 0; level < levels_; ++level)
             if (group(level, from) != group(level, to))
-                leaving_[level][group(level, from)] += weight;
+                loads_.add(level * blocks_.size() + group(level, from),
+                           routes_.costs.empty() ? weight : weight * Routes::own_link);
+        if (routes_.costs.empty())
+            return;
+        const std::size_t a = group(levels_ - 1, from);
+        const std::size_t b = group(levels_ - 1, to);
+        if (a != b)
+            for (const std::uint32_t link : routes_.between(a, b))
+                loads_.add(levels_ * blocks_.size() + link, weight * routes_.costs[link]);
     }
 
     const Graph& graph_;
     const Blocks& blocks_;
+    const Routes& routes_;
     Partition& partition_;
     std::size_t levels_;
-    std::vector<std::vector<Weight>> leaving_;
+    Loads loads_;
 };
 
 struct Talker {
@@ -71,17 +116,22 @@ struct Talker {
     Vertex vertex;
 };
 
-// Vertices of a group by what they send out of it less what they send inside, the most first.
+// Vertices with traffic on a link, those first whose traffic on it is most above that to their own block.
 std::vector<Talker> talkers(const Graph& graph, const Links& links, const Partition& partition,
-                            std::size_t level, std::size_t group) {
+                            std::size_t link) {
     std::vector<Talker> found;
     for (Vertex v = 0; v < graph.size(); ++v) {
-        if (links.group(level, partition[v]) != group)
-            continue;
+        Weight on_link = 0;
         Weight outside = 0;
-        for (const Arc& arc : graph.arcs_of(v))
-            outside += links.group(level, partition[arc.target]) == group ? -arc.weight : arc.weight;
-        found.push_back({outside, v});
+        for (const Arc& arc : graph.arcs_of(v)) {
+            const Block own = partition[v];
+            const Block other = partition[arc.target];
+            const bool is_on_link = links.carries(link, own, other) || links.carries(link, other, own);
+            on_link += is_on_link ? arc.weight : 0;
+            outside += is_on_link ? arc.weight : own == other ? -arc.weight : 0;
+        }
+        if (on_link > 0)
+            found.push_back({outside, v});
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const Talker& a, const Talker& b) { return a.outside > b.outside; });
@@ -90,10 +140,11 @@ std::vector<Talker> talkers(const Graph& graph, const Links& links, const Partit
 
 }  // namespace
 
-void relieve_links(const Graph& graph, const Blocks& blocks, std::uint64_t seed, Partition& partition) {
-    constexpr std::size_t exchanges = 200;
+void relieve_links(const Graph& graph, const Blocks& blocks, const Routes& routes, const Effort& effort,
+                   std::uint64_t seed, Partition& partition) {
+    constexpr std::size_t exchanges = 2000;
     constexpr std::size_t candidates = 16;
-    Links links{graph, blocks, partition};
+    Links links{graph, blocks, routes, partition};
     std::vector<Weight> weights = loads(graph, partition, blocks.size());
     Random random = Random::of(seed, 7);
     const auto fits = [&](Vertex v, Vertex w) {
@@ -110,7 +161,7 @@ void relieve_links(const Graph& graph, const Blocks& blocks, std::uint64_t seed,
             return false;
         links.move(v, b);
         links.move(w, a);
-        if (links.busiest().load < before) {
+        if (links.worst() < before) {
             weights[a] += graph.vertex_weights[w] - graph.vertex_weights[v];
             weights[b] += graph.vertex_weights[v] - graph.vertex_weights[w];
             return true;
@@ -119,22 +170,22 @@ void relieve_links(const Graph& graph, const Blocks& blocks, std::uint64_t seed,
         links.move(v, a);
         return false;
     };
-    for (std::size_t i = 0; i < exchanges; ++i) {
-        const Links::Busiest worst = links.busiest();
-        std::vector<Talker> inside = talkers(graph, links, partition, worst.level, worst.group);
-        inside.resize(std::min(inside.size(), candidates));
+    for (std::size_t i = 0; i < exchanges && !effort.is_over(); ++i) {
+        const Weight before = links.worst();
+        std::vector<Talker> behind = talkers(graph, links, partition, links.busiest());
+        behind.resize(std::min(behind.size(), candidates));
         bool has_gained = false;
-        for (const Talker& talker : inside) {
+        for (const Talker& talker : behind) {
             std::vector<Vertex> partners;
             for (const Arc& arc : graph.arcs_of(talker.vertex))
                 for (const Arc& second : graph.arcs_of(arc.target))
                     if (partners.size() < 4 * candidates &&
-                        links.group(worst.level, partition[second.target]) != worst.group)
+                        partition[second.target] != partition[talker.vertex])
                         partners.push_back(second.target);
             for (std::size_t any = 0; any < candidates; ++any)
                 partners.push_back(random.below(graph.size()));
             has_gained = std::any_of(partners.begin(), partners.end(), [&](Vertex other) {
-                return try_exchange(talker.vertex, other, worst.load);
+                return try_exchange(talker.vertex, other, before);
             });
             if (has_gained)
                 break;

@@ -32,6 +32,8 @@ class Multisection {
                 partition_[v] = static_cast<Block>(range.first);
             return;
         }
+        if (effort_.is_over())
+            return fill(graph, vertices, range);
         const std::vector<Range> children = children_of(range, level);
         if (children.size() == 1)
             return place(graph, vertices, children[0], level - 1, threads);
@@ -47,6 +49,21 @@ class Multisection {
   private:
     std::size_t group_of(std::size_t block, std::size_t level) const {
         return level == 0 ? block : blocks_.machine.groups[level - 1][block];
+    }
+
+    // One block after the other, where there is no time left to divide.
+    void fill(const Graph& graph, const std::vector<Vertex>& vertices, Range range) {
+        const auto all = static_cast<double>(std::max<Weight>(capacity(range), 1));
+        const double fullness = std::min(1.0, static_cast<double>(graph.weight()) / all);
+        std::size_t block = range.first;
+        double room = fullness * static_cast<double>(blocks_.capacities[block]);
+        for (Vertex v = 0; v < graph.size(); ++v) {
+            const auto weight = static_cast<double>(graph.vertex_weights[v]);
+            while (room < weight / 2 && block + 1 < range.last)
+                room += fullness * static_cast<double>(blocks_.capacities[++block]);
+            partition_[vertices[v]] = static_cast<Block>(block);
+            room -= weight;
+        }
     }
 
     std::size_t groups_in(Range range, std::size_t level) const {

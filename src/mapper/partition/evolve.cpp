@@ -23,19 +23,23 @@ Partition evolve(const Graph& graph, const std::vector<Weight>& capacities, cons
     const std::size_t size = std::max<std::size_t>(effort.repeats, 1);
     std::vector<Individual> population(size);
     for_each_index(size, threads, [&](std::size_t i) {
+        if (i > 0 && effort.is_over())
+            return;
         Random random = Random::of(seed, i);
         population[i] =
             individual(graph, capacities, divide(graph, capacities, effort, random, size > 1 ? 1 : threads));
     });
+    std::erase_if(population, [](const Individual& each) { return each.partition.empty(); });
+    const std::size_t alive = population.size();
     constexpr std::size_t together = 2;  // a generation, whatever the threads
     const auto by_quality = [](const Individual& a, const Individual& b) { return a.quality < b.quality; };
-    for (std::size_t done = 0; size > 1 && done < effort.combines; done += together) {
+    for (std::size_t done = 0; alive > 1 && done < effort.combines && !effort.is_over(); done += together) {
         std::stable_sort(population.begin(), population.end(), by_quality);
         std::vector<Individual> children(together);
         for_each_index(together, threads, [&](std::size_t i) {
             Random random = Random::of(seed, 1000 + done + i);
-            const std::size_t better = i == 0 ? 0 : random.below(size - 1);
-            const std::size_t other = better + 1 + random.below(size - 1 - better);
+            const std::size_t better = i == 0 ? 0 : random.below(alive - 1);
+            const std::size_t other = better + 1 + random.below(alive - 1 - better);
             children[i] = individual(graph, capacities,
                                      combine(graph, capacities, population[better].partition,
                                              population[other].partition, effort, random));

@@ -29,7 +29,7 @@ template <class Cost> class LocalSearch {
     // Sweeps over the border until one of them lowers the cost by less than 0.01 %.
     void run(Random& random) {
         Weight total = 0;
-        for (std::size_t round = 0; round < effort_.rounds; ++round) {
+        for (std::size_t round = 0; round < effort_.rounds && !effort_.is_over(); ++round) {
             std::vector<Vertex> seeds = border();
             random.shuffle(seeds);
             std::fill(is_moved_.begin(), is_moved_.end(), 0);

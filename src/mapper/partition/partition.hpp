@@ -5,6 +5,7 @@
 #include "machine.hpp"
 #include "random.hpp"
 
+#include <chrono>
 #include <compare>
 
 namespace mpiric::mapper {
@@ -20,6 +21,13 @@ struct Effort {
     std::size_t combines = 0;             // of two of them into a further one
     std::size_t map_cycles = 0;           // cycles on the whole mapping
     double shrink = 2.5;                  // a level has this many times fewer vertices than the one below
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+
+    // Whether what can be left undone is to be left.
+    [[nodiscard]] bool is_over() const {
+        return deadline != std::chrono::steady_clock::time_point::max() &&
+               std::chrono::steady_clock::now() >= deadline;
+    }
 };
 
 // Which vertices are merged: heavy edges between light clusters first, none heavier than `heaviest`, until

@@ -41,14 +41,9 @@ def parse_distances(text: str, levels: int) -> tuple[float, ...]:
     return distances
 
 
-def uniform_tree(fan_outs: Sequence[int], distances: Sequence[float]) -> SlotTree:
-    """Groups of one size on each level."""
+def uniform_tree(fan_outs: Sequence[int], distances: Sequence[float], node_level: int = 0) -> SlotTree:
+    """Groups of one size on each level; those of one level are nodes."""
     slots = math.prod(fan_outs)
     widths = np.cumprod(np.array(fan_outs, dtype=np.int64))
-    return SlotTree(slots, tuple(np.arange(slots) // width for width in widths), tuple(distances))
-
-
-def node_tree(slots_of_nodes: Sequence[int], distances: Sequence[float]) -> SlotTree:
-    """Nodes one after the other, which may differ in size; distances inside a node and between two."""
-    nodes = np.repeat(np.arange(len(slots_of_nodes)), slots_of_nodes)
-    return SlotTree(len(nodes), (nodes, np.zeros(len(nodes), dtype=np.int64)), tuple(distances))
+    groups = tuple(np.arange(slots) // width for width in widths)
+    return SlotTree(slots, groups, tuple(distances), node_level=node_level)

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from mpiric.mapping.matrices import read_matrix_market, read_numpy, read_text_matrix
 from mpiric.mapping.metis import read_metis
+from mpiric.mapping.number_text import parse_numbers
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.rank_graph import RankGraph, Weights
 
 _READERS = {
     ".metis": read_metis,
@@ -26,8 +29,19 @@ def read_graph(path: Path) -> RankGraph:
         raise MpiricError(
             f"{path}: the end of its name does not say what it is", hint=f"one of {', '.join(_READERS)}"
         )
+    return reader(_bytes(path), str(path))
+
+
+def read_numbers(path: Path) -> Weights:
+    """Read a number for each rank. Raises MpiricError for what is none, or negative."""
+    values = parse_numbers(_bytes(path), str(path), whole=False, comment=b"#").values.astype(np.float64)
+    if not len(values) or not np.isfinite(values).all() or values.min() < 0:
+        raise MpiricError(f"{path}: not a number from 0 on for each rank", hint="a line for each rank")
+    return values
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise NotFoundError(f"cannot read {path}: {error.strerror}", hint="name a file") from None
-    return reader(data, str(path))

@@ -18,12 +18,12 @@ class RankGraph:
     weights: Weights  # positive
     rank_weights: Numbers  # what each rank adds to the load of its slot
     extents: tuple[int, ...] = ()  # of the grid that the ranks lie on, slowest dimension first
-    message_counts: Weights | None = None  # like the weights; None: one message a pair
+    message_counts: Weights | None = None  # like the weights; None: a message each way
 
     @property
     def messages(self) -> Weights:
         """Messages between two ranks, half of them in the row of each."""
-        return np.full(len(self.targets), 0.5) if self.message_counts is None else self.message_counts
+        return np.ones(len(self.targets)) if self.message_counts is None else self.message_counts
 
     @property
     def size(self) -> int:
@@ -46,6 +46,15 @@ class SlotTree:
     matrix: Weights = field(
         default_factory=lambda: np.zeros((0, 0))
     )  # between groups of the last level but one
+    levels: tuple[str, ...] = ()  # names of the levels, where they have any
+    node_level: int = 0  # whose groups are nodes
+
+    @property
+    def nodes(self) -> Numbers:
+        """The node of each slot; where all slots are one group, each slot stands for a node."""
+        if len(self.groups) < 2 and not self.levels:
+            return np.arange(self.slots)
+        return self.groups[self.node_level]
 
     def between(self, first: Numbers, second: Numbers) -> Weights:
         """The distance of each pair of slots."""
@@ -65,7 +74,7 @@ def hop_bytes(graph: RankGraph, tree: SlotTree, slots: Numbers) -> float:
     return float(np.dot(graph.weights, tree.between(slots[graph.sources], slots[graph.targets])))
 
 
-def off_group_weight(graph: RankGraph, tree: SlotTree, slots: Numbers) -> float:
-    """What all ranks together send out of their innermost groups: off-node bytes where those are nodes."""
-    group = tree.groups[0] if len(tree.groups) > 1 else np.arange(tree.slots)
-    return float(graph.weights[group[slots[graph.sources]] != group[slots[graph.targets]]].sum())
+def off_node_weight(graph: RankGraph, tree: SlotTree, slots: Numbers) -> float:
+    """What all ranks together send out of their nodes."""
+    node = tree.nodes
+    return float(graph.weights[node[slots[graph.sources]] != node[slots[graph.targets]]].sum())

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from mpiric.mapping.graph import graph_of
-from mpiric.mapping.hierarchy import node_tree, parse_distances, parse_hierarchy, uniform_tree
+from mpiric.mapping.hierarchy import parse_distances, parse_hierarchy, uniform_tree
+from mpiric.mapping.machines.assemble import assemble
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import hop_bytes, off_group_weight
+from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.rank_graph import hop_bytes, off_node_weight
 
 
 def distance(tree, a, b):
@@ -19,15 +21,15 @@ def test_the_innermost_level_stands_first():
 
 
 def test_nodes_may_differ_in_size():
-    tree = node_tree((1, 3), (1, 10))
+    tree = assemble(MachineSpec(slots=(1, 3), hosts=("a", "b"), distances={"node": 1, "network": 10})).tree
     assert (tree.slots, distance(tree, 0, 1), distance(tree, 1, 3)) == (4, 10, 1)
 
 
 def test_hop_bytes_count_each_ordered_pair():
     graph = graph_of(2, np.array([0]), np.array([1]), np.array([8.0]))
-    tree = node_tree((1, 1), (1, 10))
+    tree = assemble(MachineSpec(slots=(1,), hosts=("a", "b"), distances={"network": 10})).tree
     order = np.array([1, 0])
-    assert (hop_bytes(graph, tree, order), off_group_weight(graph, tree, order)) == (80, 8)
+    assert (hop_bytes(graph, tree, order), off_node_weight(graph, tree, order)) == (80, 8)
 
 
 @pytest.mark.parametrize("text", ["", "4:", "0:4", "4:x", "99999:99999:99", ":".join("1" * 17)])

@@ -10,6 +10,7 @@ import numpy as np
 from mpiric.mapping.collectives.algorithms import ALGORITHMS
 from mpiric.mapping.collectives.call_traffic import CallTraffic, all_pairs
 from mpiric.mapping.collectives.choice import WITHIN_NODES, library_choice
+from mpiric.model.collective_model import CollectiveModel
 from mpiric.model.rank_graph import Numbers, Weights
 from mpiric.model.record import CommunicatorRow, Record
 
@@ -21,18 +22,6 @@ _FOLLOW_THE_ORDER = re.compile(
 )
 _SCHEDULED = re.compile(r"^(sched|tsp)_")  # MPICH's prefixes of the same algorithms in schedules
 _EVERY_ORDER = "costs the same in every order"
-
-
-@dataclass(frozen=True)
-class CollectiveModel:
-    """How the calls of one collective on one communicator were turned into pairs, or why they were not."""
-
-    collective: str
-    ranks: int  # of the communicator
-    calls: int
-    algorithm: str  # "" when left out
-    source: str  # who says that this algorithm ran, or why the calls are left out
-    bytes: float  # sent between ranks in all
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Order ranks: traffic and a tree of slots go to the engine, what it found is judged and written."""
+"""Order ranks: traffic and a machine go to the engine, what it found is judged and predicted."""
 
 import math
 from dataclasses import dataclass
@@ -6,10 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpiric.host.host import Host
-from mpiric.mapping.engine import EngineSettings, run_engine
+from mpiric.mapping.engine import EngineProblem, EngineSettings, SharedUse, run_engine
+from mpiric.mapping.objectives import engine_task, objective_value
+from mpiric.mapping.predict import link_use, predicted_time
+from mpiric.mapping.routes import link_routes
 from mpiric.model.errors import MpiricError
-from mpiric.model.mapped_ranks import Mapped
-from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, hop_bytes, off_group_weight
+from mpiric.model.machine_slots import MachineSlots
+from mpiric.model.mapped_ranks import Mapped, OrderCost
+from mpiric.model.rank_graph import Numbers, RankGraph, Weights, hop_bytes, off_node_weight
 
 
 @dataclass(frozen=True)
@@ -17,22 +21,31 @@ class MapRequest:
     """What to map, onto what, how."""
 
     graph: RankGraph
-    tree: SlotTree
+    machine: MachineSlots
     given: Numbers | None = None  # slot of each rank today; in their order when not known
     imbalance: float | None = None  # of the general problem
     preset: str = "eco"
     objective: str = "hop-bytes"
     threads: int = 1
     seed: int = 1
+    limit_s: float = 0.0  # 0: as long as the preset takes
+    uses: Weights | None = None  # what each rank uses of a resource that the ranks of a node share
 
 
 def map_ranks(request: MapRequest, host: Host) -> Mapped:
-    """Find an order that is never worse than the one of today."""
-    graph, tree = request.graph, request.tree
+    """Find an order that is never worse than the one of today, and predict what it changes."""
+    graph, tree = request.graph, request.machine.tree
     capacity = _capacity(request)
     given = _given(request, capacity)
-    settings = EngineSettings(request.preset, request.objective, request.threads, request.seed, capacity)
-    answer = run_engine(host, graph, tree, given, settings)
+    settings = EngineSettings(
+        preset=request.preset,
+        objective=engine_task(request.objective, graph, tree).objective,
+        threads=request.threads,
+        seed=request.seed,
+        capacity=capacity,
+        limit_s=request.limit_s,
+    )
+    answer = run_engine(host, _problem(request, given, capacity), settings)
     slots = answer.slots
     if len(slots) != graph.size or slots.min() < 0 or slots.max() >= tree.slots:
         raise AssertionError("the engine's order is no order")
@@ -40,21 +53,57 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
     return Mapped(
         slots=slots,
         given=given,
-        objective=hop_bytes(graph, tree, slots),
-        objective_identity=hop_bytes(graph, tree, given),
-        off_node=off_group_weight(graph, tree, slots),
-        off_node_identity=off_group_weight(graph, tree, given),
+        found=order_cost(request, slots),
+        before=order_cost(request, given),
+        goal=request.objective,
         algorithm=answer.algorithm,
         proposals=answer.proposals,
         seconds=answer.seconds,
         heaviest_slot=int(loads.max()),
         capacity=capacity,
+        costs_source=request.machine.costs_source,
     )
+
+
+def order_cost(request: MapRequest, slots: Numbers) -> OrderCost:
+    """What any order costs on the machine, by the request's objective and by the model of time."""
+    graph, machine = request.graph, request.machine
+    time = predicted_time(graph, machine, slots) if machine.has_costs else None
+    links = link_use(graph, machine, slots)
+    uses = np.zeros(graph.size) if request.uses is None else request.uses
+    return OrderCost(
+        hop_bytes=hop_bytes(graph, machine.tree, slots),
+        off_node=off_node_weight(graph, machine.tree, slots),
+        goal=objective_value(request.objective, graph, machine, slots),
+        heaviest_use=float(np.bincount(machine.tree.nodes[slots], weights=uses).max()),
+        time_s=None if time is None else time.seconds,
+        busiest="" if time is None else time.busiest,
+        link_loads=None if links is None else links.loads,
+        busiest_links=() if links is None else links.names,
+    )
+
+
+def _problem(request: MapRequest, given: Numbers, capacity: int) -> EngineProblem:
+    machine = request.machine
+    task = engine_task(request.objective, request.graph, machine.tree, machine.nics)
+    routes = link_routes(machine) if request.objective == "worst-link" else None
+    if request.uses is None:
+        return EngineProblem(task.graph, task.tree, given, routes)
+    if capacity:
+        raise MpiricError(
+            "a shared resource can be spread with one rank a slot only",
+            hint="a machine with a slot for each rank",
+        )
+    if len(request.uses) != request.graph.size:
+        raise MpiricError(
+            f"{request.graph.size} ranks, and the use of {len(request.uses)}", hint="a number for each rank"
+        )
+    return EngineProblem(task.graph, task.tree, given, routes, SharedUse(task.tree.node_level, request.uses))
 
 
 def _capacity(request: MapRequest) -> int:
     """The most weight of a slot; 0 when there are as many ranks as slots, which then take one each."""
-    ranks, slots = request.graph.size, request.tree.slots
+    ranks, slots = request.graph.size, request.machine.tree.slots
     if ranks < slots:
         raise MpiricError(
             f"{ranks} ranks and {slots} slots: some slots would stay empty",
@@ -69,10 +118,11 @@ def _capacity(request: MapRequest) -> int:
 
 
 def _given(request: MapRequest, capacity: int) -> Numbers:
-    """The order of today, else ranks in the order of the slots, as many in each."""
-    ranks, slots = request.graph.size, request.tree.slots
+    """The order of today, else ranks in the launcher's order of the slots, as many in each."""
+    ranks, slots = request.graph.size, request.machine.tree.slots
     if request.given is None:
-        return np.arange(ranks, dtype=np.int64) * slots // ranks
+        slot_of_launch_slot = np.argsort(request.machine.launch_slots)
+        return slot_of_launch_slot[np.arange(ranks, dtype=np.int64) * slots // ranks]
     if capacity == 0 and len(np.unique(request.given)) != ranks:
         raise MpiricError("the order of today has two ranks in one slot", hint="each slot takes one")
     return request.given

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpiric.mapping.collectives.decompose import CollectiveModel, CollectiveTraffic, collective_traffic
+from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
-from mpiric.mapping.hierarchy import node_tree
+from mpiric.model.collective_model import CollectiveModel
 from mpiric.model.errors import MpiricError
 from mpiric.model.profile import Message
-from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree
+from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.model.record import Record
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 
-_DISTANCES = (1.0, 10.0)  # inside a node, between two
 _EXCHANGING = frozenset(("send", "receive", "start", "wait", "collective", "one_sided"))
 
 
@@ -27,21 +26,22 @@ class RecordedTraffic:
     """What a run sent and where its ranks sat."""
 
     graph: RankGraph
-    tree: SlotTree
-    given: Numbers  # slot of each rank
-    hosts: tuple[str, ...]  # of each slot
+    nodes: tuple[str, ...]  # in the order of their first ranks
+    slots: tuple[int, ...]  # of each node
+    given: Numbers  # slot of each rank, counted node by node
+    io_bytes: Weights  # that each rank reads and writes in files
     exact_bytes: float  # of messages and one-sided transfers
     collectives: tuple[CollectiveModel, ...]  # how collective calls became pairs, the heaviest first
     wall_s: float  # of the run
     exchange_s: float  # in calls that exchange data, mean of the ranks
 
 
-def recorded_traffic(path: Path, distances: tuple[float, ...] = _DISTANCES) -> RecordedTraffic:
+def recorded_traffic(path: Path) -> RecordedTraffic:
     """Read the traffic of the record in ``path``."""
-    return traffic_of(read_record(path), str(path), distances)
+    return traffic_of(read_record(path), str(path))
 
 
-def traffic_of(record: Record, name: str, distances: tuple[float, ...] = _DISTANCES) -> RecordedTraffic:
+def traffic_of(record: Record, name: str) -> RecordedTraffic:
     """Messages and one-sided transfers, exact, and collective calls as their algorithms send them.
 
     Slots are counted node by node.
@@ -64,17 +64,25 @@ def traffic_of(record: Record, name: str, distances: tuple[float, ...] = _DISTAN
             f"{name} has no traffic between ranks that an order could change",
             hint="what goes node by node, and what all ranks send all others, costs the same in every order",
         )
-    counts = [sum(node == number for node in node_of.values()) for number in range(len(names))]
     return RecordedTraffic(
         graph=graph,
-        tree=node_tree(counts, distances),
+        nodes=names,
+        slots=tuple(sum(node == number for node in node_of.values()) for number in range(len(names))),
         given=given,
-        hosts=tuple(names[node_of[rank]] for rank in by_node),
+        io_bytes=_io_bytes(record),
         exact_bytes=float(sum(message.bytes for message in exact)),
         collectives=collectives.models,
         wall_s=max(rank.wall_s for rank in record.ranks),
         exchange_s=_exchange_s(record),
     )
+
+
+def _io_bytes(record: Record) -> Weights:
+    moved = [
+        sum(use.bytes_read + use.bytes_written for use in rank.files if use.interface != "stream")
+        for rank in record.ranks
+    ]
+    return np.array(moved, dtype=np.float64)
 
 
 def _graph(ranks: int, exact: Sequence[Message], collectives: CollectiveTraffic) -> RankGraph:

@@ -3,8 +3,11 @@
 import pytest
 from tests.support.records import rank, record, sent
 
+from mpiric.mapping.machines.switches import parse_slurm_topology
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import hop_bytes, off_group_weight
+from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.rank_graph import hop_bytes, off_node_weight
+from mpiric.workflows.mapping.machine import rank_order, record_on_machine
 from mpiric.workflows.mapping.record import traffic_of
 
 
@@ -14,16 +17,36 @@ def on(host, number, *peers):
 
 def test_slots_are_counted_node_by_node_whatever_the_ranks_are_called():
     traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("a", 2), on("b", 3)), "r")
-    assert traffic.hosts == ("a", "a", "b", "b")
+    assert (traffic.nodes, traffic.slots) == (("a", "b"), (2, 2))
     assert traffic.given.tolist() == [0, 2, 1, 3]
 
 
 def test_what_crosses_nodes_costs_their_distance():
-    traffic = traffic_of(
-        record(on("a", 0, sent(1, 2, 8), sent(2, 1, 100)), on("a", 1), on("b", 2)), "r", (1, 10)
+    traffic = traffic_of(record(on("a", 0, sent(1, 2, 8), sent(2, 1, 100)), on("a", 1), on("b", 2)), "r")
+    spec = MachineSpec(distances={"node": 1, "network": 10})
+    placed = record_on_machine(traffic, spec)
+    tree = placed.machine.tree
+    assert hop_bytes(traffic.graph, tree, placed.given) == 8 + 1000
+    assert off_node_weight(traffic.graph, tree, placed.given) == 100
+
+
+def test_nodes_of_one_switch_stand_together_and_the_launcher_counts_as_before():
+    network = parse_slurm_topology(
+        "SwitchName=s1 Nodes=a,c\nSwitchName=s2 Nodes=b\nSwitchName=t Switches=s[1-2]", "t"
     )
-    assert hop_bytes(traffic.graph, traffic.tree, traffic.given) == 8 + 1000
-    assert off_group_weight(traffic.graph, traffic.tree, traffic.given) == 100
+    traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("c", 2)), "r")
+    placed = record_on_machine(traffic, MachineSpec(network=network))
+    assert placed.machine.hosts == ("a", "c", "b")
+    assert placed.given.tolist() == [0, 2, 1]
+    assert placed.machine.launch_hosts == ("a", "b", "c")
+    assert rank_order(placed.machine, placed.given).slots == (0, 1, 2)
+
+
+def test_a_node_that_the_switches_do_not_have_is_named():
+    network = parse_slurm_topology("SwitchName=s1 Nodes=a", "t")
+    traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1)), "r")
+    with pytest.raises(MpiricError, match="does not have the node b"):
+        record_on_machine(traffic, MachineSpec(network=network))
 
 
 def test_a_run_without_all_its_ranks_or_without_messages_is_refused():

@@ -34,6 +34,7 @@ class PyMpiric(PythonPackage):
     depends_on("py-platformdirs@4.0:", type=("build", "run"))
     depends_on("py-psutil@5.9:", type=("build", "run"))
     depends_on("py-pyelftools@0.29:", type=("build", "run"))
+    depends_on("py-pyyaml@6.0:", type=("build", "run"))
     depends_on("py-rich@13.7:", type=("build", "run"))
     depends_on("py-tomli@2.0:", type=("build", "run"), when="^python@:3.10")
     depends_on("py-tomli-w@1.0:", type=("build", "run"))

@@ -1,0 +1,177 @@
+"""The options of `mpiric map` that describe traffic and machine, and what they mean."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mpiric.cli._completing import files, one_of
+from mpiric.cli._options import FILE
+from mpiric.mapping.hierarchy import parse_distances, parse_hierarchy, uniform_tree
+from mpiric.mapping.networks import network_kinds
+from mpiric.mapping.patterns import grid_graph, lines_graph, parse_extents
+from mpiric.mapping.read import read_graph
+from mpiric.model.errors import MpiricError
+from mpiric.model.host_list import hosts_of
+from mpiric.model.machine_slots import MachineSlots
+from mpiric.model.rank_graph import RankGraph
+from mpiric.workflows.mapping.machine import HERE, MachineRequest
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_LINES = {"rows": (1,), "columns": (0,), "rows,columns": (0, 1), "pencils": (0, 1)}
+_MACHINE = ("machine", "network", "nodes", "slots", "hosts")
+
+
+def _networks() -> list[str]:
+    return [f"{kind}:" for kind in network_kinds()]
+
+
+def traffic_options(command: _Command) -> _Command:
+    """--graph and --grid with what belongs to it."""
+    for option in reversed(
+        (
+            click.option(
+                "--graph",
+                **FILE,
+                shell_complete=files,
+                help="Traffic: .metis, .mtx, .npz, .npy, .txt or .csv.",
+            ),
+            click.option(
+                "--grid", default="", metavar="AxBxC", help="A described pattern: ranks on a grid, row-major."
+            ),
+            click.option(
+                "--stencil",
+                default="",
+                metavar="7|27|OFFSETS",
+                help="Who talks on the grid; '1,0:2;0,1' custom.",
+            ),
+            click.option("--periodic", is_flag=True, help="The grid's opposite sides are neighbours."),
+            click.option(
+                "--lines", type=click.Choice(sorted(_LINES)), help="All-to-all in the lines of a grid of two."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def machine_options(command: _Command) -> _Command:
+    """What is mapped onto."""
+    for option in reversed(
+        (
+            click.option("--hierarchy", default="", metavar="4:8:8", help="Slots, innermost level first."),
+            click.option(
+                "--node-level",
+                type=click.IntRange(min=1),
+                default=1,
+                help="Of --hierarchy: the level whose groups are nodes, 1 being the innermost.",
+            ),
+            click.option(
+                "--machine",
+                multiple=True,
+                metavar="FILE|here",
+                shell_complete=files,
+                help="Of the machine: YAML, Slurm's topology.conf or scontrol's list of it, hwloc's XML; "
+                "'here': inside of nodes as this one.",
+            ),
+            click.option(
+                "--network",
+                default="",
+                metavar="KIND:NxN",
+                shell_complete=one_of(_networks),
+                help="torus:8x8x4, fat-tree:NODESxLEAVESxPODS, "
+                "dragonfly:NODESxROUTERSxGROUPS, dragonfly+:…; :adaptive behind it for adaptive routing.",
+            ),
+            click.option("--slots", default="", metavar="N", help="Slots of every node."),
+            click.option(
+                "--nodes", default="", metavar="8,8,4", help="Slots of each node, where nodes differ."
+            ),
+            click.option(
+                "--hosts",
+                default="",
+                metavar="n[1-4],A,…",
+                help="Names of the nodes, as the launcher fills them.",
+            ),
+            click.option(
+                "--distances",
+                default="",
+                metavar="1:10:100",
+                help="Of two slots, by their closest level, innermost first; or node=1,network=10.",
+            ),
+            click.option(
+                "--fabric",
+                **FILE,
+                shell_complete=files,
+                help="What `mpiric fabric --json` printed: costs of the levels, for distances and time.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def traffic_graph(given: dict[str, Any]) -> RankGraph:
+    """The traffic of a file or of a described pattern."""
+    if given["graph"] is not None:
+        return read_graph(given["graph"])
+    extents = parse_extents(given["grid"])
+    if bool(given["stencil"]) == bool(given["lines"]):
+        raise MpiricError("who talks to whom on the grid?", hint="--stencil 7, or --lines rows,columns")
+    if given["lines"]:
+        if len(extents) != 2:
+            raise MpiricError("--lines are those of a grid of two dimensions", hint="--grid 32x64")
+        return lines_graph(extents, _LINES[given["lines"]])
+    return grid_graph(extents, given["stencil"], periodic=given["periodic"])
+
+
+def plain_machine(given: dict[str, Any], nodes: tuple[str, ...]) -> MachineSlots:
+    """Groups of one size on each level; without names the nodes are node1, node2, …."""
+    other = [name for name in ("machine", "network", "nodes", "slots", "fabric") if given[name]]
+    if other:
+        raise MpiricError(f"--hierarchy and --{other[0]} both describe the machine", hint="give one of them")
+    fan_outs = parse_hierarchy(given["hierarchy"])
+    usual = ":".join(str(10**level) for level in range(len(fan_outs)))
+    if given["node_level"] > max(len(fan_outs) - 1, 1):
+        raise MpiricError(
+            f"the level {given['node_level']} is not inside of the machine", hint="--node-level 1"
+        )
+    distances = parse_distances(given["distances"] or usual, len(fan_outs))
+    tree = uniform_tree(fan_outs, distances, given["node_level"] - 1)
+    node_of = (tree.groups[tree.node_level]).tolist()
+    count = node_of[-1] + 1
+    names = hosts_of(given["hosts"]) if given["hosts"] else nodes if len(nodes) == count else ()
+    names = names or tuple(f"node{i + 1}" for i in range(count))
+    if len(names) != count or len(set(names)) != count:
+        raise MpiricError(
+            f"{len(set(names))} names for {count} nodes",
+            hint="--hosts n[1-4]: one for each group of the level of nodes",
+        )
+    return MachineSlots.plain(tree, tuple(names[node] for node in node_of))
+
+
+def machine_request(given: dict[str, Any], *, needs_machine: bool) -> MachineRequest:
+    """The machine in other words than a hierarchy's."""
+    if needs_machine and not any(given[name] for name in _MACHINE):
+        raise MpiricError(
+            "what is there to map onto?", hint="--hierarchy 4:8:8 --distances 1:10:100, or --machine FILE"
+        )
+    if given["nodes"] and given["slots"]:
+        raise MpiricError("--nodes and --slots both say how many slots a node has", hint="give one of them")
+    counts = (given["nodes"] or given["slots"]).split(",") if given["nodes"] or given["slots"] else []
+    if not all(word.isdigit() and 0 < int(word) < 10**6 for word in counts):
+        raise MpiricError(f"{','.join(counts)!r} are no slots of nodes", hint="--nodes 8,8,4")
+    missing = [source for source in given["machine"] if source != HERE and not Path(source).is_file()]
+    if missing:
+        raise MpiricError(f"{missing[0]} is not there", hint="name a file that describes the machine")
+    hosts = hosts_of(given["hosts"]) if given["hosts"] else ()
+    if given["nodes"] and not hosts and not given["machine"] and not given["network"]:
+        hosts = tuple(f"node{i + 1}" for i in range(len(counts)))
+    return MachineRequest(
+        sources=tuple(given["machine"]),
+        network=given["network"],
+        hosts=hosts,
+        slots=tuple(int(word) for word in counts),
+        distances=given["distances"],
+        fabric=given["fabric"],
+    )

@@ -1,0 +1,157 @@
+"""A machine as it is described → its slots as a tree, with holes and unequal nodes as they are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mpiric.mapping.machines.costs import level_cost, level_distance
+from mpiric.model.errors import MpiricError
+from mpiric.model.machine_slots import MachineSlots, MachineSpec
+from mpiric.model.network import RoutedNetwork
+from mpiric.model.rank_graph import Numbers, SlotTree
+
+_MOST_IN_MATRIX = 4096  # nodes of a torus
+
+
+def assemble(spec: MachineSpec) -> MachineSlots:
+    """Order the nodes so that groups are ranges of slots; levels with one group in them end the tree."""
+    hosts, counts = _hosts(spec)
+    at = _positions(spec, hosts)
+    order = _order(spec.network, at)
+    node_of_slot = np.repeat(np.arange(len(hosts)), [counts[node] for node in order])
+    place = np.concatenate([np.arange(counts[node]) for node in order])
+    names, groups = _levels(spec, node_of_slot, place, at[order], [counts[node] for node in order])
+    inner = len(spec.inside)
+    distances = [level_distance(name, spec) for name in names]
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    matrix = _matrix(spec, at[order], names[-1], inner, len(groups))
+    return MachineSlots(
+        tree=SlotTree(
+            len(node_of_slot),
+            tuple(groups),
+            tuple(np.maximum.accumulate(distances).tolist()),
+            matrix,
+            tuple(names),
+            inner,
+        ),
+        hosts=tuple(hosts[order[node]] for node in node_of_slot),
+        launch_slots=starts[np.array(order)[node_of_slot]] + place,
+        costs=tuple(level_cost(name, spec) for name in names),
+        costs_source=spec.costs_source,
+        network=spec.network,
+        network_nodes=at[order],
+        nics=spec.nics,
+    )
+
+
+def _hosts(spec: MachineSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    network_names = spec.network.names if spec.network else ()
+    count = spec.network.nodes if spec.network else len(spec.slots)
+    hosts = spec.hosts or network_names or tuple(f"node{i + 1}" for i in range(max(count, 1)))
+    if len(set(hosts)) != len(hosts):
+        twice = next(host for host in hosts if hosts.count(host) > 1)
+        raise MpiricError(f"the node {twice} is named twice", hint="name each node once")
+    places = len(spec.inside[0][1]) if spec.inside else 0
+    slots = spec.slots or ((places,) if places else ())
+    if not slots:
+        raise MpiricError(
+            "how many ranks has a node?", hint="--slots 8, or the slots of nodes in the machine file"
+        )
+    counts = slots * len(hosts) if len(slots) == 1 else slots
+    if len(counts) != len(hosts):
+        raise MpiricError(f"{len(hosts)} nodes, and slots of {len(counts)}", hint="a number for each node")
+    if min(counts) < 1:
+        raise MpiricError("a node has no slots", hint="leave it out")
+    return tuple(hosts), tuple(counts)
+
+
+def _positions(spec: MachineSpec, hosts: Sequence[str]) -> Numbers:
+    """The node of the network that each host is."""
+    network = spec.network
+    if network is None:
+        return np.zeros(len(hosts), dtype=np.int64)
+    known = {**{name: number for number, name in enumerate(network.names)}, **spec.positions}
+    if not known:
+        if len(hosts) > network.nodes:
+            raise MpiricError(
+                f"{len(hosts)} nodes, and the network has {network.nodes}", hint="describe a larger network"
+            )
+        return np.arange(len(hosts))
+    missing = [host for host in hosts if host not in known]
+    if missing:
+        raise MpiricError(
+            f"the network does not have the node {missing[0]}"
+            + (f", nor {len(missing) - 1} others" if len(missing) > 1 else ""),
+            hint="name it there, or take the network's own names",
+        )
+    found = np.array([known[host] for host in hosts], dtype=np.int64)
+    if len(np.unique(found)) != len(found) or found.min() < 0 or found.max() >= network.nodes:
+        raise MpiricError(
+            "two nodes are at one place of the network, or one is outside", hint="correct the positions"
+        )
+    return found
+
+
+def _order(network: RoutedNetwork | None, at: Numbers) -> list[int]:
+    """Nodes by their groups, outermost first; on a torus along Morton's curve, so that ranges are compact."""
+    if network is None:
+        return list(range(len(at)))
+    if network.extents:
+        place = np.stack(np.unravel_index(at, network.extents), axis=1)
+        keys = [
+            sum(
+                ((int(c) >> bit) & 1) << (bit * len(row) + d)
+                for d, c in enumerate(row[::-1])
+                for bit in range(20)
+            )
+            for row in place
+        ]
+        return sorted(range(len(at)), key=lambda node: keys[node])
+    outer_first = [group[at] for group in reversed(network.groups)]
+    return sorted(
+        range(len(at)), key=lambda node: (*(int(g[node]) for g in outer_first), int(at[node]), node)
+    )
+
+
+def _levels(
+    spec: MachineSpec, node_of_slot: Numbers, place: Numbers, at: Numbers, counts: Sequence[int]
+) -> tuple[list[str], list[Numbers]]:
+    names, groups = [], []
+    width = np.array(counts)[node_of_slot]
+    for name, group_of_place in spec.inside:
+        there = np.array(group_of_place)
+        # Fewer slots than places are spread over them, more of them are counted on in their order.
+        inside = there[np.minimum(place * max(len(there), 1) // np.maximum(width, 1), len(there) - 1)]
+        names.append(name)
+        groups.append(_ranges(np.stack((node_of_slot, inside), axis=1)))
+    names.append("node")
+    groups.append(node_of_slot)
+    if spec.network is not None:
+        for level, name in enumerate(spec.network.levels[:-1]):
+            outer = [group[at][node_of_slot] for group in spec.network.groups[level:]]
+            names.append(name)
+            groups.append(_ranges(np.stack(outer, axis=1)))
+    names.append(spec.network.levels[-1] if spec.network is not None else "network")
+    groups.append(np.zeros(len(node_of_slot), dtype=np.int64))
+    first_whole = next(level for level in range(len(spec.inside), len(groups)) if groups[level][-1] == 0)
+    return names[: first_whole + 1], groups[: first_whole + 1]
+
+
+def _ranges(keys: Numbers) -> Numbers:
+    """Numbers of groups that follow one another, from keys of each slot."""
+    begins = np.concatenate(([False], (keys[1:] != keys[:-1]).any(axis=1)))
+    return np.cumsum(begins)
+
+
+def _matrix(
+    spec: MachineSpec, at: Numbers, outermost: str, inner: int, levels: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Distances between nodes where the network's levels do not tell them."""
+    network = spec.network
+    if network is None or network.distance is None or levels != inner + 2 or outermost in spec.distances:
+        return np.zeros((0, 0))
+    if len(at) > _MOST_IN_MATRIX:
+        raise MpiricError(f"a torus of {len(at)} nodes", hint=f"up to {_MOST_IN_MATRIX} can be mapped")
+    one, other = np.repeat(at, len(at)), np.tile(at, len(at))
+    hops = network.distance(one, other).reshape(len(at), len(at))
+    return np.where(hops > 0, level_distance("", spec) + hops, 0.0)

@@ -1,0 +1,158 @@
+"""A machine written by hand, in YAML: nodes, what is inside them, the network, distances and costs.
+
+nodes: "n[1-16]"               # or {n1: 8, n2: 4}: slots of each
+slots: 8                       # of each node
+inside: {numa: 4, socket: 8}   # slots of a group, innermost first
+network: torus:4x4             # or fat-tree:…, dragonfly:…, dragonfly+:…
+switches: {s1: "n[1-8]", s2: "n[9-16]", top: "s[1-2]"}   # in place of a network
+at: {n1: [0, 0], n2: [0, 1]}   # places of nodes: coordinates of a torus, else numbers of nodes
+distances: {node: 1, network: 10}
+costs: {network: {latency_us: 1.5, bandwidth_MBps: 12000}}
+nics: 2                        # of a node
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+import yaml
+
+from mpiric.mapping.machines.switches import network_of_switches
+from mpiric.mapping.networks import parse_network
+from mpiric.model.errors import MpiricError
+from mpiric.model.host_list import hosts_of
+from mpiric.model.machine_slots import LevelCost, MachineSpec
+from mpiric.model.network import RoutedNetwork
+
+_KEYS = ("nodes", "slots", "inside", "network", "switches", "at", "distances", "costs", "nics")
+_MOST_SLOTS = 2**16
+
+
+def parse_machine_yaml(text: str, name: str) -> MachineSpec:
+    """Read a description. Raises MpiricError that names the key that is wrong."""
+    try:
+        loaded = yaml.safe_load(text)  # type: ignore[no-untyped-call]
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        first = str(error).splitlines()
+        raise MpiricError(
+            f"{name}: not YAML: {first[0] if first else error}", hint="correct the file"
+        ) from None
+    if not isinstance(loaded, Mapping):
+        raise MpiricError(f"{name}: not a description of a machine", hint=f"keys: {', '.join(_KEYS)}")
+    unknown = [str(key) for key in loaded if key not in _KEYS]
+    if unknown:
+        raise MpiricError(f"{name}: {unknown[0]!r} is no key of a machine", hint=f"keys: {', '.join(_KEYS)}")
+    reader = _Reader(name, loaded)
+    hosts, slots = reader.nodes()
+    network = reader.network()
+    return MachineSpec(
+        hosts=hosts,
+        slots=slots,
+        inside=reader.inside(),
+        network=network,
+        positions=reader.positions(network),
+        distances={
+            level: reader.number(value, "distances") for level, value in reader.table("distances").items()
+        },
+        costs={level: reader.cost(level, value) for level, value in reader.table("costs").items()},
+        costs_source=f"as {name} has them" if "costs" in loaded else "",
+        nics=reader.count(loaded.get("nics", 1), "nics"),
+    )
+
+
+class _Reader:
+    """Values of one file; what is wrong with them names the key."""
+
+    def __init__(self, name: str, loaded: Mapping[Any, Any]) -> None:
+        self._name, self._loaded = name, loaded
+
+    def _refuse(self, key: str, what: str) -> NoReturn:
+        raise MpiricError(f"{self._name}: {key}: {what}", hint="see docs/guides/rank-order.md")
+
+    def table(self, key: str) -> dict[str, Any]:
+        value = self._loaded.get(key, {})
+        if not isinstance(value, Mapping):
+            self._refuse(key, "not a table")
+        return {str(inner): each for inner, each in value.items()}
+
+    def count(self, value: Any, key: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _MOST_SLOTS:
+            self._refuse(key, f"{value!r} is no number of them")
+        return value
+
+    def number(self, value: Any, key: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            self._refuse(key, f"{value!r} is no number from 0 on")
+        return float(value)
+
+    def nodes(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        value = self._loaded.get("nodes", "")
+        slots = self._loaded.get("slots")
+        if isinstance(value, Mapping):
+            named = [(hosts_of(str(hosts)), self.count(each, "nodes")) for hosts, each in value.items()]
+            return tuple(h for hosts, _ in named for h in hosts), tuple(
+                each for hosts, each in named for _ in hosts
+            )
+        hosts = hosts_of(value) if isinstance(value, str) and value else ()
+        if not isinstance(value, str):
+            self._refuse("nodes", "neither a list such as n[1-4] nor a table of slots")
+        return hosts, () if slots is None else (self.count(slots, "slots"),)
+
+    def inside(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        levels = [(level, self.count(each, "inside")) for level, each in self.table("inside").items()]
+        for (inner, few), (outer, many) in pairwise(levels):
+            if many % few:
+                self._refuse("inside", f"{outer} has {many} slots, which is no multiple of those of {inner}")
+        slots = self.nodes()[1]
+        places = max(slots, default=levels[-1][1] if levels else 0)
+        return tuple((level, tuple((np.arange(places) // each).tolist())) for level, each in levels)
+
+    def network(self) -> RoutedNetwork | None:
+        described, switches = self._loaded.get("network"), self.table("switches")
+        if described is not None and switches:
+            self._refuse("network", "there are switches as well; one of both")
+        if switches:
+            return self._switches(switches)
+        if described is not None and not isinstance(described, str):
+            self._refuse("network", f"{described!r} is none, such as torus:4x4")
+        return parse_network(described) if described else None
+
+    def _switches(self, table: Mapping[str, Any]) -> RoutedNetwork:
+        under: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        for switch, value in table.items():
+            if not isinstance(value, str):
+                self._refuse("switches", f"{switch} is not followed by a list such as n[1-4]")
+            names = hosts_of(value)
+            under[switch] = (
+                tuple(each for each in names if each not in table),
+                tuple(each for each in names if each in table),
+            )
+        return network_of_switches(under, self._name)
+
+    def positions(self, network: RoutedNetwork | None) -> dict[str, int]:
+        table = self.table("at")
+        if table and network is None:
+            self._refuse("at", "there is no network")
+        return {host: self._position(host, value, network) for host, value in table.items()}
+
+    def _position(self, host: str, value: Any, network: RoutedNetwork | None) -> int:
+        extents = network.extents if network else ()
+        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        limits = extents if len(values) > 1 or len(extents) == 1 else (network.nodes if network else 0,)
+        fits = len(values) == len(limits) and all(
+            isinstance(each, int) and not isinstance(each, bool) and 0 <= each < limit
+            for each, limit in zip(values, limits, strict=False)
+        )
+        if not fits:
+            self._refuse("at", f"{host} is at {value!r}, which is outside of the network")
+        return int(np.ravel_multi_index(tuple(values), tuple(limits)))
+
+    def cost(self, level: str, value: Any) -> LevelCost:
+        if not isinstance(value, Mapping) or set(value) != {"latency_us", "bandwidth_MBps"}:
+            self._refuse("costs", f"{level} is not followed by latency_us and bandwidth_MBps")
+        bandwidth = self.number(value["bandwidth_MBps"], "costs")
+        if not bandwidth:
+            self._refuse("costs", f"{level} has no bandwidth")
+        return LevelCost(self.number(value["latency_us"], "costs"), bandwidth)

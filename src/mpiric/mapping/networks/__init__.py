@@ -1,0 +1,42 @@
+"""Kinds of networks, a file each: ``KIND``, and ``described(counts)``, which makes one from its numbers."""
+
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+
+from mpiric.mapping.networks._adaptive import adaptive
+from mpiric.model.errors import MpiricError
+from mpiric.model.network import RoutedNetwork
+from mpiric.model.registry import modules_of
+
+_MOST = 2**20  # nodes
+_ADAPTIVE = "adaptive"
+
+
+@cache
+def network_kinds() -> dict[str, Callable[[tuple[int, ...]], RoutedNetwork]]:
+    """Kind on the command line → what makes a network of it."""
+    modules = modules_of(import_module(__name__))
+    return {module.KIND: module.described for module in modules.values()}
+
+
+def parse_network(text: str) -> RoutedNetwork:
+    """``torus:8x8x4``, ``fat-tree:18x16``, ``dragonfly:4x8x9``, ``dragonfly+:16x16x5:adaptive``."""
+    kind, _, numbers = text.partition(":")
+    numbers, _, routing = numbers.partition(":")
+    if routing not in ("", _ADAPTIVE) or (routing and kind == "torus"):
+        raise MpiricError(f"{text!r}: {routing!r} is no routing of a {kind}", hint="dragonfly:4x8x9:adaptive")
+    if kind not in network_kinds():
+        raise MpiricError(
+            f"no kind of network is called {kind!r}", hint=f"one of {', '.join(network_kinds())}"
+        )
+    words = numbers.split("x")
+    if not all(re.fullmatch("[0-9]{1,7}", word) and int(word) > 0 for word in words):
+        raise MpiricError(f"{text!r} does not describe a network", hint="--network torus:8x8x4")
+    counts = tuple(int(word) for word in words)
+    if math.prod(counts) > _MOST:
+        raise MpiricError(f"{text} has {math.prod(counts)} nodes", hint=f"up to {_MOST} can be described")
+    network = network_kinds()[kind](counts)
+    return adaptive(network) if routing else network

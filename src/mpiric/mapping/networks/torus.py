@@ -1,0 +1,64 @@
+"""Torus: nodes on a grid whose opposite sides are joined. ``torus:8x8x4``; node numbers are row-major.
+
+Routing goes along one dimension after the other, the shorter way round (upwards where both are equal).
+"""
+
+import numpy as np
+
+from mpiric.model.network import Routed, RoutedNetwork, routed
+from mpiric.model.rank_graph import Numbers, Weights
+
+KIND = "torus"
+
+
+def described(counts: tuple[int, ...]) -> RoutedNetwork:
+    """A torus of these extents."""
+    extents = np.array(counts)
+    strides = np.concatenate((np.cumprod(extents[::-1])[::-1][1:], [1]))
+    nodes = int(extents.prod())
+
+    def steps(one: Numbers, other: Numbers, dimension: int) -> Numbers:
+        """Steps up, negative for down."""
+        extent = extents[dimension]
+        up = (other // strides[dimension] - one // strides[dimension]) % extent
+        found: Numbers = np.where(2 * up > extent, up - extent, up)
+        return found
+
+    def distance(one: Numbers, other: Numbers) -> Weights:
+        return sum(
+            (np.abs(steps(one, other, d)).astype(np.float64) for d in range(len(counts))),
+            start=np.zeros(len(one)),
+        )
+
+    def route(one: Numbers, other: Numbers) -> Routed:
+        """Link 2 d leaves a node upwards in dimension d, 2 d + 1 downwards."""
+        parts = []
+        at = one.copy()
+        for d in range(len(counts)):
+            left = steps(at, other, d)
+            for _ in range(int(np.abs(left).max(initial=0))):
+                moving = np.flatnonzero(left)
+                sign = np.sign(left[moving])
+                parts.append((moving, at[moving] * 2 * len(counts) + 2 * d + (sign < 0)))
+                place = at[moving] // strides[d] % extents[d]
+                at[moving] += ((place + sign) % extents[d] - place) * strides[d]
+                left[moving] -= sign
+        return routed(*parts)
+
+    def link_name(link: int) -> str:
+        node, way = divmod(link, 2 * len(counts))
+        place = ",".join(str(node // strides[d] % extents[d]) for d in range(len(counts)))
+        return f"({place}) {'+-'[way % 2]}{'xyzuvw'[way // 2] if way < 12 else way // 2}"
+
+    farthest = float(sum(extent // 2 for extent in counts))
+    return RoutedNetwork(
+        KIND,
+        ("network",),
+        (),
+        (farthest,),
+        np.ones(2 * len(counts) * nodes),
+        link_name,
+        route,
+        distance=distance,
+        extents=counts,
+    )

@@ -1,7 +1,7 @@
 """What an executable needs: its ABI family, by walking what it is linked to."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from posixpath import basename, dirname
 
 from mpiric.host.facts.linker import linker_cache
@@ -41,10 +41,15 @@ def mpi_needed_by(host: Host, path: str) -> str:
     return next((found for found in _walk(host, path, elf, cache) if family_of_soname(basename(found))), "")
 
 
-def libraries_needed_by(host: Host, path: str) -> tuple[str, ...]:
-    """Every shared object an executable would load as things stand, MPI's own dependencies left out."""
+def libraries_needed_by(
+    host: Host, path: str, stops_at: Callable[[str], bool] = lambda _: False
+) -> tuple[str, ...]:
+    """Every shared object an executable would load as things stand, MPI's own dependencies left out.
+
+    The dependencies of those that ``stops_at`` names are left out too.
+    """
     elf = host.elf(path)
-    return tuple(_walk(host, path, elf, dict(reversed(linker_cache(host))))) if elf else ()
+    return tuple(_walk(host, path, elf, dict(reversed(linker_cache(host))), stops_at)) if elf else ()
 
 
 def mpi_names(host: Host, files: Iterable[str]) -> frozenset[str]:
@@ -100,7 +105,13 @@ def _cache(host: Host) -> dict[str, str]:
     return dict(reversed(linker_cache(host)))
 
 
-def _walk(host: Host, path: str, elf: Elf, cache: dict[str, str]) -> Iterator[str]:
+def _walk(
+    host: Host,
+    path: str,
+    elf: Elf,
+    cache: dict[str, str],
+    stops_at: Callable[[str], bool] = lambda _: False,
+) -> Iterator[str]:
     """Breadth first: a direct dependency comes before one of a library's."""
     seen: set[str] = set()
     level = [(path, elf)]
@@ -113,7 +124,8 @@ def _walk(host: Host, path: str, elf: Elf, cache: dict[str, str]) -> Iterator[st
                 seen.add(name)
                 found = _resolved(host, name, owner, facts, cache)
                 yield found or name
-                if found and not family_of_soname(name) and (inner := host.elf(found)):
+                stops = family_of_soname(name) or stops_at(name)
+                if found and not stops and (inner := host.elf(found)):
                     deeper.append((found, inner))
         level = deeper
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ _MAGIC = b"\x7fELF"
 _PROCESSORS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_386": "i686", "EM_PPC64": "ppc64le"}
 _GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)")  # not GLIBC_PRIVATE
 _BANNER = re.compile(rb"GNU C Library [^\n]{0,200}? version (\d+)\.(\d+)")
+_INDEX = 0x7FFF  # of a version; the bit above it hides the symbol
 _NAMED = {"GLIBC_ABI_DT_RELR": "GLIBC_2.36"}  # for compressed relocations, since that version
 
 
@@ -32,6 +33,24 @@ def read_imported_symbols(path: str) -> frozenset[str]:
     """Undefined names of the dynamic symbol table; empty when there is none."""
     names: frozenset[str] | None = _with_elf(path, _imported)
     return names or frozenset()
+
+
+def read_glibc_symbols(path: str) -> tuple[tuple[tuple[int, ...], str], ...]:
+    """One symbol for each version of glibc's that a file asks for, highest first; empty for none."""
+    found: tuple[tuple[tuple[int, ...], str], ...] | None = _with_elf(path, _by_version)
+    return found or ()
+
+
+def read_needed_versions(path: str) -> Mapping[str, tuple[str, ...]]:
+    """Versions of symbols that a file asks of each library, by its soname: ``GLIBCXX_3.4.29``."""
+    versions: dict[str, tuple[str, ...]] | None = _with_elf(path, _needed_versions)
+    return versions or {}
+
+
+def read_rpath_tags(path: str) -> tuple[int, ...]:
+    """Offsets in a file of the tags of its DT_RPATH entries; empty when there are none."""
+    offsets: tuple[int, ...] | None = _with_elf(path, _rpath_tags)
+    return offsets or ()
 
 
 def _with_elf(path: str, question: Callable[[Any], Any]) -> Any:
@@ -103,8 +122,49 @@ def _highest(elf: Any, table: str) -> tuple[int, ...]:
         for _, auxiliaries in (section.iter_versions() if section is not None else ())
         for auxiliary in auxiliaries
     )
-    found = (_GLIBC.fullmatch(_NAMED.get(name, name)) for name in names)
-    return max((tuple(map(int, match[1].split("."))) for match in found if match), default=())
+    return max((_version(_NAMED.get(name, name)) for name in names), default=())
+
+
+def _needed_versions(elf: Any) -> dict[str, tuple[str, ...]]:
+    table = elf.get_section_by_name(".gnu.version_r")
+    every = table.iter_versions() if table is not None else ()
+    return {library.name: tuple(each.name for each in versions) for library, versions in every}
+
+
+def _rpath_tags(elf: Any) -> tuple[int, ...]:
+    entry_bytes = elf.elfclass // 4  # a tag and a value
+    return tuple(
+        segment.header.p_offset + number * entry_bytes
+        for segment in elf.iter_segments("PT_DYNAMIC")
+        for number, tag in enumerate(segment.iter_tags())
+        if tag.entry.d_tag == "DT_RPATH"
+    )
+
+
+def _by_version(elf: Any) -> tuple[tuple[tuple[int, ...], str], ...]:
+    table = elf.get_section_by_name(".gnu.version_r")
+    numbers = elf.get_section_by_name(".gnu.version")
+    symbols = elf.get_section_by_name(".dynsym")
+    if table is None or numbers is None or symbols is None:
+        return ()
+    names = {
+        each.entry.vna_other: _NAMED.get(each.name, each.name)
+        for _, every in table.iter_versions()
+        for each in every
+    }
+    found = {version: "compressed relocations" for name in names.values() if (version := _version(name))}
+    # As an array: the tables of a large library have a hundred thousand rows, and one of each kind is wanted.
+    rows = memoryview(numbers.data()).cast("H")
+    first = {index & _INDEX: row for row, index in reversed(tuple(enumerate(rows)))}
+    for index, name in names.items():
+        if index in first and (version := _version(name)):
+            found[version] = symbols.get_symbol(first[index]).name
+    return tuple(sorted(found.items(), reverse=True))
+
+
+def _version(name: str) -> tuple[int, ...]:
+    match = _GLIBC.fullmatch(name)
+    return tuple(map(int, match[1].split("."))) if match else ()
 
 
 def _exported(elf: Any) -> frozenset[str]:

@@ -1,0 +1,115 @@
+"""``mpiric pack``: a program with what it needs in one file, for another site."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpiric.cli._errors import say
+from mpiric.cli._json import print_json
+from mpiric.cli._options import DIRECTORY, FILE, command_line
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.installation.images import SQUASHFS, TAR
+from mpiric.model.amount import size
+from mpiric.model.errors import MpiricError
+from mpiric.workflows.pack.pack import Packed, PackRequest, pack
+
+_EPILOG = """\b
+Examples:
+  mpiric pack -- mpirun -n 2 lmp -in in.lj         writes lmp.pack
+  mpirun -n 64 ./lmp.pack -in in.lj                starts it, at another site under its MPI
+  mpiric pack -- mpirun -n 2 python solve.py       with the interpreter and its environment
+  mpiric pack --glibc 2.28 -o app.pack --with share/tables -- mpirun -n 2 ./app
+"""
+
+
+@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option("--output", "-o", **FILE, help="The file to write; NAME.pack in this directory by default.")
+@click.option(
+    "--format",
+    "image_format",
+    type=click.Choice([SQUASHFS, TAR]),
+    help="Of the image: SquashFS, which nodes mount, where mksquashfs is here; else tar, which they unpack.",
+)
+@click.option(
+    "--with",
+    "more",
+    multiple=True,
+    **FILE,
+    help="A file or directory that the program opens by itself: plug-ins, tables.",
+)
+@click.option("--glibc", metavar="VERSION", help="Of the oldest target: refuse what is too new for it.")
+@click.option("--recipe", **FILE, help="This recipe and no other.")
+@click.option("--no-recipe", is_flag=True, help="Take none along.")
+@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@command_line
+def command(command_line: tuple[str, ...], **given: Any) -> int:
+    """Put the program of CMD, its libraries and its recipe into one file that another site's mpirun starts.
+
+    The C library, drivers and MPI are the site's own.
+    """
+    request = PackRequest(
+        argv=command_line,
+        working_directory=str(Path.cwd()),
+        environment=dict(os.environ),
+        output=given["output"],
+        image_format=given["image_format"] or "",
+        recipe=given["recipe"],
+        store=given["store"],
+        use_recipe=not given["no_recipe"],
+        more=given["more"],
+        glibc=_release(given["glibc"]) if given["glibc"] else (),
+    )
+    say("gathering and compressing; the environment of a Python program may take a minute")
+    packed = pack(request, LocalHost())
+    for words in packed.words:
+        say(words)
+    if given["as_json"]:
+        print_json(_as_json(packed))
+    else:
+        _print(packed)
+    return 0
+
+
+def _release(text: str) -> tuple[int, ...]:
+    parts = text.split(".")
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        raise MpiricError(f"{text!r} is no release of glibc", hint="for example --glibc 2.28")
+    return tuple(map(int, parts))
+
+
+def _as_json(packed: Packed) -> Mapping[str, Any]:
+    made = packed.pack
+    return {
+        "file": packed.path,
+        "contains": [
+            {"name": each.name, "kind": each.kind, "path": each.source or None} for each in made.contents
+        ],
+        "left_out": made.left_out,
+        "glibc_needed": ".".join(map(str, made.glibc_needed)) or None,
+        "start": made.start.line,
+    }
+
+
+def _print(packed: Packed) -> None:
+    made = packed.pack
+    counts: dict[str, int] = {}
+    for content in made.contents:
+        counts[content.kind.value] = counts.get(content.kind.value, 0) + 1
+    what = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    print(f"{packed.path}: {size(packed.path.stat().st_size)} ({what})")
+    if made.glibc_needed:
+        need = next(need for need in made.needs if need.forbids)
+        version = ".".join(map(str, made.glibc_needed))
+        print(f"  needs glibc {version}: {need.symbol} of {need.name}")
+    by_reason: dict[str, list[str]] = {}
+    for each in made.left_out:
+        by_reason.setdefault(each.why, []).append(each.path)
+    for why, paths in by_reason.items():
+        print(f"  left out, {why}:")
+        for path in paths:
+            print(f"    {path}")
+    print(f"  start: {made.start.line}")

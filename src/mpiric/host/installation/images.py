@@ -1,0 +1,118 @@
+"""One file that holds many, behind a script that opens it: a SquashFS, or a compressed tar archive."""
+
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mpiric.model.errors import NoRoomError, writing
+from mpiric.model.pack import Content
+
+SQUASHFS, TAR = "squashfs", "tar"
+_LIMIT_S = 3600
+_PROGRAM_MODE, _FILE_MODE = 0o755, 0o644
+_ELSEWHERE = "name another place with -o"
+
+
+def best_format() -> str:
+    """SquashFS where its maker is installed."""
+    return SQUASHFS if shutil.which("mksquashfs") else TAR
+
+
+def write_image(
+    contents: Iterable[Content],
+    target: Path,
+    image_format: str,
+    begin: Callable[[str, int], bytes],
+) -> None:
+    """Write what ``begin`` gives for the image's digest and unpacked size in bytes, and the image behind it.
+
+    Files are staged beside the target, by hard links where the file system allows that. Raises NoRoomError.
+    """
+    with (
+        writing(target, _ELSEWHERE),
+        tempfile.TemporaryDirectory(prefix=".mpiric-pack-", dir=target.parent) as work,
+    ):
+        root, image, whole = Path(work, "root"), Path(work, "image"), Path(work, "whole")
+        unpacked_bytes = _stage(contents, root)
+        (_squash if image_format == SQUASHFS else _archive)(root, image)
+        with image.open("rb") as stream:
+            digest = _sha256(stream.read)
+            stream.seek(0)
+            with whole.open("wb") as file:
+                file.write(begin(digest[:16], unpacked_bytes))
+                shutil.copyfileobj(stream, file, 1 << 20)
+        whole.chmod(_PROGRAM_MODE)
+        whole.replace(target)
+
+
+def _stage(contents: Iterable[Content], root: Path) -> int:
+    """Lay the files out under their names; the bytes they have together."""
+    total = 0
+    root.mkdir(mode=_PROGRAM_MODE)
+    for content in contents:
+        path = root / content.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if content.link:
+            path.symlink_to(content.link)
+        elif content.data is not None:
+            path.write_bytes(content.data)
+            path.chmod(_PROGRAM_MODE if content.data[:4] == b"\x7fELF" else _FILE_MODE)
+        else:
+            _link_or_copy(content.source, path)
+        total += path.lstat().st_size
+    return total
+
+
+def _link_or_copy(source: str, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or another user's file
+        shutil.copy2(source, target)
+
+
+def _squash(root: Path, image: Path) -> None:
+    """Compress by gzip, which every reader of SquashFS knows; higher levels cost time for little."""
+    words = [
+        "mksquashfs",
+        str(root),
+        str(image),
+        "-noappend",
+        "-no-xattrs",
+        "-all-root",
+        "-comp",
+        "gzip",
+        "-Xcompression-level",
+        "4",
+        "-no-progress",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise NoRoomError(f"mksquashfs could not write the image: {' '.join(last)}", hint=_ELSEWHERE)
+
+
+def _archive(root: Path, image: Path) -> None:
+    def of_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 0
+        member.uname = member.gname = "root"
+        return member
+
+    with (
+        image.open("wb") as file,
+        gzip.GzipFile("", "wb", 4, file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
+        archive.add(root, ".", filter=of_root)
+
+
+def _sha256(read: Callable[[int], bytes]) -> str:
+    digest = hashlib.sha256()
+    while block := read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""A program in one file that another site's launcher starts."""

@@ -1,0 +1,112 @@
+"""What goes into a pack, and how it is started from there."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.host.installation.native import native_root
+from mpiric.model.errors import NotFoundError
+from mpiric.model.job import Job
+from mpiric.model.pack import Content, ContentKind, LeftOut, Pack, Start
+from mpiric.model.translation import NAMES, SONAMES
+from mpiric.workflows.pack.entry import PackEntry
+from mpiric.workflows.pack.glibc import glibc_needs, versions_of_compilers
+from mpiric.workflows.pack.libraries import PLACE, libraries_of
+from mpiric.workflows.pack.python import PythonParts, inside, python_parts, tree_contents
+from mpiric.workflows.pack.runtime import PackedRecipe, runtimes_for
+from mpiric.workflows.pack.search_path import loosened
+
+_INPUT = "an input: it is read from where it is"
+
+
+def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path], host: Host) -> Pack:
+    """Everything that goes in, and the reasons for what stays. Raises NotFoundError for a file not here."""
+    python = python_parts(entry, job.working_directory, host) if entry.is_python else None
+    program = Content(inside(entry.executable), host.real_path(entry.executable), ContentKind.PROGRAM)
+    own = (*(python.contents if python else (program,)), *_given(more, job.working_directory))
+    preloads = tuple(path for path in recipe.preload if not _is_own(path))
+    elfs = [each for each in own if each.source and host.elf(each.source)]
+    needed = (*(each.source for each in elfs if each.required), *preloads)
+    opened = tuple(each.source for each in elfs if not each.required)
+    libraries, left = libraries_of(needed, opened, python.trees if python else (), host)
+    preloaded = (Content(f"{PLACE}/{Path(path).name}", path, ContentKind.LIBRARY) for path in preloads)
+    unique = {each.name: each for each in (*own, *libraries, *preloaded, *recipe.contents)}
+    contents = tuple(loosened(each, host) for each in unique.values())
+    names = _mpi_names((*needed, *opened, *(each.source for each in libraries if each.source)), host)
+    start = _python_start(entry, python) if python else Start((f"@/{program.name}",))
+    versions = versions_of_compilers(contents)
+    pack = Pack(entry.name, contents, (), start, _processor(entry, host), glibc_needs(contents), versions)
+    runtimes = runtimes_for(names, pack.glibc_needed, host)
+    start = replace(
+        start,
+        mpi_names=names,
+        settings=recipe.settings,
+        preload=tuple(_preload(path, names, dict(runtimes.by_mpi)) for path in recipe.preload),
+        runtimes=runtimes.by_mpi,
+    )
+    of_python = python.left_out if python else ()
+    return replace(
+        pack,
+        contents=(*contents, *runtimes.contents),
+        left_out=(*left, *of_python, *recipe.left_out, *runtimes.left_out, *_inputs(entry, job, host)),
+        start=replace(start, preload=tuple(filter(None, start.preload))),
+    )
+
+
+def _given(more: Sequence[Path], working_directory: str) -> tuple[Content, ...]:
+    paths = tuple(Path(working_directory, path) for path in more)
+    for path in paths:
+        if not path.exists():
+            raise NotFoundError(f"{path} is not here", hint="--with takes a file or a directory")
+    return tuple(chain.from_iterable(tree_contents(path, ContentKind.GIVEN) for path in paths))
+
+
+def _inputs(entry: PackEntry, job: Job, host: Host) -> tuple[LeftOut, ...]:
+    words = (word for segment in job.segments for word in segment.program[len(entry.command) :])
+    paths = (word if word.startswith("/") else f"{job.working_directory}/{word}" for word in words)
+    return tuple(LeftOut(path, _INPUT) for path in dict.fromkeys(paths) if host.is_file(path))
+
+
+def _mpi_names(files: Sequence[str], host: Host) -> tuple[str, ...]:
+    """Names of the C libraries of MPI that are asked for; of several families any serves, as for mpi4py."""
+    asked = mpis.mpi_names(host, files)
+    families = dict.fromkeys(family for name in sorted(asked) if (family := mpis.family_of_soname(name)))
+    named = ((sorted(asked & set(NAMES[family])) or [SONAMES[family]]) for family in families)
+    return tuple(chain.from_iterable(named))
+
+
+def _python_start(entry: PackEntry, python: PythonParts) -> Start:
+    script = (f"@/{python.script}",) if python.script else ()
+    program = f"@/{python.interpreter}"
+    if python.environment:
+        program = "@env/bin/python"
+    forced = {"PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if python.paths:
+        forced["PYTHONPATH"] = ":".join(f"@/{path}" for path in python.paths)
+    return Start(
+        (program, *entry.words, *script),
+        forced=tuple(forced.items()),
+        python_program=python.interpreter,
+        python_home=python.home,
+        python_environment=python.environment,
+    )
+
+
+def _preload(path: str, mpi_names: Sequence[str], runtimes: dict[str, str]) -> str:
+    """Where a preloaded library lies in the image, "" for a runtime that stays away."""
+    if not _is_own(path):
+        return f"@/{PLACE}/{Path(path).name}"
+    name = next((runtimes[mpi] for mpi in mpi_names if mpi in runtimes), "")
+    return f"@/{name}" if name else ""
+
+
+def _is_own(path: str) -> bool:
+    return Path(path).is_relative_to(native_root())
+
+
+def _processor(entry: PackEntry, host: Host) -> str:
+    elf = host.elf(host.real_path(entry.executable))
+    return elf.processor if elf else ""

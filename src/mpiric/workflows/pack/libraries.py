@@ -1,0 +1,67 @@
+"""Libraries of a program: those that go into a pack, and those that stay at the site with the reason."""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from posixpath import basename, dirname
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.host.packaged import packaged_table
+from mpiric.model.errors import NotFoundError
+from mpiric.model.pack import Content, ContentKind, LeftOut
+
+PLACE = "lib"
+_COMPANIONS = "companions"  # a table of another kind
+
+
+def libraries_of(
+    needed: Sequence[str], opened: Sequence[str], trees: Iterable[str], host: Host
+) -> tuple[tuple[Content, ...], tuple[LeftOut, ...]]:
+    """What the dynamic linker loads for these files; what lies in one of the trees is packed with that.
+
+    Files that are only ``opened``, if at all, ask for libraries that need not load either. Each is packed
+    under its own name with a link of the name it is asked for, so that versions show. Raises NotFoundError
+    for a needed library that is not here.
+    """
+    packed: dict[str, Content] = {}
+    left: dict[str, LeftOut] = {}
+    roots = tuple(f"{tree.rstrip('/')}/" for tree in trees)
+    for file in (*needed, *opened):
+        for path in mpis.libraries_needed_by(host, file, stops_at=lambda name: bool(why_left_out(name))):
+            if why := why_left_out(basename(path)):
+                left.setdefault(basename(path), LeftOut(path, why))
+            elif "/" not in path and file in opened:
+                left.setdefault(path, LeftOut(path, f"is not here; {file} asks for it"))
+            elif "/" not in path:
+                raise NotFoundError(
+                    f"{file} needs {path}, which is not found here",
+                    hint="make the program run here first: `ldd` says what it misses",
+                )
+            elif not host.real_path(path).startswith(roots) and not path.startswith(roots):
+                for each in _entries(path, host, required=file in needed):
+                    packed.setdefault(each.name, each)
+    return tuple(packed.values()), tuple(left.values())
+
+
+def why_left_out(name: str) -> str:
+    """Why a library of this name stays at the site, "" when it goes along."""
+    if mpis.family_of_soname(name):
+        return str(packaged_table("workflows/pack/site")["mpi"]["why"])
+    stem = name.partition(".so")[0]
+    for facts in packaged_table("workflows/pack/site").values():
+        if any(fnmatch(stem, pattern) for pattern in facts.get("names", ())):
+            return str(facts["why"])
+    return ""
+
+
+def _entries(path: str, host: Host, *, required: bool) -> Iterable[Content]:
+    """The library under its real name, the name that it is asked for, and what it opens by itself."""
+    real = host.real_path(path)
+    yield Content(f"{PLACE}/{basename(real)}", real, ContentKind.LIBRARY, required=required)
+    if basename(path) != basename(real):
+        yield Content(f"{PLACE}/{basename(path)}", "", ContentKind.LIBRARY, link=basename(real))
+    pattern = packaged_table("workflows/pack/site")[_COMPANIONS].get(basename(path).partition(".so")[0])
+    for name in host.list_dir(dirname(real)) if pattern else ():
+        companion = host.real_path(f"{dirname(real)}/{name}")
+        if fnmatch(name, pattern) and name != basename(path):
+            yield Content(f"{PLACE}/{name}", companion, ContentKind.LIBRARY, required=False)

@@ -1,0 +1,114 @@
+"""mpiric's own part of a pack: its runtime for the program's ABI families, and a recipe's settings."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.host.installation.native import native_part
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import NotFoundError
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.pack import Content, ContentKind, LeftOut
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.workflows.launch.spelling import spellings
+from mpiric.workflows.pack.glibc import FLOOR
+from mpiric.workflows.run.run import AppliedRecipe
+
+_PLACE, _LIBRARY = ".mpiric", "libmpiric.so"
+_OF_SITE = "belongs to the machine it was tuned on: the site's MPI and launcher are taken"
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    """The runtime of each family in the image, and those that stay away."""
+
+    contents: tuple[Content, ...]
+    left_out: tuple[LeftOut, ...]
+    by_mpi: tuple[tuple[str, str], ...]  # name of an MPI library, name of the runtime in the image
+
+
+def runtimes_for(mpi_names: Iterable[str], glibc_needed: tuple[int, ...], host: Host) -> Runtimes:
+    """Runtimes for these MPI libraries; none that needs a newer glibc than the program itself does."""
+    contents: dict[str, Content] = {}
+    left: dict[str, LeftOut] = {}
+    by_mpi = []
+    for mpi in mpi_names:
+        family = mpis.family_of_soname(mpi)
+        try:
+            path = native_part(_LIBRARY, family)
+        except NotFoundError as error:
+            left[_LIBRARY] = LeftOut(_LIBRARY, error.message)
+            continue
+        elf = host.elf(path)
+        needed = elf.glibc_needed if elf else ()
+        if needed > max(glibc_needed, FLOOR):
+            version = ".".join(map(str, needed))
+            left[path] = LeftOut(path, f"needs glibc {version}, and the program less: `make native-portable`")
+            continue
+        name = _inside(family)
+        contents[name] = Content(name, path, ContentKind.RUNTIME, required=False)
+        by_mpi.append((mpi, name))
+    return Runtimes(tuple(contents.values()), tuple(left.values()), tuple(by_mpi))
+
+
+def _inside(family: AbiFamily | None) -> str:
+    return f"{_PLACE}/{family.value if family else 'any'}/{_LIBRARY}"
+
+
+@dataclass(frozen=True)
+class PackedRecipe:
+    """The part of a recipe that the ranks can be given from inside, and the part for the launcher."""
+
+    contents: tuple[Content, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    preload: tuple[str, ...] = ()  # absolute paths here
+    for_launcher: Configuration = field(default_factory=Configuration)
+
+
+def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
+    """Variables with the policy's path inside, libraries to preload, and knobs that launcher options set."""
+    situation, configuration = applied.situation, applied.recipe.configuration
+    values = configuration.as_dict()
+    settings: dict[str, str] = {}
+    preload: list[str] = []
+    launcher: dict[str, str] = {}
+    left = []
+    contents = [Content(f"{_PLACE}/recipe.toml", str(applied.path), ContentKind.RECIPE, required=False)]
+    policies = {path: f"{_PLACE}/{Path(path).name}" for path in _policies(situation)}
+    for knob, spelling in spellings(configuration, situation).items():
+        if _is_of_site(spelling):
+            left.append(LeftOut(f"{knob}={values.get(knob, '')}", _OF_SITE))
+            continue
+        if spelling.options or spelling.ranks or spelling.launcher_environment:
+            launcher |= {knob: values[knob]} if knob in values else {}
+        preload += spelling.preload
+        for name, value in spelling.environment.items():
+            for path, inside in policies.items():
+                if path in value:
+                    value = value.replace(path, f"@/{inside}")
+                    contents.append(Content(inside, path, ContentKind.RECIPE, required=False))
+            settings[name] = value
+    unique = {content.name: content for content in contents}
+    return PackedRecipe(
+        tuple(unique.values()),
+        tuple(left),
+        tuple(settings.items()),
+        tuple(preload),
+        Configuration.of(launcher),
+    )
+
+
+def _policies(situation: Situation) -> tuple[str, ...]:
+    """Files of policies: the flat one, and the library's own form of it."""
+    tuner = situation.tuner
+    exported = (value for _, value in tuner.exported if re.fullmatch(r"/\S+", value))
+    return tuple(filter(None, (tuner.policy, *exported)))
+
+
+def _is_of_site(spelling: Spelling) -> bool:
+    return bool(spelling.launcher_words or spelling.library_path)

@@ -1,0 +1,67 @@
+"""The beginning of a pack: a script of bash that starts what follows it in the same file."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from shlex import quote
+
+from mpiric.host.packaged import packaged_directory
+from mpiric.model.pack import GlibcNeed, Pack
+
+MARK = ".mpiric/pack.json"  # whose presence shows that the image is there
+_BLOCK = 4096  # what follows begins at a multiple of it
+_DIGITS = 10  # of the offset: its own length changes nothing
+_SCRIPT = "starter.bash"
+
+
+def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: int) -> bytes:
+    """The script, filled up to a multiple of 4096 bytes; ``digest`` names the directory it is mounted at."""
+    start = pack.start
+    facts = (
+        f"# {pack.name}, packed by mpiric. It starts as the program did: {start.line}",
+        _scalar("name", pack.name),
+        _scalar("digest", digest),
+        _scalar("format", image_format),
+        _scalar("processor", pack.processor),
+        _scalar("unpacked_kib", str(unpacked_bytes >> 10)),
+        _scalar("mark", MARK),
+        _scalar("python_program", start.python_program),
+        _scalar("python_home", start.python_home),
+        _scalar("python_environment", start.python_environment),
+        _array("command", start.command),
+        _array("settings", (f"{name}={value}" for name, value in start.settings)),
+        _array("forced", (f"{name}={value}" for name, value in start.forced)),
+        _array("preload", start.preload),
+        _array("mpi_names", start.mpi_names),
+        _array("required", _highest(pack.needs, required=True)),
+        _array("optional", _highest(pack.needs, required=False)),
+        _table("runtimes", start.runtimes),
+        _table("of_compilers", ((soname, " ".join(versions)) for soname, versions in pack.of_compilers)),
+    )
+    script = Path(packaged_directory("workflows/pack"), _SCRIPT).read_text(encoding="utf-8")
+    before = "\n".join(("#!/bin/bash", *facts, ""))
+    length = len(before.encode()) + len(f"offset=$((10#{0:0{_DIGITS}d}))\n") + len(script.encode())
+    filled = -(-length // _BLOCK) * _BLOCK
+    text = f"{before}offset=$((10#{filled:0{_DIGITS}d}))\n{script}"
+    return text.encode() + b"\n" * (filled - length)
+
+
+def _highest(needs: Iterable[GlibcNeed], *, required: bool) -> Iterator[str]:
+    """A line a file, the highest version first; the needs come in that order."""
+    seen = set[str]()
+    for need in needs:
+        if need.required is required and need.name not in seen:
+            seen.add(need.name)
+            version = ".".join(map(str, need.version))
+            yield f"{version} {need.name} {need.symbol.replace(' ', '-')} {need.stand_in}".rstrip()
+
+
+def _scalar(name: str, value: str) -> str:
+    return f"{name}={quote(value)}"
+
+
+def _table(name: str, rows: Iterable[tuple[str, str]]) -> str:
+    return f"declare -A {name}=({' '.join(f'[{quote(key)}]={quote(value)}' for key, value in rows)})"
+
+
+def _array(name: str, values: Iterable[str]) -> str:
+    return f"{name}=({' '.join(map(quote, values))})"

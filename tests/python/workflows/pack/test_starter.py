@@ -1,0 +1,90 @@
+"""The script that a pack begins with, run by bash."""
+
+import os
+import platform
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mpiric.model.errors import MismatchError
+from mpiric.model.pack import GlibcNeed, Pack, Start
+from mpiric.workflows.pack.glibc import check_glibc
+from mpiric.workflows.pack.starter import render_starter
+
+TOO_NEW = GlibcNeed((2, 99), "lib/libfoo.so.1", "frobnicate", required=True)
+PACK = Pack("app", (), (), Start(("@/tree/app",)), platform.machine(), (TOO_NEW,))
+
+
+@pytest.fixture
+def check(tmp_path: Path):
+    """What the script of a pack says of this machine, and its status."""
+
+    def run(pack: Pack, unpacked_bytes: int = 4096, **variables: str) -> tuple[int, str]:
+        file = tmp_path / "app.pack"
+        file.write_bytes(render_starter(pack, "tar", "0123", unpacked_bytes))
+        done = subprocess.run(
+            ["bash", file],
+            env={"PATH": os.environ["PATH"], "MPIRIC_PACK": "check", **variables},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stderr
+
+    return run
+
+
+def test_the_image_begins_at_a_multiple_of_4096_bytes():
+    script = render_starter(PACK, "squashfs", "0123", 4096)
+    assert len(script) % 4096 == 0
+    assert f"offset=$((10#{len(script):010d}))".encode() in script
+
+
+def test_a_program_that_fits_is_started(check):
+    assert check(replace(PACK, needs=())) == (0, "")
+
+
+def test_a_symbol_that_is_too_new_is_named_before_the_start(check):
+    status, said = check(PACK)
+    assert status == 122
+    assert "lib/libfoo.so.1 needs glibc 2.99 for frobnicate, and this system has 2." in said
+
+
+def test_it_is_said_once_a_node(check):
+    assert check(PACK, MPI_LOCALRANKID="1") == (122, "")
+
+
+def test_a_library_that_need_not_load_is_a_warning(check):
+    status, said = check(replace(PACK, needs=(replace(TOO_NEW, required=False),)))
+    assert status == 0
+    assert "lib/libfoo.so.1 cannot be loaded here" in said
+
+
+@pytest.mark.requires("libgcc_s.so.1")
+@pytest.mark.parametrize(("asked", "status"), [("GCC_3.0", 0), ("GCC_99.0", 122)])
+def test_the_sites_own_library_of_a_compiler_serves_where_it_has_what_is_asked(check, asked, status):
+    need = replace(TOO_NEW, name="lib/libgcc_s.so.1", stand_in="libgcc_s.so.1")
+    pack = replace(PACK, needs=(need,), of_compilers=(("libgcc_s.so.1", (asked,)),))
+    assert check(pack)[0] == status
+
+
+def test_another_architecture_is_named(check):
+    status, said = check(replace(PACK, processor="riscv64"))
+    assert (status, "holds a program for riscv64" in said) == (122, True)
+
+
+def test_a_node_without_room_is_named(check, tmp_path):
+    status, said = check(PACK, 1 << 60, MPIRIC_PACK="", MPIRIC_PACK_DIR=str(tmp_path))
+    assert (status, "no directory of this node can hold it: there are less than" in said) == (122, True)
+
+
+def test_an_mpi_that_is_not_here_is_named(check):
+    start = replace(PACK.start, mpi_names=("libmpi.so.99",))
+    status, said = check(replace(PACK, needs=(), start=start))
+    assert (status, "needs libmpi.so.99 of the site" in said) == (122, True)
+
+
+def test_a_target_that_is_too_old_is_refused_when_packing():
+    with pytest.raises(MismatchError, match=r"needs glibc 2.99 for frobnicate, and the target has 2.28"):
+        check_glibc(PACK, (2, 28))

@@ -80,7 +80,7 @@ def start(environment, tmp_path):
 
 @pytest.fixture
 def packed(run_mpiric, app, tmp_path):
-    """`packed("--format", "tar")`: the file, made elsewhere, after all it was made of is gone; and its JSON."""
+    """`packed("--format", "tar")`: the file, when all that it was made of is gone, and its JSON."""
 
     def make(*options: object) -> tuple[Path, dict]:
         target = tmp_path / "another site" / "app.pack"

@@ -20,6 +20,7 @@ from mpiric.model.machine import (
     Topology,
 )
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.rank_order import RankOrderChoice, RankOrders
 from mpiric.model.situation import EVERYTHING, Allowed, HostNames, Observation, RankSeen, Situation, Tuner
 from mpiric.mpis import with_capabilities
 
@@ -152,6 +153,12 @@ def situation(
     )
 
 
+def orders(case: Situation, off_node: float = 0.6) -> RankOrders:
+    """One order that saves something, as a tune plans it."""
+    choice = RankOrderChoice("mapped", "/home/u/.local/state/mpiric/orders/mapped.txt", off_node, off_node)
+    return RankOrders((choice,), "/opt/mpiric/libmpiric.so", case.mpi.abi_families[0], why_not="")
+
+
 def all_situations() -> Iterator[Situation]:
     """Every implementation on one node and on several, crowded and roomy, plain and hybrid, all allowed."""
     math = ("/usr/lib/libgomp.so.1", "/usr/lib/libopenblas.so.0", "/usr/lib/libmkl_core.so.2")
@@ -175,7 +182,7 @@ def all_situations() -> Iterator[Situation]:
                 for ranks in (2, 8, 16):
                     for libraries in ((), (*math, *more)):
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
-                        yield replace(plain, allowed=EVERYTHING, others=others)
+                        yield replace(plain, allowed=EVERYTHING, others=others, rank_orders=orders(plain))
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
         yield writing(situation(library, ranks=8, nodes=4, allowed=EVERYTHING))
         if library.dialect != "srun":

@@ -45,6 +45,11 @@ Examples:
     help="Set a knob by hand.",
 )
 @click.option(
+    "--rank-order",
+    **FILE,
+    help="Put each rank into the slot that its line names, as `mpiric map --out FILE` writes it.",
+)
+@click.option(
     "--policy",
     **FILE,
     help="Collective algorithms by this policy; with --policy-out, learn what it does not cover.",
@@ -105,6 +110,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         use_recipe=not given["no_recipe"],
         values=_values(given["settings"], given["mpi_label"]),
         policy=given["policy"],
+        rank_order=given["rank_order"],
         policy_out=given["policy_out"],
         learn_at_most=parse_share(given["learn_at_most"]) if given["learn_at_most"] else "",
         learn_only=tuple(word for word in (given["learn_only"] or "").split(",") if word),

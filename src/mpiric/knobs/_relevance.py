@@ -14,6 +14,7 @@ _FACTS: Mapping[str, str] = {
     "nodes": "the job runs on one node",
     "node_ranks": "each rank has a node of its own",
     "ucx_carries": "no message goes through UCX",
+    "other_node_share": "no message leaves its node",
     "node_message_bound": "no message is sent on a node",
     "largest_node_message_bytes": "no message on a node is larger than {largest_node_message_bytes:b}",
     "most_node_messages": "a rank sends {most_node_messages:n} messages on its node at most",

@@ -36,6 +36,30 @@ class RankOrder:
 
 
 @dataclass(frozen=True)
+class RankOrderChoice:
+    """An order that a tune may try, and what it is predicted to change."""
+
+    name: str  # value of the knob
+    file: str  # absolute path, in the form of spec/formats/order.md
+    off_node: float  # what messages carry between nodes, as a share of what they do today
+    hop_bytes: float  # weighted hop-bytes, likewise
+
+
+@dataclass(frozen=True)
+class RankOrders:
+    """The orders that a tune may try, and the runtime that carries them out in the ranks."""
+
+    choices: tuple[RankOrderChoice, ...] = ()
+    library: str = ""  # absolute path of the runtime, "" where there is none for this MPI
+    family: str = ""  # ABI family that it is for
+    why_not: str = "no run of it was recorded"  # why there are no choices
+
+    def named(self, name: str) -> RankOrderChoice | None:
+        """The choice of a name."""
+        return next((choice for choice in self.choices if choice.name == name), None)
+
+
+@dataclass(frozen=True)
 class RankOrderEmission:
     """A rank order as one launcher takes it: the file, and how the launcher is told of it."""
 

@@ -7,6 +7,7 @@ from mpiric.model.behaviour import Behaviour
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.rank_order import RankOrders
 
 
 @dataclass(frozen=True)
@@ -145,3 +146,4 @@ class Situation:
     host_names: HostNames = field(default_factory=HostNames)
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
     withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried
+    rank_orders: RankOrders = field(default_factory=RankOrders)

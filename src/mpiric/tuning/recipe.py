@@ -64,6 +64,8 @@ def render_recipe(recipe: Recipe) -> str:
         document["marks"] = render_marks(recipe.marks)
     if recipe.policy:
         document["policy"] = list(recipe.policy)
+    if recipe.rank_order:
+        document["rank_order"] = " ".join(map(str, recipe.rank_order))
     if recipe.evidence is not None:
         document["evidence"] = _render_evidence(recipe.evidence)
     return tomli_w.dumps(document)
@@ -131,6 +133,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         whole=read_whole_check(top),
         marks=read_proved_marks(top.table("marks")) if top.has("marks") else None,
         policy=_policy(top, where) if top.has("policy") else (),
+        rank_order=_rank_order(top) if top.has("rank_order") else (),
         format=version,
     )
     top.nothing_else()
@@ -154,6 +157,15 @@ def _policy(top: CheckedTable, where: str) -> tuple[str, ...]:
     lines = top.texts("policy", most=_MOST_POLICY_LINES)
     parse_flat("\n".join(lines).encode(), f"{where}: 'policy'")
     return lines
+
+
+def _rank_order(top: CheckedTable) -> tuple[int, ...]:
+    """Read the slot of each rank, a permutation."""
+    words = top.text("rank_order").split()
+    slots = tuple(int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 12)
+    if len(slots) != len(words) or sorted(slots) != list(range(len(slots))):
+        raise top.error("rank_order", "is no permutation of slots")
+    return slots
 
 
 def _fingerprint(table: CheckedTable) -> Fingerprint:

@@ -37,6 +37,7 @@ struct Options {
     uint32_t scratch_mib = 64;      ///< that one of our algorithms may take on a rank
     const char* file_hints = "";    ///< that MPI_File_open gets; empty: the program's own alone
     const char* file_layouts = "";  ///< of files that are made; empty: the directory's
+    const char* rank_order = "";    ///< file with the slot of each rank; empty: ranks keep their order
     const char* mark = "";          ///< two calls that a run is measured between, or `main`
     const char* mark_out = "";      ///< where marks are written; empty: none are armed
     bool mark_end = false;          ///< the run ends at the last mark

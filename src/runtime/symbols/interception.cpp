@@ -4,10 +4,10 @@
 #include "base/thread.hpp"
 #include "files/posix.hpp"
 #include "marks/mark.hpp"
+#include "order/substitution.hpp"
 #include "profile/context.hpp"
 #include "symbols/next.hpp"
 #include "world/library.hpp"
-#include "world/substitute.hpp"
 #include "wrap/collectives.hpp"
 
 #include <atomic>
@@ -59,7 +59,8 @@ constexpr const char* profiling_names[function_count] = {
 #undef MPIRIC_FUNCTION
 };
 
-/// What this process does: nothing, what tuning and marks need, or recording, with or without either.
+/// What this process does: nothing, what tuning, marks and another order of ranks need, or recording, with or
+/// without these.
 enum class Mode : uint8_t { undecided, aside, partly, recording };
 constinit std::atomic<Mode> mode{Mode::undecided};
 constinit SpinLock deciding, resolving;
@@ -67,19 +68,23 @@ constinit std::atomic<bool> completions_watched{false}, everything_watched{false
 
 bool acts_on_files() noexcept { return *runtime.options.file_hints || *runtime.options.file_layouts; }
 bool tunes() noexcept { return runtime.options.collectives != Collectives::off; }
+bool reorders() noexcept { return *runtime.options.rank_order; }
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
-    if (!*runtime.options.record_dir && !tunes() && !*runtime.options.mark_out && !acts_on_files())
+    if (!*runtime.options.record_dir && !tunes() && !reorders() && !*runtime.options.mark_out &&
+        !acts_on_files())
         return Mode::aside;
     if (!world::family_fits()) {
-        say_once("nothing is recorded or tuned: this is the runtime for another family of MPI libraries than",
+        say_once("nothing is recorded, tuned or reordered: this is the runtime for another family of MPI "
+                 "libraries than",
                  world::version_text());
         return Mode::aside;
     }
     world::bind();
-    world::world_stand_in = world::handles.comm_world;
+    if (reorders())
+        order::stand_before_own_calls();
     return *runtime.options.record_dir ? Mode::recording : Mode::partly;
 }
 
@@ -168,6 +173,7 @@ void let_tuner_follow(uint32_t function) noexcept {
 void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
     const auto wanted = [&](Function called) {
         return (tunes() && matters_to_tuning(called)) ||
+               (reorders() && (called == Function::MPI_Init || called == Function::MPI_Init_thread)) ||
                (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
@@ -296,6 +302,8 @@ void* mpiric_resolve(uint32_t index) {
         const mpiric::Held held(resolving, true);
         if (!next_functions[function].next) {
             next_functions[function] = following;
+            if (now != Mode::aside && reorders())
+                mpiric::order::stand_before(Function(function), next_functions[function]);
             if (now == Mode::partly || now == Mode::recording)
                 let_tuner_follow(function);
         }

@@ -44,8 +44,8 @@ const char* version_text() noexcept;
 // clang-format off
 #define MPIRIC_OWN_CALLS(X) \
     X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_group) X(Comm_remote_group) X(Comm_get_name) \
-    X(Comm_idup) X(Comm_split) X(Comm_free) X(Comm_get_errhandler) X(Comm_set_errhandler) X(Errhandler_free) X(Comm_get_parent) \
-    X(Group_size) X(Group_rank) X(Group_free) X(Group_translate_ranks) X(Group_from_session_pset) X(Win_get_group) \
+    X(Comm_idup) X(Comm_set_name) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_split) X(Comm_free) X(Comm_get_errhandler) X(Comm_set_errhandler) X(Errhandler_free) X(Comm_get_parent) \
+    X(Group_size) X(Group_rank) X(Group_incl) X(Group_free) X(Group_translate_ranks) X(Group_from_session_pset) X(Win_get_group) \
     X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) X(Dist_graph_neighbors_count) \
     X(Type_size) X(Get_elements_x) X(Test_cancelled) X(Iprobe) X(Test) X(Send) X(Recv) X(Barrier) X(Query_thread) \
     X(Comm_split_type) X(Sendrecv_replace) X(Isend) X(Irecv) X(Testall) X(Testany) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \
@@ -66,7 +66,7 @@ extern constinit Library library;
 /// Predefined handles. In some families they are addresses inside the library, so they are asked for, not
 /// linked.
 struct Handles {
-    MPI_Comm comm_world{}, comm_null{};
+    MPI_Comm comm_world{}, comm_self{}, comm_null{};
     MPI_Win win_null{};
     MPI_Datatype type_null{}, byte{};
     MPI_Errhandler errors_return{};

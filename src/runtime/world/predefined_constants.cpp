@@ -7,7 +7,7 @@
 namespace mpiric::world {
 
 Handles predefined() noexcept {
-    return {MPI_COMM_WORLD, MPI_COMM_NULL,     MPI_WIN_NULL,  MPI_DATATYPE_NULL,
+    return {MPI_COMM_WORLD, MPI_COMM_SELF,     MPI_COMM_NULL, MPI_WIN_NULL, MPI_DATATYPE_NULL,
             MPI_BYTE,       MPI_ERRORS_RETURN, MPI_INFO_NULL, MPI_OP_NULL};
 }
 

@@ -14,10 +14,15 @@ template <class Handle> Handle object(const char* symbol) noexcept {
 }  // namespace
 
 Handles predefined() noexcept {
-    return {object<MPI_Comm>("ompi_mpi_comm_world"), object<MPI_Comm>("ompi_mpi_comm_null"),
-            object<MPI_Win>("ompi_mpi_win_null"),    object<MPI_Datatype>("ompi_mpi_datatype_null"),
-            object<MPI_Datatype>("ompi_mpi_byte"),   object<MPI_Errhandler>("ompi_mpi_errors_return"),
-            object<MPI_Info>("ompi_mpi_info_null"),  object<MPI_Op>("ompi_mpi_op_null")};
+    return {object<MPI_Comm>("ompi_mpi_comm_world"),
+            object<MPI_Comm>("ompi_mpi_comm_self"),
+            object<MPI_Comm>("ompi_mpi_comm_null"),
+            object<MPI_Win>("ompi_mpi_win_null"),
+            object<MPI_Datatype>("ompi_mpi_datatype_null"),
+            object<MPI_Datatype>("ompi_mpi_byte"),
+            object<MPI_Errhandler>("ompi_mpi_errors_return"),
+            object<MPI_Info>("ompi_mpi_info_null"),
+            object<MPI_Op>("ompi_mpi_op_null")};
 }
 
 bool is_predefined(MPI_Op op) noexcept {

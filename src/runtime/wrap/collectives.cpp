@@ -1,7 +1,6 @@
 #include "wrap/collectives.hpp"
 
 #include "select/fast_path.hpp"
-#include "world/substitute.hpp"
 #include "wrap/call.hpp"
 
 #include <type_traits>

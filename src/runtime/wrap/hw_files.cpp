@@ -8,7 +8,7 @@ extern "C" int w_MPI_File_open(MPI_Comm comm, const char* filename, int amode, M
     return intercept<Function::MPI_File_open, Policy::rare, decltype(&w_MPI_File_open)>(
         [&](auto* next) {
             const files::HintedInfo hinted(filename, info);
-            return next(substitute(comm), filename, amode, hinted.info(), fh);
+            return next(comm, filename, amode, hinted.info(), fh);
         },
         [&](auto& call) {
             call.on(comm);

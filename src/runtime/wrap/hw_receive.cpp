@@ -11,7 +11,7 @@ extern "C" int w_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int sourc
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<Function::MPI_Recv, Policy::always, decltype(&w_MPI_Recv)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), filled); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, comm, filled); },
         [&](Call& call) {
             call.on(comm);
             call.bytes = bytes_received(*filled);
@@ -30,7 +30,7 @@ extern "C" int w_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
     return intercept<Function::MPI_Recv_c, Policy::always, decltype(&w_MPI_Recv_c)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), filled); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, comm, filled); },
         [&](Call& call) {
             call.on(comm);
             call.bytes = bytes_received(*filled);

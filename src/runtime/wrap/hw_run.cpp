@@ -1,4 +1,5 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
+#include "order/reordered_world.hpp"
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
 #include "symbols/readable.hpp"
@@ -41,6 +42,7 @@ template <Function function, class Pointer, class Do, class Begin>
 }
 
 void begin_with_world() noexcept {
+    order::reorder_world();
     MPI_Group group{};
     int level = MPI_THREAD_SINGLE;
     world::library.Query_thread(&level);
@@ -119,7 +121,7 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
         if (runtime.recorder.is_open())
             runtime.recorder.finish(profile::State::aborted);
     }
-    return next(substitute(comm), errorcode);
+    return next(comm, errorcode);
 }
 extern "C" int p_MPI_Abort(MPI_Comm comm, int errorcode) {
     return by_profiling_name<Function::MPI_Abort>(&w_MPI_Abort, comm, errorcode);

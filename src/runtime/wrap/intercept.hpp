@@ -4,7 +4,6 @@
 #include "base/thread.hpp"
 #include "select/timed_requests.hpp"
 #include "symbols/next.hpp"
-#include "world/substitute.hpp"
 #include "wrap/armed.hpp"
 #include "wrap/call.hpp"
 #include "wrap/runtime.hpp"
@@ -17,7 +16,6 @@ namespace mpiric::wrap {
 using symbols::Function;
 using symbols::next_functions;
 using symbols::NextFunction;
-using world::substitute;
 
 /// When a function reads the clock. A polled one does once in 17 calls: a prime, so that a loop of several
 /// does not keep hitting the same. A synchronising one may wait for the others before it does, when that is

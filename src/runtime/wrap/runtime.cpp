@@ -9,7 +9,6 @@
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"
-#include "world/substitute.hpp"
 
 #include <cstring>
 #include <pthread.h>

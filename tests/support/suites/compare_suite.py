@@ -189,8 +189,9 @@ def compare_unittest(given: argparse.Namespace) -> tuple[list[str], str]:
 
     A suite that ends well needs a second run only of the tests that it skipped.
     """
-    with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as record:
-        status, mine = unittest_results(given.words, asked(given.way, given.runtime, record), given.limit)
+    with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as scratch:
+        settings = asked(given.way, given.runtime, f"{scratch}/record", given.ranks)
+        status, mine = unittest_results(given.words, settings, given.limit)
     doubtful = sorted(name for name, outcome in mine.items() if outcome != "ok")
     whole = status != 0 or not mine
     chosen = [] if whole else [word for name in doubtful for word in ("-k", name)]
@@ -224,6 +225,7 @@ def main() -> int:
     unittest = kinds.add_parser("unittest", parents=[shared])
     unittest.add_argument("--runtime", required=True, help="the libmpiric.so of the library's ABI family")
     unittest.add_argument("--limit", type=float, default=1800.0, help="seconds of one run of the suite")
+    unittest.add_argument("--ranks", type=int, default=2, help="ranks of the launch line, for `reorder`")
     unittest.add_argument("words", nargs="+", help="the launch line")
     lists = kinds.add_parser("testlists", parents=[shared])
     lists.add_argument("--mpi", required=True, help="label of the library, as `mpiric mpi list` prints it")

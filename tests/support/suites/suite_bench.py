@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 from tests.conftest import clean_environment
 from tests.support.oversubscription import OVERSUBSCRIBED
@@ -28,15 +29,26 @@ WAYS: dict[str, dict[str, str]] = {
     "everything": {"MPIRIC_CALL_SITES": "1", "MPIRIC_UNEXPECTED": "1", "MPIRIC_IMBALANCE": "1"},
     # Open MPI 4.1 lets its algorithms be chosen only when that is said before it begins.
     "rotate": {"MPIRIC_COLLECTIVES": "rotate", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
+    "reorder": {},
 }
 
 
-def asked(way: str, runtime: str, record: str) -> dict[str, str]:
+def asked(way: str, runtime: str, record: str, ranks: int) -> dict[str, str]:
     """What the ranks get for a way; nothing for the empty one."""
     if not way:
         return {}
     preload = {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": record, "MPIRIC_MERGE": "tree"}
-    return {**preload, **WAYS[way]}
+    order = {"MPIRIC_RANK_ORDER": random_order(Path(f"{record}.order"), ranks)} if way == "reorder" else {}
+    return {**preload, **WAYS[way], **order}
+
+
+def random_order(path: Path, ranks: int) -> str:
+    """Path of a file with an order unlike the launcher's, the same for each number of ranks."""
+    slots, drawn = list(range(ranks)), Random(ranks)
+    while slots == sorted(slots) and ranks > 1:
+        drawn.shuffle(slots)
+    path.write_text("".join(f"{slot}\n" for slot in slots))
+    return str(path)
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ class Bench:
             record, out, err = (Path(scratch) / name for name in ("record", "out", "err"))
             directory = self.built / test.directory
             ended = self.runner.execute(
-                Launch(self.line(test, asked(way, runtime, str(record))), str(directory)),
+                Launch(self.line(test, asked(way, runtime, str(record), test.ranks)), str(directory)),
                 {**environment_of(self.mpi), **self.settings, **dict(test.environment)},
                 directory,
                 out,

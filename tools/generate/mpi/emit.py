@@ -88,11 +88,36 @@ def result_statement(entry: Classified) -> str:
     return f"call.result{at}{buffer}, {count}, {type_name});"
 
 
-def arguments(entry: Classified) -> str:
-    """What is passed on: communicators are where a rank order may put another in place."""
+def substituting(entry: Classified) -> str:
+    """The function before the library's, for runs with ranks in another order."""
+    name = entry.function.name
     communicators = set(entry.parameters("COMMUNICATOR", "in"))
     names = [p.name for p in entry.function.parameters]
-    return ", ".join(f"substitute({name})" if name in communicators else name for name in names)
+    passed = ", ".join(f"to_library({name})" if name in communicators else name for name in names)
+    declared = ", ".join(p.declaration for p in entry.function.parameters)
+    return (
+        f"#if MPIRIC_HAS_{name}\n"
+        f"{entry.function.result} s_{name}({declared}) {{\n"
+        f"    return next<Function::{name}, decltype(&s_{name})>()({passed});\n}}\n"
+        f"#endif\n"
+    )
+
+
+def substitution(functions: list[Classified]) -> str:
+    """The source of all of them, and the look-up by function."""
+    bodies = "\n".join(substituting(entry) for entry in functions)
+    cases = "".join(
+        f"#if MPIRIC_HAS_{name}\n"
+        f"    case Function::{name}: return reinterpret_cast<void*>(&s_{name});\n"
+        f"#endif\n"
+        for name in (entry.function.name for entry in functions)
+    )
+    return (
+        f'{MARK}\n// clang-format off\n#include "order/substitution.hpp"\n\n'
+        f"namespace mpiric::order {{\nnamespace {{\n\n{bodies}\n}}  // namespace\n\n"
+        f"void* generated_before_library(Function function) noexcept {{\n    switch (function) {{\n{cases}"
+        f"    default: return nullptr;\n    }}\n}}\n\n}}  // namespace mpiric::order\n"
+    )
 
 
 def policy(entry: Classified) -> str:
@@ -128,10 +153,10 @@ def wrapper(entry: Classified) -> str:
         before += f"    arrive({entry.parameters('COMMUNICATOR', 'in')[0]});\n"
     body = (
         f"    return count_local<Function::{name}, decltype(&w_{name})>(\n"
-        f"        [&](auto* next) {{ return next({arguments(entry)}); }});\n"
+        f"        [&](auto* next) {{ return next({passed}); }});\n"
         if entry.rule.timing == "sampled" and not recorded
         else f"    return intercept<Function::{name}, {policy(entry)}, decltype(&w_{name})>(\n"
-        f"        [&](auto* next) {{ return next({arguments(entry)}); }},\n"
+        f"        [&](auto* next) {{ return next({passed}); }},\n"
         f"        {tell});\n"
     )
     entrance = (

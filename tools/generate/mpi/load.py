@@ -51,15 +51,25 @@ class Rule:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Functions written by hand (by family) and functions left alone, each with its reason."""
+    """Functions written by hand (by family) and functions left alone, each with its reason.
+
+    Likewise those whose communicators are substituted by hand or not at all.
+    """
 
     handwritten: dict[str, dict[str, str]]
     not_wrapped: dict[str, str]
+    substituted_by_hand: dict[str, str]
+    kept: dict[str, str]
 
     @property
     def by_hand(self) -> frozenset[str]:
         """Every function that some family writes by hand."""
         return frozenset(name for family in self.handwritten.values() for name in family)
+
+    @property
+    def not_substituted(self) -> frozenset[str]:
+        """Functions whose communicators no generated code substitutes."""
+        return frozenset({*self.substituted_by_hand, *self.kept})
 
 
 def _toml(name: str) -> dict[str, object]:
@@ -93,4 +103,10 @@ def read_rules() -> list[Rule]:
 def read_ledger() -> Ledger:
     """The exceptions."""
     data = _toml("exceptions.toml")
-    return Ledger(data["handwritten"], data["not_wrapped"])  # type: ignore[arg-type]
+    substitution = data["substitution"]
+    return Ledger(
+        data["handwritten"],  # type: ignore[arg-type]
+        data["not_wrapped"],  # type: ignore[arg-type]
+        substitution["by_hand"],  # type: ignore[index]
+        substitution["kept"],  # type: ignore[index]
+    )

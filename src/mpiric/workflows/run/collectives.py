@@ -27,6 +27,7 @@ class RunRequest:
     use_recipe: bool = True
     values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, over those of the recipe
     policy: Path | None = None  # of collectives, in either form
+    rank_order: Path | None = None  # the slot of each rank, in the form of spec/formats/order.md
     policy_out: Path | None = None  # where the ranks write what they learned
     learn_at_most: str = ""  # share of the time in collectives, "" for the runtime's own bound
     learn_only: tuple[str, ...] = ()  # collectives; empty: all
@@ -43,7 +44,7 @@ class RunRequest:
     @property
     def asks_for_something(self) -> bool:
         """Whether running the command as it is would not be what was asked for."""
-        return bool(self.recipe or self.values or self.tunes_collectives)
+        return bool(self.recipe or self.values or self.rank_order or self.tunes_collectives)
 
 
 def with_collectives(

@@ -19,6 +19,7 @@ from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render, spell
+from mpiric.workflows.mapping.orders import with_order
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
 
@@ -76,6 +77,14 @@ def settable(configuration: Configuration, situation: Situation) -> tuple[Config
     return configuration.with_value("layout", None), [f"layout={value} cannot be set on {kind}: left out"]
 
 
+def with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
+    """The order of ranks that a recipe carries, where rank 0 can read it."""
+    name = recipe.configuration.as_dict().get("rank-order", "") if recipe else ""
+    if recipe is None or not name or not recipe.rank_order:
+        return situation
+    return with_order(situation, recipe.rank_order, name, store or default_store(), host)
+
+
 def check_value(knob: str, value: str) -> str:
     """Why a value of a recipe cannot be used, "" when it can."""
     return next(iter(knobs.check_configuration({knob: value})), "")
@@ -112,6 +121,7 @@ def fitting_recipe(
             continue
         try:
             named = with_names(recipe.configuration, situation, host)
+            named = with_order_of(recipe, named, place, host)
             render(settable(recipe.configuration, situation)[0], with_policy_of(recipe, named, place, host))
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"

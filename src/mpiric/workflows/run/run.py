@@ -11,9 +11,11 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.launch import Launch
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
+from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.mapping.orders import check_order, read_order, with_order
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
@@ -21,6 +23,7 @@ from mpiric.workflows.run.recipe_choice import (
     settable,
     situation_for,
     with_names,
+    with_order_of,
     with_policy_of,
 )
 
@@ -67,9 +70,11 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)
+    situation = with_order_of(recipe, situation, request.store, host)
+    situation, order = _with_given_order(request, situation, host)
     situation, collectives, more = with_collectives(request, configuration, situation, host)
     words += more
-    values = {**collectives, **request.values, **_mpi_label(request, situation)}
+    values = {**collectives, **order, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == situation.mpi.label:
         values.pop("mpi")  # launcher and program have it anyhow
     for knob, value in values.items():
@@ -82,6 +87,17 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words), applied)
+
+
+def _with_given_order(
+    request: RunRequest, situation: Situation, host: Host
+) -> tuple[Situation, dict[str, str]]:
+    """The order of ranks that was asked for by name of a file."""
+    if request.rank_order is None:
+        return situation, {}
+    slots, store = read_order(request.rank_order), request.store or default_store()
+    check_order(slots, situation.job.ranks, str(request.rank_order))
+    return with_order(situation, slots, "given", store, host), {"rank-order": "given"}
 
 
 def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:

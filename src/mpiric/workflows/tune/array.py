@@ -28,6 +28,7 @@ from mpiric.workflows.submit.array_rounds import (
 )
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
 from mpiric.workflows.tune.plan_round import plan_round, spent_s
+from mpiric.workflows.tune.rank_orders import find_rank_orders, with_planned_orders
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.start import observed_tune
 from mpiric.workflows.tune.state import TuneState
@@ -75,6 +76,7 @@ def _work(
 def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Host) -> None:
     """The runs of a block that are not made yet."""
     situation = with_learned(state.situation, array_round.submission, host)
+    situation = with_planned_orders(situation, array_round.submission, host)
     state.trials.watch_memory(situation)
     for run in left_of(array_round.block(element), state.log.read().trials):
         result = state.trials.run(
@@ -134,6 +136,7 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
     """Make a block's state the tune's, with all that was measured anywhere or the first round learns."""
     state.log, state.earlier = main, main.read().trials
     _learn_networks(state, host)
+    find_rank_orders(state, host)
     if array_round.number == 0:  # in the job that looks at the command, before there is an array
         state.budget = Budget(state.request.budget_s - spent_s(main))
         learn_collectives(state, host)

@@ -18,6 +18,7 @@ from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.tune.mark_results import proved_marks, scope_of
 from mpiric.workflows.tune.observe_answer import afterwards_of
+from mpiric.workflows.tune.rank_orders import proved_order
 from mpiric.workflows.tune.state import TuneState
 
 
@@ -38,6 +39,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         whole=state.whole if state.marks else None,
         marks=proved_marks(state, split),
         policy=_policy(configuration, situation),
+        rank_order=proved_order(configuration, situation),
     )
     path = state.log.path / file_name(recipe.name)
     write_recipe(path, recipe)

@@ -15,6 +15,7 @@ from mpiric.workflows.tune.find_candidates import find_candidates
 from mpiric.workflows.tune.finish import finish
 from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.prove_best import prove_best
+from mpiric.workflows.tune.rank_orders import find_rank_orders
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import check_names, requested_space
 from mpiric.workflows.tune.start import observed_tune, open_log
@@ -33,6 +34,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
         if state.marks is None:  # else runs before the marks were known were longer than any to come
             state.run_s = state.budget.elapsed_s / max(1, len(state.originals))
         try:
+            find_rank_orders(state, host)
             learn_collectives(state, host)
             candidates = find_candidates(state)
             prove_best(state, candidates)

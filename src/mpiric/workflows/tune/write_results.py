@@ -25,6 +25,7 @@ from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hin
 from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
 from mpiric.workflows.tune.observe_answer import with_afterwards
+from mpiric.workflows.tune.rank_orders import export_order
 from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
@@ -43,6 +44,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         *ignored_hints(configuration, state),
         *state.copies.notes,
         *export_learned(configuration, directory, host),
+        *export_order(configuration, situation, directory),
     ]
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)

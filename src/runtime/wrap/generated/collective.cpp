@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Allgather, Policy::synchronising, decltype(&w_MPI_Allgather)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -20,7 +20,7 @@ extern "C" int p_MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype 
 extern "C" int w_MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Allgather_c, Policy::synchronising, decltype(&w_MPI_Allgather_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -32,7 +32,7 @@ extern "C" int p_MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 extern "C" int w_MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Allgatherv, Policy::synchronising, decltype(&w_MPI_Allgatherv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -44,7 +44,7 @@ extern "C" int p_MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype
 extern "C" int w_MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Allgatherv_c, Policy::synchronising, decltype(&w_MPI_Allgatherv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -56,7 +56,7 @@ extern "C" int p_MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
 extern "C" int w_MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Allreduce, Policy::synchronising, decltype(&w_MPI_Allreduce)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -68,7 +68,7 @@ extern "C" int p_MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MP
 extern "C" int w_MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Allreduce_c, Policy::synchronising, decltype(&w_MPI_Allreduce_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -80,7 +80,7 @@ extern "C" int p_MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
 extern "C" int w_MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Alltoall, Policy::synchronising, decltype(&w_MPI_Alltoall)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -92,7 +92,7 @@ extern "C" int p_MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype s
 extern "C" int w_MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Alltoall_c, Policy::synchronising, decltype(&w_MPI_Alltoall_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -104,7 +104,7 @@ extern "C" int p_MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 extern "C" int w_MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Alltoallv, Policy::synchronising, decltype(&w_MPI_Alltoallv)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -116,7 +116,7 @@ extern "C" int p_MPI_Alltoallv(const void* sendbuf, const int sendcounts[], cons
 extern "C" int w_MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Alltoallv_c, Policy::synchronising, decltype(&w_MPI_Alltoallv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -128,7 +128,7 @@ extern "C" int p_MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts
 extern "C" int w_MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Alltoallw, Policy::synchronising, decltype(&w_MPI_Alltoallw)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -140,7 +140,7 @@ extern "C" int p_MPI_Alltoallw(const void* sendbuf, const int sendcounts[], cons
 extern "C" int w_MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Alltoallw_c, Policy::synchronising, decltype(&w_MPI_Alltoallw_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -151,7 +151,7 @@ extern "C" int p_MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts
 #if MPIRIC_HAS_MPI_Barrier
 extern "C" int w_MPI_Barrier(MPI_Comm comm) {
     return intercept<Function::MPI_Barrier, Policy::always, decltype(&w_MPI_Barrier)>(
-        [&](auto* next) { return next(substitute(comm)); },
+        [&](auto* next) { return next(comm); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Barrier(MPI_Comm comm) {
@@ -163,7 +163,7 @@ extern "C" int p_MPI_Barrier(MPI_Comm comm) {
 extern "C" int w_MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Bcast, Policy::synchronising, decltype(&w_MPI_Bcast)>(
-        [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm)); },
+        [&](auto* next) { return next(buffer, count, datatype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result(buffer, count, datatype); });
 }
 extern "C" int p_MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
@@ -175,7 +175,7 @@ extern "C" int p_MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int r
 extern "C" int w_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Bcast_c, Policy::synchronising, decltype(&w_MPI_Bcast_c)>(
-        [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm)); },
+        [&](auto* next) { return next(buffer, count, datatype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result(buffer, count, datatype); });
 }
 extern "C" int p_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
@@ -187,7 +187,7 @@ extern "C" int p_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
 extern "C" int w_MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Exscan, Policy::synchronising, decltype(&w_MPI_Exscan)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -199,7 +199,7 @@ extern "C" int p_MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_D
 extern "C" int w_MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Exscan_c, Policy::synchronising, decltype(&w_MPI_Exscan_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -211,7 +211,7 @@ extern "C" int p_MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
 extern "C" int w_MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Gather, Policy::synchronising, decltype(&w_MPI_Gather)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -223,7 +223,7 @@ extern "C" int p_MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sen
 extern "C" int w_MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Gather_c, Policy::synchronising, decltype(&w_MPI_Gather_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -235,7 +235,7 @@ extern "C" int p_MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
 extern "C" int w_MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Gatherv, Policy::synchronising, decltype(&w_MPI_Gatherv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -247,7 +247,7 @@ extern "C" int p_MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype se
 extern "C" int w_MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Gatherv_c, Policy::synchronising, decltype(&w_MPI_Gatherv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -258,7 +258,7 @@ extern "C" int p_MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 #if MPIRIC_HAS_MPI_Iallgather
 extern "C" int w_MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgather, Policy::always, decltype(&w_MPI_Iallgather)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -269,7 +269,7 @@ extern "C" int p_MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype
 #if MPIRIC_HAS_MPI_Iallgather_c
 extern "C" int w_MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgather_c, Policy::always, decltype(&w_MPI_Iallgather_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -280,7 +280,7 @@ extern "C" int p_MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_
 #if MPIRIC_HAS_MPI_Iallgatherv
 extern "C" int w_MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgatherv, Policy::always, decltype(&w_MPI_Iallgatherv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -291,7 +291,7 @@ extern "C" int p_MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatyp
 #if MPIRIC_HAS_MPI_Iallgatherv_c
 extern "C" int w_MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgatherv_c, Policy::always, decltype(&w_MPI_Iallgatherv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -302,7 +302,7 @@ extern "C" int p_MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI
 #if MPIRIC_HAS_MPI_Iallreduce
 extern "C" int w_MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallreduce, Policy::always, decltype(&w_MPI_Iallreduce)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -313,7 +313,7 @@ extern "C" int p_MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, M
 #if MPIRIC_HAS_MPI_Iallreduce_c
 extern "C" int w_MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallreduce_c, Policy::always, decltype(&w_MPI_Iallreduce_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -324,7 +324,7 @@ extern "C" int p_MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count 
 #if MPIRIC_HAS_MPI_Ialltoall
 extern "C" int w_MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoall, Policy::always, decltype(&w_MPI_Ialltoall)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -335,7 +335,7 @@ extern "C" int p_MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype 
 #if MPIRIC_HAS_MPI_Ialltoall_c
 extern "C" int w_MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoall_c, Policy::always, decltype(&w_MPI_Ialltoall_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -346,7 +346,7 @@ extern "C" int p_MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 #if MPIRIC_HAS_MPI_Ialltoallv
 extern "C" int w_MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallv, Policy::always, decltype(&w_MPI_Ialltoallv)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -357,7 +357,7 @@ extern "C" int p_MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], con
 #if MPIRIC_HAS_MPI_Ialltoallv_c
 extern "C" int w_MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallv_c, Policy::always, decltype(&w_MPI_Ialltoallv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -368,7 +368,7 @@ extern "C" int p_MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcount
 #if MPIRIC_HAS_MPI_Ialltoallw
 extern "C" int w_MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallw, Policy::always, decltype(&w_MPI_Ialltoallw)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
@@ -379,7 +379,7 @@ extern "C" int p_MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], con
 #if MPIRIC_HAS_MPI_Ialltoallw_c
 extern "C" int w_MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallw_c, Policy::always, decltype(&w_MPI_Ialltoallw_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
@@ -390,7 +390,7 @@ extern "C" int p_MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcount
 #if MPIRIC_HAS_MPI_Ibarrier
 extern "C" int w_MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibarrier, Policy::always, decltype(&w_MPI_Ibarrier)>(
-        [&](auto* next) { return next(substitute(comm), request); },
+        [&](auto* next) { return next(comm, request); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
@@ -401,7 +401,7 @@ extern "C" int p_MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 #if MPIRIC_HAS_MPI_Ibcast
 extern "C" int w_MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibcast, Policy::always, decltype(&w_MPI_Ibcast)>(
-        [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm), request); },
+        [&](auto* next) { return next(buffer, count, datatype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -412,7 +412,7 @@ extern "C" int p_MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int 
 #if MPIRIC_HAS_MPI_Ibcast_c
 extern "C" int w_MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibcast_c, Policy::always, decltype(&w_MPI_Ibcast_c)>(
-        [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm), request); },
+        [&](auto* next) { return next(buffer, count, datatype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -423,7 +423,7 @@ extern "C" int p_MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype dataty
 #if MPIRIC_HAS_MPI_Iexscan
 extern "C" int w_MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iexscan, Policy::always, decltype(&w_MPI_Iexscan)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -434,7 +434,7 @@ extern "C" int p_MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_
 #if MPIRIC_HAS_MPI_Iexscan_c
 extern "C" int w_MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iexscan_c, Policy::always, decltype(&w_MPI_Iexscan_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -445,7 +445,7 @@ extern "C" int p_MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count cou
 #if MPIRIC_HAS_MPI_Igather
 extern "C" int w_MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igather, Policy::always, decltype(&w_MPI_Igather)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -456,7 +456,7 @@ extern "C" int p_MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype se
 #if MPIRIC_HAS_MPI_Igather_c
 extern "C" int w_MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igather_c, Policy::always, decltype(&w_MPI_Igather_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -467,7 +467,7 @@ extern "C" int p_MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 #if MPIRIC_HAS_MPI_Igatherv
 extern "C" int w_MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igatherv, Policy::always, decltype(&w_MPI_Igatherv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -478,7 +478,7 @@ extern "C" int p_MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype s
 #if MPIRIC_HAS_MPI_Igatherv_c
 extern "C" int w_MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igatherv_c, Policy::always, decltype(&w_MPI_Igatherv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -489,7 +489,7 @@ extern "C" int p_MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 #if MPIRIC_HAS_MPI_Ineighbor_allgather
 extern "C" int w_MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgather, Policy::always, decltype(&w_MPI_Ineighbor_allgather)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -500,7 +500,7 @@ extern "C" int p_MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI
 #if MPIRIC_HAS_MPI_Ineighbor_allgather_c
 extern "C" int w_MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgather_c, Policy::always, decltype(&w_MPI_Ineighbor_allgather_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -511,7 +511,7 @@ extern "C" int p_MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendco
 #if MPIRIC_HAS_MPI_Ineighbor_allgatherv
 extern "C" int w_MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgatherv, Policy::always, decltype(&w_MPI_Ineighbor_allgatherv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -522,7 +522,7 @@ extern "C" int p_MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MP
 #if MPIRIC_HAS_MPI_Ineighbor_allgatherv_c
 extern "C" int w_MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgatherv_c, Policy::always, decltype(&w_MPI_Ineighbor_allgatherv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -533,7 +533,7 @@ extern "C" int p_MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendc
 #if MPIRIC_HAS_MPI_Ineighbor_alltoall
 extern "C" int w_MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoall, Policy::always, decltype(&w_MPI_Ineighbor_alltoall)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -544,7 +544,7 @@ extern "C" int p_MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_
 #if MPIRIC_HAS_MPI_Ineighbor_alltoall_c
 extern "C" int w_MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoall_c, Policy::always, decltype(&w_MPI_Ineighbor_alltoall_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -555,7 +555,7 @@ extern "C" int p_MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcou
 #if MPIRIC_HAS_MPI_Ineighbor_alltoallv
 extern "C" int w_MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallv, Policy::always, decltype(&w_MPI_Ineighbor_alltoallv)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -566,7 +566,7 @@ extern "C" int p_MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcoun
 #if MPIRIC_HAS_MPI_Ineighbor_alltoallv_c
 extern "C" int w_MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallv_c, Policy::always, decltype(&w_MPI_Ineighbor_alltoallv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -577,7 +577,7 @@ extern "C" int p_MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count 
 #if MPIRIC_HAS_MPI_Ineighbor_alltoallw
 extern "C" int w_MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallw, Policy::always, decltype(&w_MPI_Ineighbor_alltoallw)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
@@ -588,7 +588,7 @@ extern "C" int p_MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcoun
 #if MPIRIC_HAS_MPI_Ineighbor_alltoallw_c
 extern "C" int w_MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallw_c, Policy::always, decltype(&w_MPI_Ineighbor_alltoallw_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
@@ -599,7 +599,7 @@ extern "C" int p_MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count 
 #if MPIRIC_HAS_MPI_Ireduce
 extern "C" int w_MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce, Policy::always, decltype(&w_MPI_Ireduce)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
@@ -610,7 +610,7 @@ extern "C" int p_MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_
 #if MPIRIC_HAS_MPI_Ireduce_c
 extern "C" int w_MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_c, Policy::always, decltype(&w_MPI_Ireduce_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
@@ -621,7 +621,7 @@ extern "C" int p_MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count cou
 #if MPIRIC_HAS_MPI_Ireduce_scatter
 extern "C" int w_MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter, Policy::always, decltype(&w_MPI_Ireduce_scatter)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); });
 }
 extern "C" int p_MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -632,7 +632,7 @@ extern "C" int p_MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const i
 #if MPIRIC_HAS_MPI_Ireduce_scatter_block
 extern "C" int w_MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter_block, Policy::always, decltype(&w_MPI_Ireduce_scatter_block)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); });
 }
 extern "C" int p_MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -643,7 +643,7 @@ extern "C" int p_MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, i
 #if MPIRIC_HAS_MPI_Ireduce_scatter_block_c
 extern "C" int w_MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter_block_c, Policy::always, decltype(&w_MPI_Ireduce_scatter_block_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); });
 }
 extern "C" int p_MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -654,7 +654,7 @@ extern "C" int p_MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf,
 #if MPIRIC_HAS_MPI_Ireduce_scatter_c
 extern "C" int w_MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter_c, Policy::always, decltype(&w_MPI_Ireduce_scatter_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); });
 }
 extern "C" int p_MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -665,7 +665,7 @@ extern "C" int p_MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const
 #if MPIRIC_HAS_MPI_Iscan
 extern "C" int w_MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscan, Policy::always, decltype(&w_MPI_Iscan)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -676,7 +676,7 @@ extern "C" int p_MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Da
 #if MPIRIC_HAS_MPI_Iscan_c
 extern "C" int w_MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscan_c, Policy::always, decltype(&w_MPI_Iscan_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
 }
 extern "C" int p_MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
@@ -687,7 +687,7 @@ extern "C" int p_MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count
 #if MPIRIC_HAS_MPI_Iscatter
 extern "C" int w_MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatter, Policy::always, decltype(&w_MPI_Iscatter)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -698,7 +698,7 @@ extern "C" int p_MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype s
 #if MPIRIC_HAS_MPI_Iscatter_c
 extern "C" int w_MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatter_c, Policy::always, decltype(&w_MPI_Iscatter_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -709,7 +709,7 @@ extern "C" int p_MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 #if MPIRIC_HAS_MPI_Iscatterv
 extern "C" int w_MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatterv, Policy::always, decltype(&w_MPI_Iscatterv)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -720,7 +720,7 @@ extern "C" int p_MPI_Iscatterv(const void* sendbuf, const int sendcounts[], cons
 #if MPIRIC_HAS_MPI_Iscatterv_c
 extern "C" int w_MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatterv_c, Policy::always, decltype(&w_MPI_Iscatterv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -732,7 +732,7 @@ extern "C" int p_MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts
 extern "C" int w_MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgather, Policy::synchronising, decltype(&w_MPI_Neighbor_allgather)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -744,7 +744,7 @@ extern "C" int p_MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_
 extern "C" int w_MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgather_c, Policy::synchronising, decltype(&w_MPI_Neighbor_allgather_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -756,7 +756,7 @@ extern "C" int p_MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
 extern "C" int w_MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgatherv, Policy::synchronising, decltype(&w_MPI_Neighbor_allgatherv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -768,7 +768,7 @@ extern "C" int p_MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI
 extern "C" int w_MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgatherv_c, Policy::synchronising, decltype(&w_MPI_Neighbor_allgatherv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -780,7 +780,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
 extern "C" int w_MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoall, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoall)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -792,7 +792,7 @@ extern "C" int p_MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
 extern "C" int w_MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoall_c, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoall_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -804,7 +804,7 @@ extern "C" int p_MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
 extern "C" int w_MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallv, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallv)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -816,7 +816,7 @@ extern "C" int p_MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcount
 extern "C" int w_MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallv_c, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -828,7 +828,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
 extern "C" int w_MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallw, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallw)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -840,7 +840,7 @@ extern "C" int p_MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcount
 extern "C" int w_MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallw_c, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallw_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -852,7 +852,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
 extern "C" int w_MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Reduce, Policy::synchronising, decltype(&w_MPI_Reduce)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result_at(root, recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
@@ -864,7 +864,7 @@ extern "C" int p_MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_D
 extern "C" int w_MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Reduce_c, Policy::synchronising, decltype(&w_MPI_Reduce_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result_at(root, recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
@@ -876,7 +876,7 @@ extern "C" int p_MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
 extern "C" int w_MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter, Policy::synchronising, decltype(&w_MPI_Reduce_scatter)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.result(recvbuf, recvcounts[call.rank()], datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -888,7 +888,7 @@ extern "C" int p_MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const in
 extern "C" int w_MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter_block, Policy::synchronising, decltype(&w_MPI_Reduce_scatter_block)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.result(recvbuf, recvcount, datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -900,7 +900,7 @@ extern "C" int p_MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, in
 extern "C" int w_MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter_block_c, Policy::synchronising, decltype(&w_MPI_Reduce_scatter_block_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.result(recvbuf, recvcount, datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -912,7 +912,7 @@ extern "C" int p_MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
 extern "C" int w_MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter_c, Policy::synchronising, decltype(&w_MPI_Reduce_scatter_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.result(recvbuf, recvcounts[call.rank()], datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -924,7 +924,7 @@ extern "C" int p_MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const 
 extern "C" int w_MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Scan, Policy::synchronising, decltype(&w_MPI_Scan)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -936,7 +936,7 @@ extern "C" int p_MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
 extern "C" int w_MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Scan_c, Policy::synchronising, decltype(&w_MPI_Scan_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -948,7 +948,7 @@ extern "C" int p_MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
 extern "C" int w_MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Scatter, Policy::synchronising, decltype(&w_MPI_Scatter)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -960,7 +960,7 @@ extern "C" int p_MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype se
 extern "C" int w_MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Scatter_c, Policy::synchronising, decltype(&w_MPI_Scatter_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -972,7 +972,7 @@ extern "C" int p_MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 extern "C" int w_MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Scatterv, Policy::synchronising, decltype(&w_MPI_Scatterv)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -984,7 +984,7 @@ extern "C" int p_MPI_Scatterv(const void* sendbuf, const int sendcounts[], const
 extern "C" int w_MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     arrive(comm);
     return intercept<Function::MPI_Scatterv_c, Policy::synchronising, decltype(&w_MPI_Scatterv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm)); },
+        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {

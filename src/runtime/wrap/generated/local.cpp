@@ -137,7 +137,7 @@ extern "C" int p_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
 #if MPIRIC_HAS_MPI_Attr_delete
 extern "C" int w_MPI_Attr_delete(MPI_Comm comm, int keyval) {
     return count_local<Function::MPI_Attr_delete, decltype(&w_MPI_Attr_delete)>(
-        [&](auto* next) { return next(substitute(comm), keyval); });
+        [&](auto* next) { return next(comm, keyval); });
 }
 extern "C" int p_MPI_Attr_delete(MPI_Comm comm, int keyval) {
     return by_profiling_name<Function::MPI_Attr_delete>(&w_MPI_Attr_delete, comm, keyval);
@@ -147,7 +147,7 @@ extern "C" int p_MPI_Attr_delete(MPI_Comm comm, int keyval) {
 #if MPIRIC_HAS_MPI_Attr_get
 extern "C" int w_MPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
     return count_local<Function::MPI_Attr_get, decltype(&w_MPI_Attr_get)>(
-        [&](auto* next) { return next(substitute(comm), keyval, attribute_val, flag); });
+        [&](auto* next) { return next(comm, keyval, attribute_val, flag); });
 }
 extern "C" int p_MPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
     return by_profiling_name<Function::MPI_Attr_get>(&w_MPI_Attr_get, comm, keyval, attribute_val, flag);
@@ -157,7 +157,7 @@ extern "C" int p_MPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, in
 #if MPIRIC_HAS_MPI_Attr_put
 extern "C" int w_MPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
     return count_local<Function::MPI_Attr_put, decltype(&w_MPI_Attr_put)>(
-        [&](auto* next) { return next(substitute(comm), keyval, attribute_val); });
+        [&](auto* next) { return next(comm, keyval, attribute_val); });
 }
 extern "C" int p_MPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
     return by_profiling_name<Function::MPI_Attr_put>(&w_MPI_Attr_put, comm, keyval, attribute_val);
@@ -177,7 +177,7 @@ extern "C" int p_MPI_Cancel(MPI_Request* request) {
 #if MPIRIC_HAS_MPI_Cart_coords
 extern "C" int w_MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
     return count_local<Function::MPI_Cart_coords, decltype(&w_MPI_Cart_coords)>(
-        [&](auto* next) { return next(substitute(comm), rank, maxdims, coords); });
+        [&](auto* next) { return next(comm, rank, maxdims, coords); });
 }
 extern "C" int p_MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
     return by_profiling_name<Function::MPI_Cart_coords>(&w_MPI_Cart_coords, comm, rank, maxdims, coords);
@@ -187,7 +187,7 @@ extern "C" int p_MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coord
 #if MPIRIC_HAS_MPI_Cart_get
 extern "C" int w_MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
     return count_local<Function::MPI_Cart_get, decltype(&w_MPI_Cart_get)>(
-        [&](auto* next) { return next(substitute(comm), maxdims, dims, periods, coords); });
+        [&](auto* next) { return next(comm, maxdims, dims, periods, coords); });
 }
 extern "C" int p_MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
     return by_profiling_name<Function::MPI_Cart_get>(&w_MPI_Cart_get, comm, maxdims, dims, periods, coords);
@@ -197,7 +197,7 @@ extern "C" int p_MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int period
 #if MPIRIC_HAS_MPI_Cart_rank
 extern "C" int w_MPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
     return count_local<Function::MPI_Cart_rank, decltype(&w_MPI_Cart_rank)>(
-        [&](auto* next) { return next(substitute(comm), coords, rank); });
+        [&](auto* next) { return next(comm, coords, rank); });
 }
 extern "C" int p_MPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
     return by_profiling_name<Function::MPI_Cart_rank>(&w_MPI_Cart_rank, comm, coords, rank);
@@ -207,7 +207,7 @@ extern "C" int p_MPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
 #if MPIRIC_HAS_MPI_Cart_shift
 extern "C" int w_MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
     return count_local<Function::MPI_Cart_shift, decltype(&w_MPI_Cart_shift)>(
-        [&](auto* next) { return next(substitute(comm), direction, disp, rank_source, rank_dest); });
+        [&](auto* next) { return next(comm, direction, disp, rank_source, rank_dest); });
 }
 extern "C" int p_MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
     return by_profiling_name<Function::MPI_Cart_shift>(&w_MPI_Cart_shift, comm, direction, disp, rank_source, rank_dest);
@@ -217,7 +217,7 @@ extern "C" int p_MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* ran
 #if MPIRIC_HAS_MPI_Cartdim_get
 extern "C" int w_MPI_Cartdim_get(MPI_Comm comm, int* ndims) {
     return count_local<Function::MPI_Cartdim_get, decltype(&w_MPI_Cartdim_get)>(
-        [&](auto* next) { return next(substitute(comm), ndims); });
+        [&](auto* next) { return next(comm, ndims); });
 }
 extern "C" int p_MPI_Cartdim_get(MPI_Comm comm, int* ndims) {
     return by_profiling_name<Function::MPI_Cartdim_get>(&w_MPI_Cartdim_get, comm, ndims);
@@ -227,14 +227,14 @@ extern "C" int p_MPI_Cartdim_get(MPI_Comm comm, int* ndims) {
 #if MPIRIC_HAS_MPI_Comm_c2f
 extern "C" MPI_Fint w_MPI_Comm_c2f(MPI_Comm comm) {
     return count_local<Function::MPI_Comm_c2f, decltype(&w_MPI_Comm_c2f)>(
-        [&](auto* next) { return next(substitute(comm)); });
+        [&](auto* next) { return next(comm); });
 }
 #endif
 
 #if MPIRIC_HAS_MPI_Comm_call_errhandler
 extern "C" int w_MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
     return count_local<Function::MPI_Comm_call_errhandler, decltype(&w_MPI_Comm_call_errhandler)>(
-        [&](auto* next) { return next(substitute(comm), errorcode); });
+        [&](auto* next) { return next(comm, errorcode); });
 }
 extern "C" int p_MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
     return by_profiling_name<Function::MPI_Comm_call_errhandler>(&w_MPI_Comm_call_errhandler, comm, errorcode);
@@ -244,7 +244,7 @@ extern "C" int p_MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
 #if MPIRIC_HAS_MPI_Comm_compare
 extern "C" int w_MPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
     return count_local<Function::MPI_Comm_compare, decltype(&w_MPI_Comm_compare)>(
-        [&](auto* next) { return next(substitute(comm1), substitute(comm2), result); });
+        [&](auto* next) { return next(comm1, comm2, result); });
 }
 extern "C" int p_MPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
     return by_profiling_name<Function::MPI_Comm_compare>(&w_MPI_Comm_compare, comm1, comm2, result);
@@ -274,7 +274,7 @@ extern "C" int p_MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_a
 #if MPIRIC_HAS_MPI_Comm_delete_attr
 extern "C" int w_MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
     return count_local<Function::MPI_Comm_delete_attr, decltype(&w_MPI_Comm_delete_attr)>(
-        [&](auto* next) { return next(substitute(comm), comm_keyval); });
+        [&](auto* next) { return next(comm, comm_keyval); });
 }
 extern "C" int p_MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
     return by_profiling_name<Function::MPI_Comm_delete_attr>(&w_MPI_Comm_delete_attr, comm, comm_keyval);
@@ -311,7 +311,7 @@ extern "C" MPI_Comm p_MPI_Comm_fromint(int comm) {
 #if MPIRIC_HAS_MPI_Comm_get_attr
 extern "C" int w_MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
     return count_local<Function::MPI_Comm_get_attr, decltype(&w_MPI_Comm_get_attr)>(
-        [&](auto* next) { return next(substitute(comm), comm_keyval, attribute_val, flag); });
+        [&](auto* next) { return next(comm, comm_keyval, attribute_val, flag); });
 }
 extern "C" int p_MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
     return by_profiling_name<Function::MPI_Comm_get_attr>(&w_MPI_Comm_get_attr, comm, comm_keyval, attribute_val, flag);
@@ -321,7 +321,7 @@ extern "C" int p_MPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribu
 #if MPIRIC_HAS_MPI_Comm_get_errhandler
 extern "C" int w_MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
     return count_local<Function::MPI_Comm_get_errhandler, decltype(&w_MPI_Comm_get_errhandler)>(
-        [&](auto* next) { return next(substitute(comm), errhandler); });
+        [&](auto* next) { return next(comm, errhandler); });
 }
 extern "C" int p_MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
     return by_profiling_name<Function::MPI_Comm_get_errhandler>(&w_MPI_Comm_get_errhandler, comm, errhandler);
@@ -331,7 +331,7 @@ extern "C" int p_MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandl
 #if MPIRIC_HAS_MPI_Comm_get_info
 extern "C" int w_MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
     return count_local<Function::MPI_Comm_get_info, decltype(&w_MPI_Comm_get_info)>(
-        [&](auto* next) { return next(substitute(comm), info_used); });
+        [&](auto* next) { return next(comm, info_used); });
 }
 extern "C" int p_MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
     return by_profiling_name<Function::MPI_Comm_get_info>(&w_MPI_Comm_get_info, comm, info_used);
@@ -341,7 +341,7 @@ extern "C" int p_MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
 #if MPIRIC_HAS_MPI_Comm_get_name
 extern "C" int w_MPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
     return count_local<Function::MPI_Comm_get_name, decltype(&w_MPI_Comm_get_name)>(
-        [&](auto* next) { return next(substitute(comm), comm_name, resultlen); });
+        [&](auto* next) { return next(comm, comm_name, resultlen); });
 }
 extern "C" int p_MPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
     return by_profiling_name<Function::MPI_Comm_get_name>(&w_MPI_Comm_get_name, comm, comm_name, resultlen);
@@ -362,7 +362,7 @@ extern "C" int p_MPI_Comm_get_parent(MPI_Comm* parent) {
 #if MPIRIC_HAS_MPI_Comm_group
 extern "C" int w_MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
     return count_local<Function::MPI_Comm_group, decltype(&w_MPI_Comm_group)>(
-        [&](auto* next) { return next(substitute(comm), group); });
+        [&](auto* next) { return next(comm, group); });
 }
 extern "C" int p_MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
     return by_profiling_name<Function::MPI_Comm_group>(&w_MPI_Comm_group, comm, group);
@@ -372,7 +372,7 @@ extern "C" int p_MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 #if MPIRIC_HAS_MPI_Comm_rank
 extern "C" int w_MPI_Comm_rank(MPI_Comm comm, int* rank) {
     return count_local<Function::MPI_Comm_rank, decltype(&w_MPI_Comm_rank)>(
-        [&](auto* next) { return next(substitute(comm), rank); });
+        [&](auto* next) { return next(comm, rank); });
 }
 extern "C" int p_MPI_Comm_rank(MPI_Comm comm, int* rank) {
     return by_profiling_name<Function::MPI_Comm_rank>(&w_MPI_Comm_rank, comm, rank);
@@ -382,7 +382,7 @@ extern "C" int p_MPI_Comm_rank(MPI_Comm comm, int* rank) {
 #if MPIRIC_HAS_MPI_Comm_remote_group
 extern "C" int w_MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
     return count_local<Function::MPI_Comm_remote_group, decltype(&w_MPI_Comm_remote_group)>(
-        [&](auto* next) { return next(substitute(comm), group); });
+        [&](auto* next) { return next(comm, group); });
 }
 extern "C" int p_MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
     return by_profiling_name<Function::MPI_Comm_remote_group>(&w_MPI_Comm_remote_group, comm, group);
@@ -392,7 +392,7 @@ extern "C" int p_MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
 #if MPIRIC_HAS_MPI_Comm_remote_size
 extern "C" int w_MPI_Comm_remote_size(MPI_Comm comm, int* size) {
     return count_local<Function::MPI_Comm_remote_size, decltype(&w_MPI_Comm_remote_size)>(
-        [&](auto* next) { return next(substitute(comm), size); });
+        [&](auto* next) { return next(comm, size); });
 }
 extern "C" int p_MPI_Comm_remote_size(MPI_Comm comm, int* size) {
     return by_profiling_name<Function::MPI_Comm_remote_size>(&w_MPI_Comm_remote_size, comm, size);
@@ -402,7 +402,7 @@ extern "C" int p_MPI_Comm_remote_size(MPI_Comm comm, int* size) {
 #if MPIRIC_HAS_MPI_Comm_set_attr
 extern "C" int w_MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
     return count_local<Function::MPI_Comm_set_attr, decltype(&w_MPI_Comm_set_attr)>(
-        [&](auto* next) { return next(substitute(comm), comm_keyval, attribute_val); });
+        [&](auto* next) { return next(comm, comm_keyval, attribute_val); });
 }
 extern "C" int p_MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
     return by_profiling_name<Function::MPI_Comm_set_attr>(&w_MPI_Comm_set_attr, comm, comm_keyval, attribute_val);
@@ -412,7 +412,7 @@ extern "C" int p_MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribu
 #if MPIRIC_HAS_MPI_Comm_set_errhandler
 extern "C" int w_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
     return count_local<Function::MPI_Comm_set_errhandler, decltype(&w_MPI_Comm_set_errhandler)>(
-        [&](auto* next) { return next(substitute(comm), errhandler); });
+        [&](auto* next) { return next(comm, errhandler); });
 }
 extern "C" int p_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
     return by_profiling_name<Function::MPI_Comm_set_errhandler>(&w_MPI_Comm_set_errhandler, comm, errhandler);
@@ -422,7 +422,7 @@ extern "C" int p_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandle
 #if MPIRIC_HAS_MPI_Comm_set_info
 extern "C" int w_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
     return count_local<Function::MPI_Comm_set_info, decltype(&w_MPI_Comm_set_info)>(
-        [&](auto* next) { return next(substitute(comm), info); });
+        [&](auto* next) { return next(comm, info); });
 }
 extern "C" int p_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
     return by_profiling_name<Function::MPI_Comm_set_info>(&w_MPI_Comm_set_info, comm, info);
@@ -432,7 +432,7 @@ extern "C" int p_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
 #if MPIRIC_HAS_MPI_Comm_size
 extern "C" int w_MPI_Comm_size(MPI_Comm comm, int* size) {
     return count_local<Function::MPI_Comm_size, decltype(&w_MPI_Comm_size)>(
-        [&](auto* next) { return next(substitute(comm), size); });
+        [&](auto* next) { return next(comm, size); });
 }
 extern "C" int p_MPI_Comm_size(MPI_Comm comm, int* size) {
     return by_profiling_name<Function::MPI_Comm_size>(&w_MPI_Comm_size, comm, size);
@@ -442,7 +442,7 @@ extern "C" int p_MPI_Comm_size(MPI_Comm comm, int* size) {
 #if MPIRIC_HAS_MPI_Comm_test_inter
 extern "C" int w_MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
     return count_local<Function::MPI_Comm_test_inter, decltype(&w_MPI_Comm_test_inter)>(
-        [&](auto* next) { return next(substitute(comm), flag); });
+        [&](auto* next) { return next(comm, flag); });
 }
 extern "C" int p_MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
     return by_profiling_name<Function::MPI_Comm_test_inter>(&w_MPI_Comm_test_inter, comm, flag);
@@ -452,7 +452,7 @@ extern "C" int p_MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 #if MPIRIC_HAS_MPI_Comm_toint
 extern "C" int w_MPI_Comm_toint(MPI_Comm comm) {
     return count_local<Function::MPI_Comm_toint, decltype(&w_MPI_Comm_toint)>(
-        [&](auto* next) { return next(substitute(comm)); });
+        [&](auto* next) { return next(comm); });
 }
 extern "C" int p_MPI_Comm_toint(MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Comm_toint>(&w_MPI_Comm_toint, comm);
@@ -472,7 +472,7 @@ extern "C" int p_MPI_Dims_create(int nnodes, int ndims, int dims[]) {
 #if MPIRIC_HAS_MPI_Dist_graph_neighbors
 extern "C" int w_MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
     return count_local<Function::MPI_Dist_graph_neighbors, decltype(&w_MPI_Dist_graph_neighbors)>(
-        [&](auto* next) { return next(substitute(comm), maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights); });
+        [&](auto* next) { return next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights); });
 }
 extern "C" int p_MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
     return by_profiling_name<Function::MPI_Dist_graph_neighbors>(&w_MPI_Dist_graph_neighbors, comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights);
@@ -482,7 +482,7 @@ extern "C" int p_MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int so
 #if MPIRIC_HAS_MPI_Dist_graph_neighbors_count
 extern "C" int w_MPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
     return count_local<Function::MPI_Dist_graph_neighbors_count, decltype(&w_MPI_Dist_graph_neighbors_count)>(
-        [&](auto* next) { return next(substitute(comm), indegree, outdegree, weighted); });
+        [&](auto* next) { return next(comm, indegree, outdegree, weighted); });
 }
 extern "C" int p_MPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
     return by_profiling_name<Function::MPI_Dist_graph_neighbors_count>(&w_MPI_Dist_graph_neighbors_count, comm, indegree, outdegree, weighted);
@@ -536,7 +536,7 @@ extern "C" MPI_Errhandler p_MPI_Errhandler_fromint(int errhandler) {
 #if MPIRIC_HAS_MPI_Errhandler_get
 extern "C" int w_MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
     return count_local<Function::MPI_Errhandler_get, decltype(&w_MPI_Errhandler_get)>(
-        [&](auto* next) { return next(substitute(comm), errhandler); });
+        [&](auto* next) { return next(comm, errhandler); });
 }
 extern "C" int p_MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
     return by_profiling_name<Function::MPI_Errhandler_get>(&w_MPI_Errhandler_get, comm, errhandler);
@@ -546,7 +546,7 @@ extern "C" int p_MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
 #if MPIRIC_HAS_MPI_Errhandler_set
 extern "C" int w_MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) {
     return count_local<Function::MPI_Errhandler_set, decltype(&w_MPI_Errhandler_set)>(
-        [&](auto* next) { return next(substitute(comm), errhandler); });
+        [&](auto* next) { return next(comm, errhandler); });
 }
 extern "C" int p_MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) {
     return by_profiling_name<Function::MPI_Errhandler_set>(&w_MPI_Errhandler_set, comm, errhandler);
@@ -900,7 +900,7 @@ extern "C" int p_MPI_Get_version(int* version, int* subversion) {
 #if MPIRIC_HAS_MPI_Graph_get
 extern "C" int w_MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
     return count_local<Function::MPI_Graph_get, decltype(&w_MPI_Graph_get)>(
-        [&](auto* next) { return next(substitute(comm), maxindex, maxedges, index, edges); });
+        [&](auto* next) { return next(comm, maxindex, maxedges, index, edges); });
 }
 extern "C" int p_MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
     return by_profiling_name<Function::MPI_Graph_get>(&w_MPI_Graph_get, comm, maxindex, maxedges, index, edges);
@@ -910,7 +910,7 @@ extern "C" int p_MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int in
 #if MPIRIC_HAS_MPI_Graph_neighbors
 extern "C" int w_MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
     return count_local<Function::MPI_Graph_neighbors, decltype(&w_MPI_Graph_neighbors)>(
-        [&](auto* next) { return next(substitute(comm), rank, maxneighbors, neighbors); });
+        [&](auto* next) { return next(comm, rank, maxneighbors, neighbors); });
 }
 extern "C" int p_MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
     return by_profiling_name<Function::MPI_Graph_neighbors>(&w_MPI_Graph_neighbors, comm, rank, maxneighbors, neighbors);
@@ -920,7 +920,7 @@ extern "C" int p_MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, 
 #if MPIRIC_HAS_MPI_Graph_neighbors_count
 extern "C" int w_MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
     return count_local<Function::MPI_Graph_neighbors_count, decltype(&w_MPI_Graph_neighbors_count)>(
-        [&](auto* next) { return next(substitute(comm), rank, nneighbors); });
+        [&](auto* next) { return next(comm, rank, nneighbors); });
 }
 extern "C" int p_MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
     return by_profiling_name<Function::MPI_Graph_neighbors_count>(&w_MPI_Graph_neighbors_count, comm, rank, nneighbors);
@@ -930,7 +930,7 @@ extern "C" int p_MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighb
 #if MPIRIC_HAS_MPI_Graphdims_get
 extern "C" int w_MPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
     return count_local<Function::MPI_Graphdims_get, decltype(&w_MPI_Graphdims_get)>(
-        [&](auto* next) { return next(substitute(comm), nnodes, nedges); });
+        [&](auto* next) { return next(comm, nnodes, nedges); });
 }
 extern "C" int p_MPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
     return by_profiling_name<Function::MPI_Graphdims_get>(&w_MPI_Graphdims_get, comm, nnodes, nedges);
@@ -1426,7 +1426,7 @@ extern "C" int p_MPI_Pack_external_size_c(const char datarep[], MPI_Count incoun
 #if MPIRIC_HAS_MPI_Pack_size
 extern "C" int w_MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
     return count_local<Function::MPI_Pack_size, decltype(&w_MPI_Pack_size)>(
-        [&](auto* next) { return next(incount, datatype, substitute(comm), size); });
+        [&](auto* next) { return next(incount, datatype, comm, size); });
 }
 extern "C" int p_MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
     return by_profiling_name<Function::MPI_Pack_size>(&w_MPI_Pack_size, incount, datatype, comm, size);
@@ -1436,7 +1436,7 @@ extern "C" int p_MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm
 #if MPIRIC_HAS_MPI_Pack_size_c
 extern "C" int w_MPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
     return count_local<Function::MPI_Pack_size_c, decltype(&w_MPI_Pack_size_c)>(
-        [&](auto* next) { return next(incount, datatype, substitute(comm), size); });
+        [&](auto* next) { return next(incount, datatype, comm, size); });
 }
 extern "C" int p_MPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
     return by_profiling_name<Function::MPI_Pack_size_c>(&w_MPI_Pack_size_c, incount, datatype, comm, size);
@@ -2346,7 +2346,7 @@ extern "C" int p_MPI_Test_cancelled(const MPI_Status* status, int* flag) {
 #if MPIRIC_HAS_MPI_Topo_test
 extern "C" int w_MPI_Topo_test(MPI_Comm comm, int* status) {
     return count_local<Function::MPI_Topo_test, decltype(&w_MPI_Topo_test)>(
-        [&](auto* next) { return next(substitute(comm), status); });
+        [&](auto* next) { return next(comm, status); });
 }
 extern "C" int p_MPI_Topo_test(MPI_Comm comm, int* status) {
     return by_profiling_name<Function::MPI_Topo_test>(&w_MPI_Topo_test, comm, status);

@@ -73,7 +73,7 @@ extern "C" int p_MPI_Buffer_iflush(MPI_Request* request) {
 #if MPIRIC_HAS_MPI_Cart_create
 extern "C" int w_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
     return intercept<Function::MPI_Cart_create, Policy::rare, decltype(&w_MPI_Cart_create)>(
-        [&](auto* next) { return next(substitute(comm_old), ndims, dims, periods, reorder, comm_cart); },
+        [&](auto* next) { return next(comm_old, ndims, dims, periods, reorder, comm_cart); },
         [&](auto& call) { call.on(comm_old); if (comm_cart) call.born(*comm_cart); });
 }
 extern "C" int p_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
@@ -84,7 +84,7 @@ extern "C" int p_MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 #if MPIRIC_HAS_MPI_Cart_map
 extern "C" int w_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
     return intercept<Function::MPI_Cart_map, Policy::rare, decltype(&w_MPI_Cart_map)>(
-        [&](auto* next) { return next(substitute(comm), ndims, dims, periods, newrank); },
+        [&](auto* next) { return next(comm, ndims, dims, periods, newrank); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
@@ -95,7 +95,7 @@ extern "C" int p_MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const 
 #if MPIRIC_HAS_MPI_Cart_sub
 extern "C" int w_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
     return intercept<Function::MPI_Cart_sub, Policy::rare, decltype(&w_MPI_Cart_sub)>(
-        [&](auto* next) { return next(substitute(comm), remain_dims, newcomm); },
+        [&](auto* next) { return next(comm, remain_dims, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
@@ -117,7 +117,7 @@ extern "C" int p_MPI_Close_port(const char* port_name) {
 #if MPIRIC_HAS_MPI_Comm_accept
 extern "C" int w_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_accept, Policy::rare, decltype(&w_MPI_Comm_accept)>(
-        [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
+        [&](auto* next) { return next(port_name, info, root, comm, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
@@ -128,7 +128,7 @@ extern "C" int p_MPI_Comm_accept(const char* port_name, MPI_Info info, int root,
 #if MPIRIC_HAS_MPI_Comm_attach_buffer
 extern "C" int w_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
     return intercept<Function::MPI_Comm_attach_buffer, Policy::rare, decltype(&w_MPI_Comm_attach_buffer)>(
-        [&](auto* next) { return next(substitute(comm), buffer, size); },
+        [&](auto* next) { return next(comm, buffer, size); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
@@ -139,7 +139,7 @@ extern "C" int p_MPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
 #if MPIRIC_HAS_MPI_Comm_attach_buffer_c
 extern "C" int w_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
     return intercept<Function::MPI_Comm_attach_buffer_c, Policy::rare, decltype(&w_MPI_Comm_attach_buffer_c)>(
-        [&](auto* next) { return next(substitute(comm), buffer, size); },
+        [&](auto* next) { return next(comm, buffer, size); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
@@ -150,7 +150,7 @@ extern "C" int p_MPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count
 #if MPIRIC_HAS_MPI_Comm_connect
 extern "C" int w_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_connect, Policy::rare, decltype(&w_MPI_Comm_connect)>(
-        [&](auto* next) { return next(port_name, info, root, substitute(comm), newcomm); },
+        [&](auto* next) { return next(port_name, info, root, comm, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
@@ -161,7 +161,7 @@ extern "C" int p_MPI_Comm_connect(const char* port_name, MPI_Info info, int root
 #if MPIRIC_HAS_MPI_Comm_create
 extern "C" int w_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create, Policy::rare, decltype(&w_MPI_Comm_create)>(
-        [&](auto* next) { return next(substitute(comm), group, newcomm); },
+        [&](auto* next) { return next(comm, group, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
@@ -183,7 +183,7 @@ extern "C" int p_MPI_Comm_create_from_group(MPI_Group group, const char* stringt
 #if MPIRIC_HAS_MPI_Comm_create_group
 extern "C" int w_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_create_group, Policy::rare, decltype(&w_MPI_Comm_create_group)>(
-        [&](auto* next) { return next(substitute(comm), group, tag, newcomm); },
+        [&](auto* next) { return next(comm, group, tag, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
@@ -194,7 +194,7 @@ extern "C" int p_MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, 
 #if MPIRIC_HAS_MPI_Comm_detach_buffer
 extern "C" int w_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
     return intercept<Function::MPI_Comm_detach_buffer, Policy::rare, decltype(&w_MPI_Comm_detach_buffer)>(
-        [&](auto* next) { return next(substitute(comm), buffer_addr, size); },
+        [&](auto* next) { return next(comm, buffer_addr, size); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
@@ -205,7 +205,7 @@ extern "C" int p_MPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* s
 #if MPIRIC_HAS_MPI_Comm_detach_buffer_c
 extern "C" int w_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
     return intercept<Function::MPI_Comm_detach_buffer_c, Policy::rare, decltype(&w_MPI_Comm_detach_buffer_c)>(
-        [&](auto* next) { return next(substitute(comm), buffer_addr, size); },
+        [&](auto* next) { return next(comm, buffer_addr, size); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
@@ -216,7 +216,7 @@ extern "C" int p_MPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_
 #if MPIRIC_HAS_MPI_Comm_dup
 extern "C" int w_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_dup, Policy::rare, decltype(&w_MPI_Comm_dup)>(
-        [&](auto* next) { return next(substitute(comm), newcomm); },
+        [&](auto* next) { return next(comm, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
@@ -227,7 +227,7 @@ extern "C" int p_MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 #if MPIRIC_HAS_MPI_Comm_dup_with_info
 extern "C" int w_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_dup_with_info, Policy::rare, decltype(&w_MPI_Comm_dup_with_info)>(
-        [&](auto* next) { return next(substitute(comm), info, newcomm); },
+        [&](auto* next) { return next(comm, info, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
@@ -238,7 +238,7 @@ extern "C" int p_MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
 #if MPIRIC_HAS_MPI_Comm_flush_buffer
 extern "C" int w_MPI_Comm_flush_buffer(MPI_Comm comm) {
     return intercept<Function::MPI_Comm_flush_buffer, Policy::rare, decltype(&w_MPI_Comm_flush_buffer)>(
-        [&](auto* next) { return next(substitute(comm)); },
+        [&](auto* next) { return next(comm); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_flush_buffer(MPI_Comm comm) {
@@ -249,7 +249,7 @@ extern "C" int p_MPI_Comm_flush_buffer(MPI_Comm comm) {
 #if MPIRIC_HAS_MPI_Comm_idup
 extern "C" int w_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
     return intercept<Function::MPI_Comm_idup, Policy::rare, decltype(&w_MPI_Comm_idup)>(
-        [&](auto* next) { return next(substitute(comm), newcomm, request); },
+        [&](auto* next) { return next(comm, newcomm, request); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
@@ -260,7 +260,7 @@ extern "C" int p_MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* re
 #if MPIRIC_HAS_MPI_Comm_idup_with_info
 extern "C" int w_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
     return intercept<Function::MPI_Comm_idup_with_info, Policy::rare, decltype(&w_MPI_Comm_idup_with_info)>(
-        [&](auto* next) { return next(substitute(comm), info, newcomm, request); },
+        [&](auto* next) { return next(comm, info, newcomm, request); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
@@ -271,7 +271,7 @@ extern "C" int p_MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm*
 #if MPIRIC_HAS_MPI_Comm_iflush_buffer
 extern "C" int w_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Comm_iflush_buffer, Policy::rare, decltype(&w_MPI_Comm_iflush_buffer)>(
-        [&](auto* next) { return next(substitute(comm), request); },
+        [&](auto* next) { return next(comm, request); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
@@ -293,7 +293,7 @@ extern "C" int p_MPI_Comm_join(int fd, MPI_Comm* intercomm) {
 #if MPIRIC_HAS_MPI_Comm_set_name
 extern "C" int w_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
     return intercept<Function::MPI_Comm_set_name, Policy::rare, decltype(&w_MPI_Comm_set_name)>(
-        [&](auto* next) { return next(substitute(comm), comm_name); },
+        [&](auto* next) { return next(comm, comm_name); },
         [&](auto& call) { call.on(comm); call.named(comm_name); });
 }
 extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
@@ -304,7 +304,7 @@ extern "C" int p_MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
 #if MPIRIC_HAS_MPI_Comm_spawn
 extern "C" int w_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return intercept<Function::MPI_Comm_spawn, Policy::rare, decltype(&w_MPI_Comm_spawn)>(
-        [&](auto* next) { return next(command, argv, maxprocs, info, root, substitute(comm), intercomm, array_of_errcodes); },
+        [&](auto* next) { return next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes); },
         [&](auto& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
@@ -315,7 +315,7 @@ extern "C" int p_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs,
 #if MPIRIC_HAS_MPI_Comm_spawn_multiple
 extern "C" int w_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
     return intercept<Function::MPI_Comm_spawn_multiple, Policy::rare, decltype(&w_MPI_Comm_spawn_multiple)>(
-        [&](auto* next) { return next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, substitute(comm), intercomm, array_of_errcodes); },
+        [&](auto* next) { return next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes); },
         [&](auto& call) { call.on(comm); if (intercomm) call.born(*intercomm); });
 }
 extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
@@ -326,7 +326,7 @@ extern "C" int p_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], c
 #if MPIRIC_HAS_MPI_Comm_split
 extern "C" int w_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split, Policy::rare, decltype(&w_MPI_Comm_split)>(
-        [&](auto* next) { return next(substitute(comm), color, key, newcomm); },
+        [&](auto* next) { return next(comm, color, key, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
@@ -337,7 +337,7 @@ extern "C" int p_MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* new
 #if MPIRIC_HAS_MPI_Comm_split_type
 extern "C" int w_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
     return intercept<Function::MPI_Comm_split_type, Policy::rare, decltype(&w_MPI_Comm_split_type)>(
-        [&](auto* next) { return next(substitute(comm), split_type, key, info, newcomm); },
+        [&](auto* next) { return next(comm, split_type, key, info, newcomm); },
         [&](auto& call) { call.on(comm); if (newcomm) call.born(*newcomm); });
 }
 extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
@@ -348,7 +348,7 @@ extern "C" int p_MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI
 #if MPIRIC_HAS_MPI_Dist_graph_create
 extern "C" int w_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return intercept<Function::MPI_Dist_graph_create, Policy::rare, decltype(&w_MPI_Dist_graph_create)>(
-        [&](auto* next) { return next(substitute(comm_old), n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph); },
+        [&](auto* next) { return next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph); },
         [&](auto& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
 extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
@@ -359,7 +359,7 @@ extern "C" int p_MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sourc
 #if MPIRIC_HAS_MPI_Dist_graph_create_adjacent
 extern "C" int w_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
     return intercept<Function::MPI_Dist_graph_create_adjacent, Policy::rare, decltype(&w_MPI_Dist_graph_create_adjacent)>(
-        [&](auto* next) { return next(substitute(comm_old), indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph); },
+        [&](auto* next) { return next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph); },
         [&](auto& call) { call.on(comm_old); if (comm_dist_graph) call.born(*comm_dist_graph); });
 }
 extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
@@ -370,7 +370,7 @@ extern "C" int p_MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 #if MPIRIC_HAS_MPI_Graph_create
 extern "C" int w_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
     return intercept<Function::MPI_Graph_create, Policy::rare, decltype(&w_MPI_Graph_create)>(
-        [&](auto* next) { return next(substitute(comm_old), nnodes, index, edges, reorder, comm_graph); },
+        [&](auto* next) { return next(comm_old, nnodes, index, edges, reorder, comm_graph); },
         [&](auto& call) { call.on(comm_old); if (comm_graph) call.born(*comm_graph); });
 }
 extern "C" int p_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
@@ -381,7 +381,7 @@ extern "C" int p_MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index
 #if MPIRIC_HAS_MPI_Graph_map
 extern "C" int w_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
     return intercept<Function::MPI_Graph_map, Policy::rare, decltype(&w_MPI_Graph_map)>(
-        [&](auto* next) { return next(substitute(comm), nnodes, index, edges, newrank); },
+        [&](auto* next) { return next(comm, nnodes, index, edges, newrank); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
@@ -403,7 +403,7 @@ extern "C" int p_MPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_G
 #if MPIRIC_HAS_MPI_Intercomm_create
 extern "C" int w_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
     return intercept<Function::MPI_Intercomm_create, Policy::rare, decltype(&w_MPI_Intercomm_create)>(
-        [&](auto* next) { return next(substitute(local_comm), local_leader, substitute(peer_comm), remote_leader, tag, newintercomm); },
+        [&](auto* next) { return next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm); },
         [&](auto& call) { call.on(local_comm); if (newintercomm) call.born(*newintercomm); });
 }
 extern "C" int p_MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
@@ -425,7 +425,7 @@ extern "C" int p_MPI_Intercomm_create_from_groups(MPI_Group local_group, int loc
 #if MPIRIC_HAS_MPI_Intercomm_merge
 extern "C" int w_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
     return intercept<Function::MPI_Intercomm_merge, Policy::rare, decltype(&w_MPI_Intercomm_merge)>(
-        [&](auto* next) { return next(substitute(intercomm), high, newintracomm); },
+        [&](auto* next) { return next(intercomm, high, newintracomm); },
         [&](auto& call) { call.on(intercomm); if (newintracomm) call.born(*newintracomm); });
 }
 extern "C" int p_MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
@@ -458,7 +458,7 @@ extern "C" int p_MPI_Open_port(MPI_Info info, char* port_name) {
 #if MPIRIC_HAS_MPI_Pack
 extern "C" int w_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
     return intercept<Function::MPI_Pack, Policy::rare, decltype(&w_MPI_Pack)>(
-        [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, substitute(comm)); },
+        [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, comm); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
@@ -469,7 +469,7 @@ extern "C" int p_MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype,
 #if MPIRIC_HAS_MPI_Pack_c
 extern "C" int w_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
     return intercept<Function::MPI_Pack_c, Policy::rare, decltype(&w_MPI_Pack_c)>(
-        [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, substitute(comm)); },
+        [&](auto* next) { return next(inbuf, incount, datatype, outbuf, outsize, position, comm); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
@@ -601,7 +601,7 @@ extern "C" int p_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* req
 #if MPIRIC_HAS_MPI_Unpack
 extern "C" int w_MPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
     return intercept<Function::MPI_Unpack, Policy::rare, decltype(&w_MPI_Unpack)>(
-        [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, substitute(comm)); },
+        [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, comm); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
@@ -612,7 +612,7 @@ extern "C" int p_MPI_Unpack(const void* inbuf, int insize, int* position, void* 
 #if MPIRIC_HAS_MPI_Unpack_c
 extern "C" int w_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
     return intercept<Function::MPI_Unpack_c, Policy::rare, decltype(&w_MPI_Unpack_c)>(
-        [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, substitute(comm)); },
+        [&](auto* next) { return next(inbuf, insize, position, outbuf, outcount, datatype, comm); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
@@ -656,7 +656,7 @@ extern "C" int p_MPI_Unpublish_name(const char* service_name, MPI_Info info, con
 #if MPIRIC_HAS_MPI_Win_allocate
 extern "C" int w_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate, Policy::rare, decltype(&w_MPI_Win_allocate)>(
-        [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
+        [&](auto* next) { return next(size, disp_unit, info, comm, baseptr, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
@@ -667,7 +667,7 @@ extern "C" int p_MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, M
 #if MPIRIC_HAS_MPI_Win_allocate_c
 extern "C" int w_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_c, Policy::rare, decltype(&w_MPI_Win_allocate_c)>(
-        [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
+        [&](auto* next) { return next(size, disp_unit, info, comm, baseptr, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
@@ -678,7 +678,7 @@ extern "C" int p_MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info 
 #if MPIRIC_HAS_MPI_Win_allocate_shared
 extern "C" int w_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_shared, Policy::rare, decltype(&w_MPI_Win_allocate_shared)>(
-        [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
+        [&](auto* next) { return next(size, disp_unit, info, comm, baseptr, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
@@ -689,7 +689,7 @@ extern "C" int p_MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info 
 #if MPIRIC_HAS_MPI_Win_allocate_shared_c
 extern "C" int w_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
     return intercept<Function::MPI_Win_allocate_shared_c, Policy::rare, decltype(&w_MPI_Win_allocate_shared_c)>(
-        [&](auto* next) { return next(size, disp_unit, info, substitute(comm), baseptr, win); },
+        [&](auto* next) { return next(size, disp_unit, info, comm, baseptr, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
@@ -700,7 +700,7 @@ extern "C" int p_MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MP
 #if MPIRIC_HAS_MPI_Win_create
 extern "C" int w_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create, Policy::rare, decltype(&w_MPI_Win_create)>(
-        [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
+        [&](auto* next) { return next(base, size, disp_unit, info, comm, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
@@ -711,7 +711,7 @@ extern "C" int p_MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_In
 #if MPIRIC_HAS_MPI_Win_create_c
 extern "C" int w_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create_c, Policy::rare, decltype(&w_MPI_Win_create_c)>(
-        [&](auto* next) { return next(base, size, disp_unit, info, substitute(comm), win); },
+        [&](auto* next) { return next(base, size, disp_unit, info, comm, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
@@ -722,7 +722,7 @@ extern "C" int p_MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit,
 #if MPIRIC_HAS_MPI_Win_create_dynamic
 extern "C" int w_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
     return intercept<Function::MPI_Win_create_dynamic, Policy::rare, decltype(&w_MPI_Win_create_dynamic)>(
-        [&](auto* next) { return next(info, substitute(comm), win); },
+        [&](auto* next) { return next(info, comm, win); },
         [&](auto& call) { call.on(comm); if (win) call.born_window(*win); });
 }
 extern "C" int p_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {

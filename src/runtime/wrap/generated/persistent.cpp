@@ -7,7 +7,7 @@ namespace mpiric::wrap {
 #if MPIRIC_HAS_MPI_Allgather_init
 extern "C" int w_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgather_init, Policy::rare, decltype(&w_MPI_Allgather_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -18,7 +18,7 @@ extern "C" int p_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Data
 #if MPIRIC_HAS_MPI_Allgather_init_c
 extern "C" int w_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgather_init_c, Policy::rare, decltype(&w_MPI_Allgather_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -29,7 +29,7 @@ extern "C" int p_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, 
 #if MPIRIC_HAS_MPI_Allgatherv_init
 extern "C" int w_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgatherv_init, Policy::rare, decltype(&w_MPI_Allgatherv_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -40,7 +40,7 @@ extern "C" int p_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Dat
 #if MPIRIC_HAS_MPI_Allgatherv_init_c
 extern "C" int w_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgatherv_init_c, Policy::rare, decltype(&w_MPI_Allgatherv_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -51,7 +51,7 @@ extern "C" int p_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount,
 #if MPIRIC_HAS_MPI_Allreduce_init
 extern "C" int w_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allreduce_init, Policy::rare, decltype(&w_MPI_Allreduce_init)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -62,7 +62,7 @@ extern "C" int p_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int coun
 #if MPIRIC_HAS_MPI_Allreduce_init_c
 extern "C" int w_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allreduce_init_c, Policy::rare, decltype(&w_MPI_Allreduce_init_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -73,7 +73,7 @@ extern "C" int p_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Co
 #if MPIRIC_HAS_MPI_Alltoall_init
 extern "C" int w_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoall_init, Policy::rare, decltype(&w_MPI_Alltoall_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -84,7 +84,7 @@ extern "C" int p_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datat
 #if MPIRIC_HAS_MPI_Alltoall_init_c
 extern "C" int w_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoall_init_c, Policy::rare, decltype(&w_MPI_Alltoall_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -95,7 +95,7 @@ extern "C" int p_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, M
 #if MPIRIC_HAS_MPI_Alltoallv_init
 extern "C" int w_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallv_init, Policy::rare, decltype(&w_MPI_Alltoallv_init)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -106,7 +106,7 @@ extern "C" int p_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[],
 #if MPIRIC_HAS_MPI_Alltoallv_init_c
 extern "C" int w_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallv_init_c, Policy::rare, decltype(&w_MPI_Alltoallv_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -117,7 +117,7 @@ extern "C" int p_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendc
 #if MPIRIC_HAS_MPI_Alltoallw_init
 extern "C" int w_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallw_init, Policy::rare, decltype(&w_MPI_Alltoallw_init)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -128,7 +128,7 @@ extern "C" int p_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[],
 #if MPIRIC_HAS_MPI_Alltoallw_init_c
 extern "C" int w_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallw_init_c, Policy::rare, decltype(&w_MPI_Alltoallw_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -139,7 +139,7 @@ extern "C" int p_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendc
 #if MPIRIC_HAS_MPI_Barrier_init
 extern "C" int w_MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Barrier_init, Policy::rare, decltype(&w_MPI_Barrier_init)>(
-        [&](auto* next) { return next(substitute(comm), info, request); },
+        [&](auto* next) { return next(comm, info, request); },
         [&](auto& call) { call.on(comm); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -150,7 +150,7 @@ extern "C" int p_MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* req
 #if MPIRIC_HAS_MPI_Bcast_init
 extern "C" int w_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Bcast_init, Policy::rare, decltype(&w_MPI_Bcast_init)>(
-        [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(buffer, count, datatype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -161,7 +161,7 @@ extern "C" int p_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, 
 #if MPIRIC_HAS_MPI_Bcast_init_c
 extern "C" int w_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Bcast_init_c, Policy::rare, decltype(&w_MPI_Bcast_init_c)>(
-        [&](auto* next) { return next(buffer, count, datatype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(buffer, count, datatype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -172,7 +172,7 @@ extern "C" int p_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype da
 #if MPIRIC_HAS_MPI_Bsend_init
 extern "C" int w_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Bsend_init, Policy::rare, decltype(&w_MPI_Bsend_init)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -183,7 +183,7 @@ extern "C" int p_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatyp
 #if MPIRIC_HAS_MPI_Bsend_init_c
 extern "C" int w_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Bsend_init_c, Policy::rare, decltype(&w_MPI_Bsend_init_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -194,7 +194,7 @@ extern "C" int p_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype
 #if MPIRIC_HAS_MPI_Exscan_init
 extern "C" int w_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Exscan_init, Policy::rare, decltype(&w_MPI_Exscan_init)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -205,7 +205,7 @@ extern "C" int p_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, 
 #if MPIRIC_HAS_MPI_Exscan_init_c
 extern "C" int w_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Exscan_init_c, Policy::rare, decltype(&w_MPI_Exscan_init_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -216,7 +216,7 @@ extern "C" int p_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count
 #if MPIRIC_HAS_MPI_Gather_init
 extern "C" int w_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gather_init, Policy::rare, decltype(&w_MPI_Gather_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -227,7 +227,7 @@ extern "C" int p_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatyp
 #if MPIRIC_HAS_MPI_Gather_init_c
 extern "C" int w_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gather_init_c, Policy::rare, decltype(&w_MPI_Gather_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -238,7 +238,7 @@ extern "C" int p_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI
 #if MPIRIC_HAS_MPI_Gatherv_init
 extern "C" int w_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gatherv_init, Policy::rare, decltype(&w_MPI_Gatherv_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -249,7 +249,7 @@ extern "C" int p_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Dataty
 #if MPIRIC_HAS_MPI_Gatherv_init_c
 extern "C" int w_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gatherv_init_c, Policy::rare, decltype(&w_MPI_Gatherv_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -260,7 +260,7 @@ extern "C" int p_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MP
 #if MPIRIC_HAS_MPI_Neighbor_allgather_init
 extern "C" int w_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgather_init, Policy::rare, decltype(&w_MPI_Neighbor_allgather_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -271,7 +271,7 @@ extern "C" int p_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount,
 #if MPIRIC_HAS_MPI_Neighbor_allgather_init_c
 extern "C" int w_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgather_init_c, Policy::rare, decltype(&w_MPI_Neighbor_allgather_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -282,7 +282,7 @@ extern "C" int p_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count se
 #if MPIRIC_HAS_MPI_Neighbor_allgatherv_init
 extern "C" int w_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgatherv_init, Policy::rare, decltype(&w_MPI_Neighbor_allgatherv_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -293,7 +293,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount
 #if MPIRIC_HAS_MPI_Neighbor_allgatherv_init_c
 extern "C" int w_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgatherv_init_c, Policy::rare, decltype(&w_MPI_Neighbor_allgatherv_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -304,7 +304,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count s
 #if MPIRIC_HAS_MPI_Neighbor_alltoall_init
 extern "C" int w_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoall_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoall_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -315,7 +315,7 @@ extern "C" int p_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, 
 #if MPIRIC_HAS_MPI_Neighbor_alltoall_init_c
 extern "C" int w_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoall_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoall_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -326,7 +326,7 @@ extern "C" int p_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sen
 #if MPIRIC_HAS_MPI_Neighbor_alltoallv_init
 extern "C" int w_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallv_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoallv_init)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -337,7 +337,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int send
 #if MPIRIC_HAS_MPI_Neighbor_alltoallv_init_c
 extern "C" int w_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallv_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoallv_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -348,7 +348,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Co
 #if MPIRIC_HAS_MPI_Neighbor_alltoallw_init
 extern "C" int w_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallw_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoallw_init)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -359,7 +359,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int send
 #if MPIRIC_HAS_MPI_Neighbor_alltoallw_init_c
 extern "C" int w_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallw_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoallw_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -370,7 +370,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Co
 #if MPIRIC_HAS_MPI_Precv_init
 extern "C" int w_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Precv_init, Policy::rare, decltype(&w_MPI_Precv_init)>(
-        [&](auto* next) { return next(buf, partitions, count, datatype, source, tag, substitute(comm), info, request); },
+        [&](auto* next) { return next(buf, partitions, count, datatype, source, tag, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -381,7 +381,7 @@ extern "C" int p_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_
 #if MPIRIC_HAS_MPI_Psend_init
 extern "C" int w_MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Psend_init, Policy::rare, decltype(&w_MPI_Psend_init)>(
-        [&](auto* next) { return next(buf, partitions, count, datatype, dest, tag, substitute(comm), info, request); },
+        [&](auto* next) { return next(buf, partitions, count, datatype, dest, tag, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -392,7 +392,7 @@ extern "C" int p_MPI_Psend_init(const void* buf, int partitions, MPI_Count count
 #if MPIRIC_HAS_MPI_Recv_init
 extern "C" int w_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Recv_init, Policy::rare, decltype(&w_MPI_Recv_init)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -403,7 +403,7 @@ extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int 
 #if MPIRIC_HAS_MPI_Recv_init_c
 extern "C" int w_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Recv_init_c, Policy::rare, decltype(&w_MPI_Recv_init_c)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -414,7 +414,7 @@ extern "C" int p_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype dataty
 #if MPIRIC_HAS_MPI_Reduce_init
 extern "C" int w_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_init, Policy::rare, decltype(&w_MPI_Reduce_init)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -425,7 +425,7 @@ extern "C" int p_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, 
 #if MPIRIC_HAS_MPI_Reduce_init_c
 extern "C" int w_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_init_c, Policy::rare, decltype(&w_MPI_Reduce_init_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -436,7 +436,7 @@ extern "C" int p_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count
 #if MPIRIC_HAS_MPI_Reduce_scatter_block_init
 extern "C" int w_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_block_init, Policy::rare, decltype(&w_MPI_Reduce_scatter_block_init)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -447,7 +447,7 @@ extern "C" int p_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbu
 #if MPIRIC_HAS_MPI_Reduce_scatter_block_init_c
 extern "C" int w_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_block_init_c, Policy::rare, decltype(&w_MPI_Reduce_scatter_block_init_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -458,7 +458,7 @@ extern "C" int p_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recv
 #if MPIRIC_HAS_MPI_Reduce_scatter_init
 extern "C" int w_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_init, Policy::rare, decltype(&w_MPI_Reduce_scatter_init)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -469,7 +469,7 @@ extern "C" int p_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, con
 #if MPIRIC_HAS_MPI_Reduce_scatter_init_c
 extern "C" int w_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_init_c, Policy::rare, decltype(&w_MPI_Reduce_scatter_init_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -480,7 +480,7 @@ extern "C" int p_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, c
 #if MPIRIC_HAS_MPI_Rsend_init
 extern "C" int w_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Rsend_init, Policy::rare, decltype(&w_MPI_Rsend_init)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -491,7 +491,7 @@ extern "C" int p_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatyp
 #if MPIRIC_HAS_MPI_Rsend_init_c
 extern "C" int w_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Rsend_init_c, Policy::rare, decltype(&w_MPI_Rsend_init_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -502,7 +502,7 @@ extern "C" int p_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype
 #if MPIRIC_HAS_MPI_Scan_init
 extern "C" int w_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scan_init, Policy::rare, decltype(&w_MPI_Scan_init)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -513,7 +513,7 @@ extern "C" int p_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MP
 #if MPIRIC_HAS_MPI_Scan_init_c
 extern "C" int w_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scan_init_c, Policy::rare, decltype(&w_MPI_Scan_init_c)>(
-        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -524,7 +524,7 @@ extern "C" int p_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count c
 #if MPIRIC_HAS_MPI_Scatter_init
 extern "C" int w_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatter_init, Policy::rare, decltype(&w_MPI_Scatter_init)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -535,7 +535,7 @@ extern "C" int p_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Dataty
 #if MPIRIC_HAS_MPI_Scatter_init_c
 extern "C" int w_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatter_init_c, Policy::rare, decltype(&w_MPI_Scatter_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -546,7 +546,7 @@ extern "C" int p_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MP
 #if MPIRIC_HAS_MPI_Scatterv_init
 extern "C" int w_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatterv_init, Policy::rare, decltype(&w_MPI_Scatterv_init)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -557,7 +557,7 @@ extern "C" int p_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], 
 #if MPIRIC_HAS_MPI_Scatterv_init_c
 extern "C" int w_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatterv_init_c, Policy::rare, decltype(&w_MPI_Scatterv_init_c)>(
-        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, substitute(comm), info, request); },
+        [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
         [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -568,7 +568,7 @@ extern "C" int p_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendco
 #if MPIRIC_HAS_MPI_Send_init
 extern "C" int w_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Send_init, Policy::rare, decltype(&w_MPI_Send_init)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -579,7 +579,7 @@ extern "C" int p_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype
 #if MPIRIC_HAS_MPI_Send_init_c
 extern "C" int w_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Send_init_c, Policy::rare, decltype(&w_MPI_Send_init_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -590,7 +590,7 @@ extern "C" int p_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 #if MPIRIC_HAS_MPI_Ssend_init
 extern "C" int w_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ssend_init, Policy::rare, decltype(&w_MPI_Ssend_init)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -601,7 +601,7 @@ extern "C" int p_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatyp
 #if MPIRIC_HAS_MPI_Ssend_init_c
 extern "C" int w_MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ssend_init_c, Policy::rare, decltype(&w_MPI_Ssend_init_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {

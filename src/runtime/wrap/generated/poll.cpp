@@ -7,7 +7,7 @@ namespace mpiric::wrap {
 #if MPIRIC_HAS_MPI_Improbe
 extern "C" int w_MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
     return intercept<Function::MPI_Improbe, Policy::polled, decltype(&w_MPI_Improbe)>(
-        [&](auto* next) { return next(source, tag, substitute(comm), flag, message, status); },
+        [&](auto* next) { return next(source, tag, comm, flag, message, status); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
@@ -18,7 +18,7 @@ extern "C" int p_MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_
 #if MPIRIC_HAS_MPI_Iprobe
 extern "C" int w_MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
     return intercept<Function::MPI_Iprobe, Policy::polled, decltype(&w_MPI_Iprobe)>(
-        [&](auto* next) { return next(source, tag, substitute(comm), flag, status); },
+        [&](auto* next) { return next(source, tag, comm, flag, status); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {

@@ -30,7 +30,7 @@ extern "C" int p_MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype,
 extern "C" int w_MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     posts(source, tag, comm);
     return intercept<Function::MPI_Irecv, Policy::always, decltype(&w_MPI_Irecv)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.receives(*request, source); });
 }
 extern "C" int p_MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -42,7 +42,7 @@ extern "C" int p_MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sour
 extern "C" int w_MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     posts(source, tag, comm);
     return intercept<Function::MPI_Irecv_c, Policy::always, decltype(&w_MPI_Irecv_c)>(
-        [&](auto* next) { return next(buf, count, datatype, source, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.receives(*request, source); });
 }
 extern "C" int p_MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {

@@ -7,7 +7,7 @@ namespace mpiric::wrap {
 #if MPIRIC_HAS_MPI_Bsend
 extern "C" int w_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Bsend, Policy::always, decltype(&w_MPI_Bsend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -18,7 +18,7 @@ extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, in
 #if MPIRIC_HAS_MPI_Bsend_c
 extern "C" int w_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Bsend_c, Policy::always, decltype(&w_MPI_Bsend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -29,7 +29,7 @@ extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 #if MPIRIC_HAS_MPI_Ibsend
 extern "C" int w_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibsend, Policy::always, decltype(&w_MPI_Ibsend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -40,7 +40,7 @@ extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, i
 #if MPIRIC_HAS_MPI_Ibsend_c
 extern "C" int w_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibsend_c, Policy::always, decltype(&w_MPI_Ibsend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -51,7 +51,7 @@ extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 #if MPIRIC_HAS_MPI_Irsend
 extern "C" int w_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Irsend, Policy::always, decltype(&w_MPI_Irsend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -62,7 +62,7 @@ extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, i
 #if MPIRIC_HAS_MPI_Irsend_c
 extern "C" int w_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Irsend_c, Policy::always, decltype(&w_MPI_Irsend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -73,7 +73,7 @@ extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 #if MPIRIC_HAS_MPI_Isend
 extern "C" int w_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isend, Policy::always, decltype(&w_MPI_Isend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -84,7 +84,7 @@ extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, in
 #if MPIRIC_HAS_MPI_Isend_c
 extern "C" int w_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isend_c, Policy::always, decltype(&w_MPI_Isend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -95,7 +95,7 @@ extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype data
 #if MPIRIC_HAS_MPI_Isendrecv
 extern "C" int w_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv, Policy::always, decltype(&w_MPI_Isendrecv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -106,7 +106,7 @@ extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype 
 #if MPIRIC_HAS_MPI_Isendrecv_c
 extern "C" int w_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_c, Policy::always, decltype(&w_MPI_Isendrecv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), request); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -117,7 +117,7 @@ extern "C" int p_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 #if MPIRIC_HAS_MPI_Isendrecv_replace
 extern "C" int w_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_replace, Policy::always, decltype(&w_MPI_Isendrecv_replace)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -128,7 +128,7 @@ extern "C" int p_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype dataty
 #if MPIRIC_HAS_MPI_Isendrecv_replace_c
 extern "C" int w_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_replace_c, Policy::always, decltype(&w_MPI_Isendrecv_replace_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -139,7 +139,7 @@ extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatyp
 #if MPIRIC_HAS_MPI_Issend
 extern "C" int w_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Issend, Policy::always, decltype(&w_MPI_Issend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -150,7 +150,7 @@ extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, i
 #if MPIRIC_HAS_MPI_Issend_c
 extern "C" int w_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Issend_c, Policy::always, decltype(&w_MPI_Issend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm), request); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -161,7 +161,7 @@ extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 #if MPIRIC_HAS_MPI_Rsend
 extern "C" int w_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Rsend, Policy::always, decltype(&w_MPI_Rsend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -172,7 +172,7 @@ extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, in
 #if MPIRIC_HAS_MPI_Rsend_c
 extern "C" int w_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Rsend_c, Policy::always, decltype(&w_MPI_Rsend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -183,7 +183,7 @@ extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 #if MPIRIC_HAS_MPI_Send
 extern "C" int w_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Send, Policy::always, decltype(&w_MPI_Send)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -194,7 +194,7 @@ extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int
 #if MPIRIC_HAS_MPI_Send_c
 extern "C" int w_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Send_c, Policy::always, decltype(&w_MPI_Send_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -205,7 +205,7 @@ extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datat
 #if MPIRIC_HAS_MPI_Sendrecv
 extern "C" int w_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv, Policy::always, decltype(&w_MPI_Sendrecv)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), status); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
@@ -216,7 +216,7 @@ extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
 #if MPIRIC_HAS_MPI_Sendrecv_c
 extern "C" int w_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_c, Policy::always, decltype(&w_MPI_Sendrecv_c)>(
-        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, substitute(comm), status); },
+        [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); },
         [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
@@ -227,7 +227,7 @@ extern "C" int p_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 #if MPIRIC_HAS_MPI_Sendrecv_replace
 extern "C" int w_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_replace, Policy::always, decltype(&w_MPI_Sendrecv_replace)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), status); },
+        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
@@ -238,7 +238,7 @@ extern "C" int p_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatyp
 #if MPIRIC_HAS_MPI_Sendrecv_replace_c
 extern "C" int w_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_replace_c, Policy::always, decltype(&w_MPI_Sendrecv_replace_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, substitute(comm), status); },
+        [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
@@ -249,7 +249,7 @@ extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
 #if MPIRIC_HAS_MPI_Ssend
 extern "C" int w_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Ssend, Policy::always, decltype(&w_MPI_Ssend)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -260,7 +260,7 @@ extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, in
 #if MPIRIC_HAS_MPI_Ssend_c
 extern "C" int w_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Ssend_c, Policy::always, decltype(&w_MPI_Ssend_c)>(
-        [&](auto* next) { return next(buf, count, datatype, dest, tag, substitute(comm)); },
+        [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
         [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
 }
 extern "C" int p_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {

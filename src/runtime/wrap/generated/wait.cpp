@@ -7,7 +7,7 @@ namespace mpiric::wrap {
 #if MPIRIC_HAS_MPI_Mprobe
 extern "C" int w_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
     return intercept<Function::MPI_Mprobe, Policy::always, decltype(&w_MPI_Mprobe)>(
-        [&](auto* next) { return next(source, tag, substitute(comm), message, status); },
+        [&](auto* next) { return next(source, tag, comm, message, status); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
@@ -18,7 +18,7 @@ extern "C" int p_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mes
 #if MPIRIC_HAS_MPI_Probe
 extern "C" int w_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Probe, Policy::always, decltype(&w_MPI_Probe)>(
-        [&](auto* next) { return next(source, tag, substitute(comm), status); },
+        [&](auto* next) { return next(source, tag, comm, status); },
         [&](auto& call) { call.on(comm); });
 }
 extern "C" int p_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {

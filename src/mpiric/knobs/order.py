@@ -1,0 +1,73 @@
+"""The order of ranks: which of them share a node."""
+
+from mpiric.knobs._declare import no, yes
+from mpiric.model.knob import Applicability, Choice, Knob, Promise
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+
+_ORDERS = ("mapped", "block", "round-robin", "folded", "given")
+
+
+def _values(situation: Situation) -> tuple[str, ...]:
+    return tuple(choice.name for choice in situation.rank_orders.choices)
+
+
+def _applies(situation: Situation) -> Applicability:
+    orders = situation.rank_orders
+    if situation.nodes < 2:
+        return no("the job stays on one node")
+    if not orders.choices:
+        return no(orders.why_not)
+    best = min(orders.choices, key=lambda choice: choice.hop_bytes)
+    return yes(f"{_change(best.off_node)} are predicted with the order {best.name}")
+
+
+def _change(share: float) -> str:
+    return f"{abs(1 - share):.0%} {'fewer' if share <= 1 else 'more'} bytes between nodes"
+
+
+def _promise(situation: Situation) -> Promise:
+    """What lies between nodes may be waiting for others as well: half of what it is predicted to save."""
+    choices = sorted(situation.rank_orders.choices, key=lambda choice: choice.hop_bytes)
+    if not choices:
+        return Promise(0.0, "no other order is known")
+    best = choices[0]
+    behaviour = situation.observation.behaviour
+    bound = behaviour.numbers.get("network_bound", 1.0) if behaviour else 1.0
+    score = min(0.9, 0.5 + 0.5 * bound * max(0.0, 1 - best.off_node))
+    because = f"{_change(best.off_node)}, predicted from the messages of a recorded run"
+    return Promise(score, because, tuple(choice.name for choice in choices))
+
+
+def _spelling(value: str, situation: Situation) -> Spelling | None:
+    orders = situation.rank_orders
+    choice = orders.named(value)
+    if choice is None or not orders.library or orders.family not in situation.mpi.abi_families[:1]:
+        return None
+    return Spelling(
+        environment={"MPIRIC_RANK_ORDER": choice.file},
+        preload=(orders.library,),
+        note="needs mpiric's runtime in the ranks; `mpiric map RECORD --emit FORM` writes what does not",
+    )
+
+
+KNOBS = (
+    Knob(
+        name="rank-order",
+        sentence="Which rank sits where: as the launcher fills nodes, or ranks that talk side by side",
+        why="Messages on a node cost less than messages between nodes, and links carry what is left sooner",
+        source=(
+            "measured elsewhere: GYRO, 1024 ranks: 11.26 s of communication by default, 6.68 s folded "
+            "(Cray); MPICH_RANK_REORDER_METHOD in intro_mpi(3)"
+        ),
+        domain=Choice(_ORDERS),
+        values=_values,
+        applies=_applies,
+        promise=_promise,
+        spell=_spelling,
+        moves_with=("mapping",),
+        matters_when=("nodes >= 2", "other_node_share > 0 or collective_calls >= 1"),
+        ceiling=("mpi_bound",),
+        symptoms=("mpi_share", "point_to_point_share"),
+    ),
+)

@@ -1,0 +1,71 @@
+"""Orders of ranks for a tune, from what a recorded run of the command has sent, and one that was proved."""
+
+from pathlib import Path
+
+from mpiric.host.host import Host
+from mpiric.launchers.rank_orders import rank_order_forms
+from mpiric.model.configuration import Configuration
+from mpiric.model.rank_order import RankOrder
+from mpiric.model.situation import Situation
+from mpiric.tuning.files import write_whole
+from mpiric.workflows.mapping.orders import (
+    hosts_of_slots,
+    plan_orders,
+    planned_orders,
+    read_order,
+    with_orders,
+)
+from mpiric.workflows.tune.state import TuneState
+
+KNOB = "rank-order"
+
+
+def find_rank_orders(state: TuneState, host: Host) -> None:
+    """Give the situation the orders that are predicted to save something; planned once in a tune."""
+    situation, directory = state.situation, state.log.path
+    if situation.nodes < 2:
+        return
+    if planned_orders(directory) is None and state.recorded:
+        plan_orders(state.recorded[-1].record, "the recorded run", directory, host)
+    state.situation = with_planned_orders(situation, directory, host)
+    orders = state.situation.rank_orders
+    if not orders.choices:
+        state.note(f"no other order of ranks was tried: {orders.why_not}")
+
+
+def with_planned_orders(situation: Situation, directory: Path, host: Host) -> Situation:
+    """What a tune has planned in its directory becomes values of the knob."""
+    orders = planned_orders(directory)
+    return situation if orders is None else with_orders(situation, orders, host)
+
+
+def proved_order(configuration: Configuration, situation: Situation) -> tuple[int, ...]:
+    """The slot of each rank that the knob's value stands for; empty where it is not set."""
+    choice = situation.rank_orders.named(configuration.as_dict().get(KNOB, ""))
+    return read_order(Path(choice.file)) if choice else ()
+
+
+def export_order(configuration: Configuration, situation: Situation, directory: Path) -> list[str]:
+    """Write a proved order as this launcher takes it; how to use it, in sentences."""
+    slots = proved_order(configuration, situation)
+    form = _FORMS.get(situation.job.dialect, "")
+    hosts = hosts_of_slots(directory)
+    if not slots or not form or len(hosts) != len(slots):
+        return []
+    path = directory / "orders" / f"{form}.txt"
+    emission = rank_order_forms()[form](RankOrder(slots, hosts))
+    write_whole(path, emission.text)
+    words = [f"{name}={value}" for name, value in emission.environment.items()] + list(emission.options)
+    return [f"the order without mpiric: {' '.join(word.replace('{file}', str(path)) for word in words)}"]
+
+
+# Of each dialect, the form that its launcher reads.
+_FORMS = {
+    "srun": "slurm",
+    "hydra": "hydra",
+    "intelmpi": "intelmpi",
+    "openmpi4": "openmpi-rankfile",
+    "openmpi5": "prrte",
+    "aprun": "mpich-rank-order",
+    "pals": "mpich-rank-order",
+}

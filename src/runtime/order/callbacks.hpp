@@ -1,0 +1,83 @@
+// Functions of the program that the library calls with a communicator: each gets an entrance of its own,
+// which hands it MPI_COMM_WORLD where the library has the world in another order.
+#pragma once
+
+#include "base/spin_lock.hpp"
+#include "order/substitution.hpp"
+
+#include <array>
+#include <cstdarg>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace mpiric::order {
+
+/// Entrances for functions of one type, one for each function however often it is given. Where a program has
+/// more of them, the rest are called directly.
+template <class Pointer, class Entrance> class Entrances {
+  public:
+    static Pointer entrance(Pointer function) noexcept {
+        const Held held(lock_, true);
+        for (size_t at = 0; at < used_; ++at)
+            if (given_[at] == function)
+                return entrances[at];
+        if (used_ == most)
+            return function;
+        given_[used_] = function;
+        return entrances[used_++];
+    }
+
+    /// The function behind an entrance; any other function itself.
+    static Pointer behind(Pointer function) noexcept {
+        for (size_t at = 0; at < used_; ++at)
+            if (entrances[at] == function)
+                return given_[at];
+        return function;
+    }
+
+    template <size_t at> static Pointer given() noexcept { return given_[at]; }
+
+  private:
+    static constexpr size_t most = 128;
+    template <size_t... at>
+    static constexpr std::array<Pointer, most> all(std::index_sequence<at...>) noexcept {
+        return {&Entrance::template call<at>...};
+    }
+    static constexpr std::array<Pointer, most> entrances = all(std::make_index_sequence<most>());
+
+    static constinit inline std::array<Pointer, most> given_{};
+    static constinit inline size_t used_ = 0;
+    static constinit inline SpinLock lock_;
+};
+
+/// A function whose first argument is a communicator.
+template <class Pointer> struct WithComm;
+template <class Result, class... Rest> struct WithComm<Result (*)(MPI_Comm, Rest...)> {
+    using Pointer = Result (*)(MPI_Comm, Rest...);
+    template <size_t at> static Result call(MPI_Comm comm, Rest... rest) {
+        return Entrances<Pointer, WithComm>::template given<at>()(to_program(comm), rest...);
+    }
+};
+
+/// An error handler. What follows the code is the library's business; two words cover what there is.
+struct WithError {
+    using Pointer = MPI_Comm_errhandler_function*;
+    template <size_t at> static void call(MPI_Comm* comm, int* code, ...) {
+        va_list rest;
+        va_start(rest, code);
+        void* first = va_arg(rest, void*);
+        void* second = va_arg(rest, void*);
+        va_end(rest);
+        MPI_Comm seen = to_program(*comm);
+        Entrances<Pointer, WithError>::template given<at>()(&seen, code, first, second);
+    }
+};
+
+template <class Entrance> using EntrancesOf = Entrances<typename Entrance::Pointer, Entrance>;
+
+using Copies = EntrancesOf<WithComm<std::decay_t<MPI_Comm_copy_attr_function>>>;
+using Deletions = EntrancesOf<WithComm<std::decay_t<MPI_Comm_delete_attr_function>>>;
+using ErrorHandlers = EntrancesOf<WithError>;
+
+}  // namespace mpiric::order

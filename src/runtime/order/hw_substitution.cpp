@@ -1,0 +1,120 @@
+// Functions before the library's that do more than to pass communicators on: spec/mpi/exceptions.toml has the
+// reasons.
+#include "order/callbacks.hpp"
+#include "order/reordered_world.hpp"
+
+#include <dlfcn.h>
+#include <string_view>
+#include <strings.h>
+
+namespace mpiric::order {
+namespace {
+
+/// Whether a function is one of the library's own: a value that it compares, or one that knows no
+/// communicator.
+bool is_predefined(const void* function) noexcept {
+    Dl_info there{}, library{};
+    return reinterpret_cast<uintptr_t>(function) < 4096 ||
+           (dladdr(function, &there) && dladdr(world::find("PMPI_Init"), &library) &&
+            there.dli_fbase == library.dli_fbase);
+}
+
+template <class Kind, class Pointer> Pointer entrance(Pointer function) noexcept {
+    return is_predefined(reinterpret_cast<const void*>(function)) ? function : Kind::entrance(function);
+}
+
+/// The attributes that the library has set are those of its own world.
+template <Function function> int get_attribute(MPI_Comm comm, int key, void* value, int* flag) {
+    auto* get = next<function, decltype(&get_attribute<function>)>();
+    const int result = get(to_library(comm), key, value, flag);
+    if (result != MPI_SUCCESS || *flag || comm != worlds.program || worlds.ordered == worlds.program)
+        return result;
+    return get(comm, key, value, flag);
+}
+
+/// Errors that belong to no communicator go to the handler of the library's own world.
+template <Function function> int set_error_handler(MPI_Comm comm, MPI_Errhandler handler) {
+    auto* set = next<function, decltype(&set_error_handler<function>)>();
+    const int result = set(to_library(comm), handler);
+    if (result == MPI_SUCCESS && comm == worlds.program && worlds.ordered != worlds.program)
+        return set(comm, handler);
+    return result;
+}
+
+template <Function function>
+int create_error_handler(MPI_Comm_errhandler_function* handle, MPI_Errhandler* handler) {
+    return next<function, decltype(&create_error_handler<function>)>()(entrance<ErrorHandlers>(handle),
+                                                                       handler);
+}
+
+template <Function function>
+int create_key(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, int* key,
+               void* extra) {
+    return next<function, decltype(&create_key<function>)>()(entrance<Copies>(copy),
+                                                             entrance<Deletions>(remove), key, extra);
+}
+
+/// A number for a handle: that of the handle that the program knows.
+template <Function function> int number_of(MPI_Comm comm) {
+    return next<function, decltype(&number_of<function>)>()(to_program(comm));
+}
+
+/// Fortran layers that hold communicators as objects convert by the PMPI_ name, and look into the object.
+MPI_Comm object_of(int number) {
+    const MPI_Comm comm = next<Function::MPI_Comm_f2c, decltype(&object_of)>()(number);
+    converted_world = comm == worlds.program && worlds.ordered != worlds.program;
+    return to_library(comm);
+}
+constexpr bool layer_holds_objects = std::string_view(MPIRIC_FAMILY) == "openmpi";
+
+#if MPIRIC_HAS_MPI_Group_from_session_pset
+int group_of_set(MPI_Session session, const char* name, MPI_Group* group) {
+    const int result =
+        next<Function::MPI_Group_from_session_pset, decltype(&group_of_set)>()(session, name, group);
+    if (result == MPI_SUCCESS && strcasecmp(name, "mpi://WORLD") == 0)
+        reorder_group(*group);
+    return result;
+}
+#endif
+
+template <class Code> symbols::NextFunction both(Code* code) noexcept {
+    return {reinterpret_cast<void*>(code), reinterpret_cast<void*>(code)};
+}
+
+}  // namespace
+
+symbols::NextFunction handwritten_before_library(Function function) noexcept {
+    switch (function) {
+    case Function::MPI_Comm_get_attr:
+        return both(&get_attribute<Function::MPI_Comm_get_attr>);
+    case Function::MPI_Attr_get:
+        return both(&get_attribute<Function::MPI_Attr_get>);
+    case Function::MPI_Comm_set_errhandler:
+        return both(&set_error_handler<Function::MPI_Comm_set_errhandler>);
+    case Function::MPI_Errhandler_set:
+        return both(&set_error_handler<Function::MPI_Errhandler_set>);
+    case Function::MPI_Comm_create_errhandler:
+        return both(&create_error_handler<Function::MPI_Comm_create_errhandler>);
+    case Function::MPI_Errhandler_create:
+        return both(&create_error_handler<Function::MPI_Errhandler_create>);
+    case Function::MPI_Comm_create_keyval:
+        return both(&create_key<Function::MPI_Comm_create_keyval>);
+    case Function::MPI_Keyval_create:
+        return both(&create_key<Function::MPI_Keyval_create>);
+    case Function::MPI_Comm_c2f:
+        return both(&number_of<Function::MPI_Comm_c2f>);
+    case Function::MPI_Comm_toint:
+        return both(&number_of<Function::MPI_Comm_toint>);
+    case Function::MPI_Comm_f2c:
+        return layer_holds_objects ? symbols::NextFunction{nullptr, reinterpret_cast<void*>(&object_of)}
+                                   : symbols::NextFunction{};
+#if MPIRIC_HAS_MPI_Group_from_session_pset
+    case Function::MPI_Group_from_session_pset:
+        return both(&group_of_set);
+#endif
+    default:
+        return {};
+    }
+}
+
+}  // namespace mpiric::order

@@ -1,0 +1,26 @@
+// An order of ranks, as a file lists it: line r holds the slot of rank r. Without MPI.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mpiric::order {
+
+/// Slots by rank, and why there are none.
+struct SlotOrder {
+    std::vector<int32_t> slots;
+    std::string problem;  ///< empty: `slots` is a permutation
+
+    bool is_valid() const noexcept { return problem.empty(); }
+};
+
+/// Reads one slot a line; blank lines and what follows a `#` are left out. Never throws: what is no
+/// permutation of 0…size-1 is a problem, named with its line.
+SlotOrder read_order(const char* path, int32_t size) noexcept;
+
+/// The rank that sits in each slot.
+std::vector<int32_t> ranks_by_slot(std::span<const int32_t> slots);
+
+}  // namespace mpiric::order

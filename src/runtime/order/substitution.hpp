@@ -1,0 +1,45 @@
+// A world in another order: what the program calls MPI_COMM_WORLD is, for the library, a communicator with
+// the same processes in another order. Functions that pass communicators on stand directly before the
+// library's, below recording, tuning and other tools, so that all of these see the program's handles and
+// ranks.
+#pragma once
+
+#include "symbols/next.hpp"
+#include "world/library.hpp"
+
+namespace mpiric::order {
+
+using symbols::Function;
+
+/// The two handles; equal until the world is put in another order.
+struct Worlds {
+    MPI_Comm program{};  ///< MPI_COMM_WORLD
+    MPI_Comm ordered{};
+};
+inline constinit Worlds worlds;
+
+/// Whether the last handle that a Fortran layer has converted on this thread was of an ordered world.
+inline thread_local constinit bool converted_world = false;
+
+/// The functions of the library that ours stand before.
+extern constinit void* library_functions[symbols::function_count];
+
+inline MPI_Comm to_library(MPI_Comm comm) noexcept { return comm == worlds.program ? worlds.ordered : comm; }
+inline MPI_Comm to_program(MPI_Comm comm) noexcept { return comm == worlds.ordered ? worlds.program : comm; }
+
+template <Function function, class Pointer> [[gnu::always_inline]] inline Pointer next() noexcept {
+    return reinterpret_cast<Pointer>(library_functions[static_cast<uint32_t>(function)]);
+}
+
+/// Our functions before the library's, for the two names; null where the library's own is right.
+symbols::NextFunction before_library(Function function) noexcept;
+void* generated_before_library(Function function) noexcept;
+symbols::NextFunction handwritten_before_library(Function function) noexcept;
+
+/// Puts ours before the library's.
+void stand_before(Function function, symbols::NextFunction& following) noexcept;
+
+/// Has the runtime's own calls see the program's handles too.
+void stand_before_own_calls() noexcept;
+
+}  // namespace mpiric::order

@@ -13,13 +13,15 @@ from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
-from mpiric.model.rank_graph import Numbers, SlotTree, hop_bytes, off_group_weight
+from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.rank_graph import Numbers, SlotTree
 from mpiric.model.rank_order import RankOrderChoice, RankOrders
 from mpiric.model.record import Record
 from mpiric.model.situation import Situation
 from mpiric.tuning.files import read_bounded, write_whole
 from mpiric.workflows.launch.loadable import why_not_loadable
-from mpiric.workflows.mapping.map import MapRequest, map_ranks
+from mpiric.workflows.mapping.machine import record_on_machine
+from mpiric.workflows.mapping.map import MapRequest, map_ranks, order_cost
 from mpiric.workflows.mapping.record import RecordedTraffic, traffic_of
 
 _DIRECTORY, _LIST = "orders", "orders.json"
@@ -37,7 +39,8 @@ def plan_orders(record: Record, name: str, directory: Path, host: Host) -> None:
         traffic = traffic_of(record, name)
         choices = _better(traffic, directory / _DIRECTORY, host)
         why_not = "" if choices else NO_GAIN
-        hosts = tuple(traffic.hosts[slot] for slot in traffic.given)
+        placed = record_on_machine(traffic, MachineSpec())
+        hosts = tuple(placed.machine.hosts[slot] for slot in placed.given)
     except MpiricError as error:
         why_not = error.message
     text = {"why_not": why_not, "hosts": hosts, "choices": [asdict(choice) for choice in choices]}
@@ -125,22 +128,24 @@ def _text(slots: Iterable[int]) -> str:
 
 def _better(traffic: RecordedTraffic, directory: Path, host: Host) -> tuple[RankOrderChoice, ...]:
     """Orders that save something, the best first, no two alike."""
-    graph, tree, given = traffic.graph, traffic.tree, traffic.given
-    if len(tree.groups) < 2:
+    placed = record_on_machine(traffic, MachineSpec())
+    tree, given = placed.machine.tree, placed.given
+    if len(traffic.nodes) < 2:
         return ()
-    today, off_today = hop_bytes(graph, tree, given), off_group_weight(graph, tree, given)
-    proposals = {"mapped": map_ranks(MapRequest(graph, tree, given), host).slots, **_plain(tree)}
+    request = MapRequest(traffic.graph, placed.machine, given)
+    today = order_cost(request, given)
+    proposals = {"mapped": map_ranks(request, host).slots, **_plain(tree)}
     launched = np.argsort(given)  # the rank that the launcher starts in each slot
     found: dict[bytes, tuple[float, RankOrderChoice]] = {}
     for name, proposal in proposals.items():
-        slots = keep_first(proposal, int(given[0]), tree.groups[0])
-        cost = hop_bytes(graph, tree, slots)
-        if today <= 0 or cost > (1 - _LEAST_GAIN) * today:
+        slots = keep_first(proposal, int(given[0]), tree.nodes)
+        cost = order_cost(request, slots)
+        if today.hop_bytes <= 0 or cost.hop_bytes > (1 - _LEAST_GAIN) * today.hop_bytes:
             continue
         path = directory / f"{name}.txt"
-        off = off_group_weight(graph, tree, slots) / off_today if off_today > 0 else 1.0
-        choice = RankOrderChoice(name, str(path.absolute()), off, cost / today)
-        if found.setdefault(slots.tobytes(), (cost, choice))[1] is choice:
+        off = cost.off_node / today.off_node if today.off_node > 0 else 1.0
+        choice = RankOrderChoice(name, str(path.absolute()), off, cost.hop_bytes / today.hop_bytes)
+        if found.setdefault(slots.tobytes(), (cost.hop_bytes, choice))[1] is choice:
             write_whole(path, _text(launched[slots].tolist()))
     return tuple(choice for _, choice in sorted(found.values(), key=lambda each: each[0]))
 
@@ -164,7 +169,7 @@ def keep_first(slots: Numbers, first: int, nodes: Numbers) -> Numbers:
 
 def _plain(tree: SlotTree) -> dict[str, Numbers]:
     """Ranks over the nodes in the ways that launchers have words for."""
-    nodes = tree.groups[0]
+    nodes = tree.nodes
     position = np.zeros(tree.slots, dtype=np.int64)  # of each slot on its node
     for node in np.unique(nodes):
         position[nodes == node] = np.arange(np.count_nonzero(nodes == node))

@@ -129,7 +129,7 @@ def _proved(made: Landscape, answer: Configuration, runs: int, seed: int) -> Con
     """What the proof leaves of an answer, each setting a unit of its own."""
 
     def measured(run: Planned) -> Trial:
-        limit_s = inf if run.limit_s is None else run.limit_s
+        limit_s = inf if run.stop_at is None else run.stop_at
         trial = made.measure(run.configuration, limit_s)
         return replace(trial, phase=run.phase, pair=run.pair, replicate=run.replicate)
 

@@ -90,7 +90,7 @@ class SimulatedProgram:
             pair=run.pair,
             replicate=run.replicate,
         )
-        limit_s = None if run.limit_s is None else run.limit_s * self.stop
+        limit_s = None if run.stop_at is None else run.stop_at * self.stop
         if limit_s is not None and seconds > limit_s:
             trial = stopped(trial, limit_s)
         self.made.append(trial)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from mpiric.model.pace import MarkKey
 from mpiric.profile.marks import read_marks
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
+from mpiric.tuning.policy.learned import read_learned
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 ENDLESS = 2_000_000_000  # steps: such a run is over only when something ends it
@@ -102,6 +104,44 @@ def test_a_run_ends_at_its_last_mark_with_its_output_written(armed):
     assert run.ranks[0].state is MarksState.ENDED
     assert {rank.calls for rank in run.ranks} == {200}
     assert all("passed" in rank.flags for rank in run.ranks)
+
+
+def test_what_was_learned_of_collectives_is_written_before_the_end(armed, tmp_path):
+    learned = tmp_path / "learned.json"
+    given = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_POLICY_OUT": str(learned), "MPIRIC_LEARN_AT_MOST": "0"}
+    how = {**given, "MPIRIC_MARK_END": "1"}
+    _, run = armed("out", mark_option(ANYWHERE, 50, 2000), 3, ENDLESS, "copy", **how)
+    assert run.ranks[0].state is MarksState.ENDED
+    (key, *_) = [each for each in read_learned(learned).keys if each.collective == "allreduce"]
+    assert key.shape.ranks == 3
+    assert key.learning_calls > 0
+
+
+def test_a_recorded_run_writes_out_what_is_buffered_when_it_is_about_to_be_ended(
+    mpi, steps, environment, eventually, tmp_path
+):
+    """MPIRIC_FLUSH_AT, as `profile --for` sets it; the output goes into a file, which stdio buffers."""
+    output = tmp_path / "stdout"
+    given = {"MPIRIC_RECORD_DIR": str(tmp_path / "record"), "MPIRIC_FLUSH_AT": f"{time.time() + 1.5:.3f}"}
+    paths = {
+        "LD_LIBRARY_PATH": ":".join(mpi.library_path),
+        "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
+    }
+    with (
+        output.open("wb") as file,
+        subprocess.Popen(
+            [mpi.launcher, "-n", "1", *preloaded(mpi), steps, "2000000000", "quiet"],
+            env={**environment, **mpi.environment, **paths, **given, **crowded(mpi)},
+            stdout=file,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as run,
+    ):
+        assert eventually(lambda: output.read_bytes() == b"few words\n")
+        os.killpg(run.pid, signal.SIGKILL)
+        for rank in running(steps):
+            with suppress(ProcessLookupError):
+                os.kill(rank, signal.SIGKILL)
 
 
 def test_a_run_can_end_at_a_send(armed):

@@ -12,6 +12,7 @@ from mpiric.model.situation import Situation
 # What a number says where it keeps a knob from mattering.
 _FACTS: Mapping[str, str] = {
     "nodes": "the job runs on one node",
+    "gpu_ranks": "{gpu_ranks:n} ranks load the driver of a GPU",
     "node_ranks": "each rank has a node of its own",
     "ucx_carries": "no message goes through UCX",
     "other_node_share": "no message leaves its node",

@@ -256,6 +256,7 @@ KNOBS = (
         values=always("off"),
         applies=_gpu_applies,
         promise=promising(0.1, "a GPU runtime may be looked for in vain"),
+        matters_when=("gpu_ranks < 1",),
         ceiling=("mpi_bound", "outside_bound"),
         symptoms=("mpi_share", "start_up_s"),
     ),

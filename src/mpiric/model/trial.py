@@ -44,6 +44,7 @@ class Split:
     io_s: float | None = (
         None  # in calls on files, of the rank with most of it, where runs are recorded for it
     )
+    start_from_s: float | None = None  # of a stopped run: start_s is the most then, other times the least
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Trial:
     stdout: str = ""  # paths of what it printed
     stderr: str = ""
     started_at: str = ""  # ISO 8601, UTC
+    ended_unix_s: float = 0.0  # when the launcher was gone; 0: unknown
     rss_peak_bytes: int = 0
     number: int = 0
     pair: int = -1  # round of the proof it belongs to; in its simplest form a pair

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mpiric.model.behaviour import Behaviour, Carriers, CollectiveCalls
 from mpiric.model.policy import BLOCKING
 from mpiric.model.profile import Profile
-from mpiric.model.record import CallCell, RankRecord, Record
+from mpiric.model.record import CallCell, RankRecord, RankState, Record
 from mpiric.profile.cells import bin_bounds, counted, mpi_s
 from mpiric.profile.message_sizes import most_on_node, sizes_by_reach
 from mpiric.profile.ranks import POINT_TO_POINT, fact
@@ -16,6 +16,7 @@ from mpiric.profile.traffic import between_ranks, nodes_of
 
 _FAULT_S = 5e-6  # of a small page, at most, where the record does not say
 _FAULT_SLACK = 2.0  # times what a fault took at the end, when nothing else went on in the process
+_LAUNCHER_ENDS_S = 0.25  # after the ranks, at most as a rule
 _HUGE_FAULT_S = 500e-6  # of a huge one, which is zeroed as a whole
 _MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
 _WAITS = frozenset({"start", "wait", "poll"})  # where nonblocking and persistent collectives take their time
@@ -27,6 +28,7 @@ def behaviour_of(
     carriers: Carriers,
     run_s: float = 0.0,
     safe_s: float = 0.0,
+    ended_unix_s: float = 0.0,
     *,
     huge_pages: bool = True,
 ) -> Behaviour:
@@ -34,6 +36,8 @@ def behaviour_of(
 
     ``safe_s`` is the time from its start until all that it wrote was on the servers, 0 when unknown.
 
+    What was done after MPI_Finalize shows only in when the run was over, ``ended_unix_s``: all of that time,
+    but for what launchers take to end, may have gone into the program's own code or into page faults.
     ``huge_pages`` tells whether a fault may have brought one; when unknown, it may.
     """
     names, places = nodes_of(record)
@@ -50,6 +54,7 @@ def behaviour_of(
     numbers = {
         **profile.numbers,
         "nodes": float(len(names)),
+        "gpu_ranks": float(sum(fact(rank, "gpu.driver") > 0 for rank in record.ranks)),
         "node_ranks": float(max(on_node.values(), default=1)),
         "mpi_bound": max((_share(mpi_s(rank), rank.wall_s) for rank in record.ranks), default=1.0),
         "node_message_bound": reaches["node"],
@@ -64,7 +69,7 @@ def behaviour_of(
         "unsafe_bound": _share(safe_s - run_s, safe_s) if safe_s > run_s > 0 else 0.0,
         **_file_calls(record),
         "outside_bound": max(0.0, 1 - profile.wall_s / run_s) if run_s > 0 else 1.0,
-        **_own_numbers(record, huge_pages=huge_pages),
+        **_with_end(_own_numbers(record, huge_pages=huge_pages), _end_share(record, run_s, ended_unix_s)),
         **_collective_numbers(record, calls),
     }
     return Behaviour(numbers, calls, sizes, carriers, profile.files)
@@ -153,6 +158,20 @@ def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
         "kernel_bound": most(lambda rank: _share(fact(rank, "time.system_us") / 1e6, _on_cpu_s(rank))),
         "fault_bound": most(lambda rank: _fault_share(rank, huge=huge), "faults.minor"),
     }
+
+
+def _end_share(record: Record, run_s: float, ended_unix_s: float) -> float:
+    """The share of the run that lies behind the last MPI_Finalize; 0 where not all came there."""
+    if run_s <= 0 or ended_unix_s <= 0 or any(r.state is not RankState.FINALIZED for r in record.ranks):
+        return 0.0
+    over_s = max((rank.begin_unix_s + rank.wall_s for rank in record.ranks), default=ended_unix_s)
+    return _share(max(0.0, ended_unix_s - over_s - _LAUNCHER_ENDS_S), run_s)
+
+
+def _with_end(numbers: Mapping[str, float], end: float) -> dict[str, float]:
+    """Bounds of what may also take the time at the end; that of the kernel is a share of CPU time."""
+    ended = {name: numbers[name] * (1 - end) + end for name in ("own_bound", "fault_bound")}
+    return {**numbers, **ended}
 
 
 def _own_share(rank: RankRecord) -> float:

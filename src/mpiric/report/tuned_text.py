@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from math import isinf
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from mpiric.model.duration import show_duration
@@ -47,10 +46,10 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
     for title, lines in _sections(tuned):
         console.print(Text(f"\n{title}", style="bold"))
         for indent, line in lines:
-            # A command must stay one line to be copied; words wrap at the terminal's width.
+            # A command must stay one line to be copied; words wrap within their indent.
             is_command = line.style == "green"
-            words = Padding(line, (0, 0, 0, indent)) if console.is_terminal else Text(" " * indent) + line
-            console.print(Text(" " * indent) + line if is_command else words, soft_wrap=is_command or None)
+            for part in [line] if is_command else line.wrap(console, max(1, console.width - indent)):
+                console.print(Text(" " * indent) + part, soft_wrap=True)
 
 
 def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
@@ -101,7 +100,8 @@ def _headline(tuned: Tuned) -> Text:
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
     text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, words)}", style=style)
-    return text.append(f"  ({len(evidence.pairs)} fresh pairs, at {evidence.confidence:.0%})", style="dim")
+    pairs = f"{len(evidence.pairs)} fresh pair{'' if len(evidence.pairs) == 1 else 's'}"
+    return text.append(f"  ({pairs}, at {evidence.confidence:.0%})", style="dim")
 
 
 def _claim(tuned: Tuned, words: str) -> str:

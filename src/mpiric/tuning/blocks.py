@@ -24,6 +24,7 @@ class Planned:
     pair: int = -1
     limit_s: float | None = None
     replicate: int = 0
+    stop_at: float | None = None  # objective from which on no more of the run need be known
 
 
 def deal(runs: Sequence[Planned], most: int, fewest_runs: int = 1) -> tuple[tuple[Planned, ...], ...]:

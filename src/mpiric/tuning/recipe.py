@@ -95,6 +95,8 @@ def _render_share(share: Share) -> dict[str, object]:
         "interval": [share.low, share.high],
         "runs": share.runs,
         "shown": share.shown,
+        **({"likely": True} if share.is_likely else {}),
+        **({"needed": True} if share.is_needed else {}),
         "why": share.why,
     }
 
@@ -210,6 +212,8 @@ def _share(table: CheckedTable) -> Share:
         runs=table.integer("runs", 0, 1_000_000),
         shown=table.truth("shown"),
         why=table.text("why", default=""),
+        is_needed=table.truth("needed") if table.has("needed") else False,
+        is_likely=table.truth("likely") if table.has("likely") else False,
     )
     table.nothing_else()
     if not (share.ratio > 0 and 0 <= low <= high):

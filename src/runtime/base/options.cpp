@@ -42,6 +42,16 @@ double part(const char* name, double otherwise) noexcept {
     return *end || !(read >= 0 && read <= 1) ? otherwise : read;
 }
 
+/// A time of the wall clock; 0: none.
+double moment(const char* name) noexcept {
+    const char* value = std::getenv(name);
+    if (!value)
+        return 0;
+    char* end = nullptr;
+    const double read = std::strtod(value, &end);
+    return *end || !(read >= 0 && read < 1e11) ? 0 : read;
+}
+
 Collectives collectives() noexcept {
     if (is("MPIRIC_COLLECTIVES", "online"))
         return Collectives::online;
@@ -62,6 +72,7 @@ Options read_options() noexcept {
     options.regions = is("MPIRIC_REGIONS", "names") ? Regions::names : Regions::levels;
     options.unexpected = number("MPIRIC_UNEXPECTED", options.unexpected);
     options.imbalance = flag("MPIRIC_IMBALANCE", options.imbalance);
+    options.flush_at_unix_s = moment("MPIRIC_FLUSH_AT");
     options.posix_io = flag("MPIRIC_POSIX_IO", options.posix_io);
     options.call_sites = flag("MPIRIC_CALL_SITES", options.call_sites);
     options.counters = flag("MPIRIC_COUNTERS", options.counters);

@@ -23,6 +23,7 @@ struct Options {
     Regions regions = Regions::levels;
     uint32_t unexpected = 64;  ///< one receive in so many is looked at before it is posted; 0: none
     bool imbalance = false;
+    double flush_at_unix_s = 0;  ///< when what is buffered is written out; 0: never
     bool posix_io = true;
     bool call_sites = false;
     bool counters = true;

@@ -12,6 +12,7 @@
 #include "world/control.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace mpiric::select {
@@ -46,5 +47,16 @@ void report_library_choice(system::AddFact add_fact) noexcept;
 
 /// Ends tuning before MPI_Finalize, collectively over the world, and writes the learned policy.
 void end_tuning() noexcept;
+
+/// What this rank has to tell of the learned policy while tuning goes on; empty where no policy is written.
+std::string learned_so_far() noexcept;
+
+/// Adds to a list of keys, with a comma between two that are not empty.
+inline void append(std::string& keys, const std::string& more) {
+    keys += (keys.empty() || more.empty() ? "" : ",") + more;
+}
+
+/// Writes the learned policy from what all ranks had to tell, where one is to be written. On rank 0.
+void write_learned(const std::string& keys) noexcept;
 
 }  // namespace mpiric::select

@@ -1,4 +1,4 @@
-// The end of tuning: rank 0 writes the learned policy (spec/formats/policy.md).
+// The learned policy, which rank 0 writes at the end of tuning or of the run (spec/formats/policy.md).
 #include "base/formatted.hpp"
 #include "base/say.hpp"
 #include "select/decision/learned_keys.hpp"
@@ -57,10 +57,6 @@ bool write_policy(const Tuner& all, const std::string& keys) {
     return false;
 }
 
-void append(std::string& list, const std::string& items) {
-    list += (list.empty() || items.empty() ? "" : ",") + items;
-}
-
 /// Gathers the texts of all ranks on rank 0, with commas between those that are not empty.
 bool gather(const world::ShadowComm& shadow, std::string& text) {
     constexpr int tag = 3;
@@ -83,7 +79,39 @@ bool gather(const world::ShadowComm& shadow, std::string& text) {
     return true;
 }
 
+/// Keys of the groups in which this rank is the first.
+std::string keys_of_groups(const Tuner& all) {
+    std::string keys;
+    for (const auto& [identity, group] : all.states.groups)
+        if (group->rank == 0)
+            append(keys, learned_keys(group->shape, group->blocking, all.basis.catalogue));
+    return keys;
+}
+
 }  // namespace
+
+std::string learned_so_far() noexcept try {
+    Tuner& all = tuner();
+    // Another thread may be in the middle of learning.
+    if (!all.active || !all.basis.rules.writes_policy || all.many_threads)
+        return {};
+    std::string keys = keys_of_groups(all);
+    for (const auto& [handle, state] : all.states.comms)
+        if (state && state->started && state->group->rank == 0)
+            append(keys, learned_keys(state->group->shape, state->started->table, all.basis.catalogue));
+    return keys;
+} catch (...) {
+    say_once("the learned policy is not whole", "memory is short");
+    return {};
+}
+
+void write_learned(const std::string& keys) noexcept try {
+    const Tuner& all = tuner();
+    if (all.active && all.basis.rules.writes_policy && !all.many_threads && !write_policy(all, keys))
+        say_once("the learned policy cannot be written", all.policy_out);
+} catch (...) {
+    say_once("the learned policy is not written", "memory is short");
+}
 
 void end_tuning() noexcept try {
     Tuner& all = tuner();
@@ -96,10 +124,7 @@ void end_tuning() noexcept try {
             keep_explorations(*state, all.states.orphans);
     if (!all.basis.rules.writes_policy)
         return;
-    std::string keys;
-    for (const auto& [identity, group] : all.states.groups)
-        if (group->rank == 0)
-            append(keys, learned_keys(group->shape, group->blocking, all.basis.catalogue));
+    std::string keys = keys_of_groups(all);
     if (gather(all.world, keys) && all.world.rank == 0 && !write_policy(all, keys))
         say_once("the learned policy cannot be written", all.policy_out);
 } catch (...) {

@@ -1,5 +1,6 @@
 #include "system/flush.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -52,6 +53,25 @@ bool flush_output() noexcept {
     else
         dlerror();  // the program must not read of our question
     return flushed;
+}
+
+void flush_output_at(double unix_s) noexcept {
+    static constinit timespec moment{};
+    moment.tv_sec = time_t(unix_s);
+    moment.tv_nsec = long((unix_s - double(moment.tv_sec)) * 1e9);
+    const auto wait = [](void*) noexcept -> void* {
+        while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &moment, nullptr) == EINTR) {
+        }
+        flush_output();
+        return nullptr;
+    };
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    pthread_t thread{};
+    if (pthread_create(&thread, nullptr, wait, nullptr) == 0)
+        pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace mpiric::system

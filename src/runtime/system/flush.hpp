@@ -7,4 +7,8 @@ namespace mpiric::system {
 /// full disk or a reader that is gone costs the program no signal that it would not have met by itself.
 bool flush_output() noexcept;
 
+/// Does so at a moment of the wall clock, in a thread that sleeps until then and takes none of the program's
+/// signals.
+void flush_output_at(double unix_s) noexcept;
+
 }  // namespace mpiric::system

@@ -1,6 +1,7 @@
 #include "system/process.hpp"
 
 #include "base/hash.hpp"
+#include "system/devices.hpp"
 #include "system/text.hpp"
 
 #include <algorithm>
@@ -182,6 +183,8 @@ void add_end_facts(AddFact add_fact) noexcept {
     add_fault_cost(add_fact);
     add_counters(add_fact);
     add_threads(add_fact);
+    if (device_driver_loaded())
+        add_fact("gpu.driver", "1");
 }
 
 }  // namespace mpiric::system

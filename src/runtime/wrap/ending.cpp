@@ -1,5 +1,7 @@
 #include "wrap/ending.hpp"
 
+#include "base/say.hpp"
+#include "select/tuner.hpp"
 #include "symbols/interception.hpp"
 #include "system/devices.hpp"
 #include "system/flush.hpp"
@@ -9,6 +11,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
+#include <string>
 
 namespace mpiric::wrap {
 namespace {
@@ -16,7 +20,21 @@ namespace {
 using world::handles;
 using world::library;
 
-constexpr int report_tag = 1, signal_tag = 2;
+constexpr int report_tag = 1, signal_tag = 2, learned_tag = 3;
+
+/// What a rank reports.
+struct Report {
+    int32_t rank;
+    uint32_t passed;
+    uint64_t learned_bytes;  ///< of what it has to tell of the learned policy, which follows
+};
+
+/// What a rank has to tell of the learned policy, under way.
+struct Learned {
+    std::string keys;
+    MPI_Request request{};
+    Learned* next = nullptr;
+};
 
 /// Every other rank reports to rank 0, once: that it has passed the last mark, or has come to MPI_Finalize
 /// without. Where rank 0 alone counts, it signals to the others, once, which of the two it has done.
@@ -28,7 +46,8 @@ struct Ending {
 
     bool reported = false;       ///< not on rank 0
     MPI_Request reporting{};     ///< on rank 0 the receive of the next report
-    bool report = false;         ///< sent, or received
+    Report report{};             ///< sent, or received
+    Learned* learned = nullptr;  ///< sent; on rank 0 received, a list
     int reports = 0;             ///< that have come to rank 0
     bool all_passed = true;      ///< of those
     bool signalled = false;      ///< rank 0 has sent the signal, or this rank has received it
@@ -42,29 +61,67 @@ constinit std::atomic_flag asking = ATOMIC_FLAG_INIT;
 bool is_first() noexcept { return ending.rank == 0; }
 
 void receive_report() noexcept {
-    library.Irecv(&ending.report, 1, handles.byte, MPI_ANY_SOURCE, report_tag, ending.comm,
+    library.Irecv(&ending.report, sizeof(Report), handles.byte, MPI_ANY_SOURCE, report_tag, ending.comm,
                   &ending.reporting);
 }
 
-/// Takes the reports that have come to rank 0; whether they are all there.
+bool is_done(MPI_Request& request) noexcept {
+    int done = 0;
+    return library.Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
+}
+
+/// Room for so many bytes of what was learned; null where there is none.
+Learned* make_learned(std::string keys) noexcept { return new (std::nothrow) Learned{std::move(keys)}; }
+
+void receive_learned(const Report& report) noexcept try {
+    Learned* learned = make_learned(std::string(report.learned_bytes, ' '));
+    if (!learned)
+        return;
+    library.Irecv(learned->keys.data(), int(learned->keys.size()), handles.byte, report.rank, learned_tag,
+                  ending.comm, &learned->request);
+    learned->next = ending.learned;
+    ending.learned = learned;
+} catch (...) {
+    // The rank's message is never received: its part is missing.
+}
+
+/// Whether what was learned elsewhere has arrived, or on its own rank has left.
+bool learned_is_done() noexcept {
+    for (Learned* each = ending.learned; each; each = each->next)
+        if (!is_done(each->request))
+            return false;
+    return true;
+}
+
+/// Takes the reports that have come to rank 0; whether they are all there, with what they announce.
 bool take_reports() noexcept {
     while (ending.reports < ending.size - 1) {
         int came = 0;
         if (library.Test(&ending.reporting, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS || !came)
             return false;
-        ending.all_passed = ending.all_passed && ending.report;
+        ending.all_passed = ending.all_passed && ending.report.passed;
+        if (ending.report.learned_bytes > 0)
+            receive_learned(ending.report);
         if (++ending.reports < ending.size - 1)
             receive_report();
     }
-    return true;
+    return learned_is_done();
 }
 
 void report(bool passed) noexcept {
     if (is_first() || ending.reported)
         return;
     ending.reported = true;
-    ending.report = passed;
-    library.Isend(&ending.report, 1, handles.byte, 0, report_tag, ending.comm, &ending.reporting);
+    ending.learned = passed ? make_learned(select::learned_so_far()) : nullptr;
+    const uint64_t bytes = ending.learned ? ending.learned->keys.size() : 0;
+    if (bytes > 0)
+        library.Isend(ending.learned->keys.data(), int(bytes), handles.byte, 0, learned_tag, ending.comm,
+                      &ending.learned->request);
+    else
+        ending.learned = nullptr;
+    ending.report = {ending.rank, passed, bytes};
+    library.Isend(&ending.report, sizeof(Report), handles.byte, 0, report_tag, ending.comm,
+                  &ending.reporting);
 }
 
 void signal_others(bool passed) noexcept {
@@ -77,13 +134,18 @@ void signal_others(bool passed) noexcept {
                       &ending.signals_out[other - 1]);
 }
 
-bool is_done(MPI_Request& request) noexcept {
-    int done = 0;
-    return library.Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
-}
-
 void wait_for(MPI_Request& request) noexcept {
     world::wait_until([&](int* done) { return library.Test(&request, done, MPI_STATUS_IGNORE); });
+}
+
+/// What all ranks have learned, the run being over.
+void write_learned() noexcept try {
+    std::string keys = select::learned_so_far();
+    for (const Learned* each = ending.learned; each; each = each->next)
+        select::append(keys, each->keys);
+    select::write_learned(keys);
+} catch (...) {
+    say_once("the learned policy is not written", "memory is short");
 }
 
 /// Rank 0 has every report: ends the run, or lets it go on where some rank came to its end before the mark.
@@ -91,6 +153,7 @@ void conclude() noexcept {
     armed.stage = Stage::off;
     if (!ending.all_passed)
         return;
+    write_learned();
     if (armed.marks.is_open())
         armed.marks.head().state = uint32_t(marks::State::ended);
     library.Abort(handles.comm_world, 0);
@@ -153,7 +216,7 @@ void try_to_end() noexcept {
     if (armed.stage == Stage::passed) {
         if (is_first() && take_reports())
             conclude();
-        else if (!is_first() && is_done(ending.reporting))
+        else if (!is_first() && is_done(ending.reporting) && learned_is_done())
             armed.stage = Stage::off;
     }
     asking.clear();
@@ -174,6 +237,8 @@ void finish_ending() noexcept {
             wait_for(ending.signals_out[other - 1]);
     } else {
         wait_for(ending.reporting);
+        if (ending.learned)
+            wait_for(ending.learned->request);
         if (ending.follows && !ending.signalled)
             wait_for(ending.signal_in);
     }

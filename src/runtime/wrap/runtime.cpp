@@ -6,6 +6,7 @@
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
 #include "symbols/next.hpp"
+#include "system/flush.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"
@@ -107,6 +108,8 @@ void begin(MPI_Group world, int thread_level, bool of_sessions) noexcept {
     system::add_start_facts(add_fact, runtime.options.counters);
     if (runtime.options.posix_io)
         symbols::watch_posix();
+    if (runtime.options.flush_at_unix_s > 0)
+        system::flush_output_at(runtime.options.flush_at_unix_s);
     runtime.recording = true;
 }
 

@@ -178,3 +178,18 @@ def test_through_ucx_go_the_sizes_of_the_reaches_that_it_carries():
     carried = behaviour(*ranks, carriers=Carriers(ucx=frozenset({"node"})))
     assert carried.sizes["ucx"] == carried.sizes["node"]
     assert carried.numbers["ucx_bound"] == carried.numbers["node_message_bound"] > 0
+
+
+def test_what_comes_after_finalize_may_be_the_programs_own_code():
+    made = record(rank(0, 6.0), rank(1, 6.0))
+    over_s = made.ranks[0].begin_unix_s + 6.0
+    plain, late = (
+        behaviour_of(made, analyse(made), ANYBODY, 10.0, ended_unix_s=over_s + after_s).numbers
+        for after_s in (0.2, 4.25)
+    )
+    assert plain == behaviour_of(made, analyse(made), ANYBODY, 10.0).numbers
+    assert late["fault_bound"] == pytest.approx(plain["fault_bound"] * 0.6 + 0.4)
+
+
+def test_ranks_that_load_the_driver_of_a_gpu_are_counted():
+    assert behaviour(rank(0, 1.0, facts={"gpu.driver": "1"}), rank(1, 1.0)).numbers["gpu_ranks"] == 1

@@ -78,6 +78,12 @@ def test_the_command_without_mpiric_stays_one_line() -> None:
     assert "  A='1 2' mpiexec -bind-to core ./app\n" in text(FASTER)
 
 
+def test_words_that_wrap_stay_within_their_indent() -> None:
+    lines = text(replace(FASTER, notes=("many words of a note " * 12,))).splitlines()
+    (first,) = [at for at, line in enumerate(lines) if line.startswith("  many")]
+    assert all(line.startswith("  ") and len(line) <= 80 for line in lines[first : first + 4])
+
+
 def test_what_is_overridden_is_said() -> None:
     assert "-bind-to overrides -bind-to none (command line)" in text(FASTER)
 

@@ -1,6 +1,7 @@
 import os
 import sys
 from importlib import import_module
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,11 @@ def _recipe(**changes: object) -> Recipe:
         0.01,
         "decided",
         ("a",),
-        shares=(Share(("allocator", "binding"), 1.5, 1.4, 1.6, 7, shown=True, why="shown by 7 runs"),),
+        shares=(
+            Share(("allocator", "binding"), 1.5, 1.4, 1.6, 7, shown=True, why="shown by 7 runs"),
+            Share(("waiting",), 1.1, 0.9, 1.3, 7, shown=False, is_likely=True),
+            Share(("threads",), 1.0, 0.0, inf, 1, shown=False, is_needed=True),
+        ),
         stopped=(1,),
     )
     fields: dict[str, object] = {

@@ -4,6 +4,7 @@
 // unequal  the last rank makes half of the steps, without collectives
 // threads  two threads at once, each on a communicator of its own
 // workers  rank 0 hands out numbers, whoever is free takes the next
+// quiet    prints a few words, and nothing any more
 // holes    the sum is of a type of the program's own, beside bytes that differ from run to run
 #include <mpi.h>
 #include <pthread.h>
@@ -42,6 +43,14 @@ static void send_ahead(void) {
         MPI_Sendrecv(&value, 1, MPI_DOUBLE, rank, 0, &got, 1, MPI_DOUBLE, rank, 0, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
     }
+}
+
+static void be_quiet(void) {
+    double value = rank, sum = 0;
+    if (rank == 0)
+        printf("few words\n");
+    for (int step = 0; step < steps; ++step)
+        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void* in_thread(void* comm) {
@@ -119,6 +128,8 @@ int main(int argc, char** argv) {
         send_ahead();
     else if (!strcmp(how, "holes"))
         sum_with_holes();
+    else if (!strcmp(how, "quiet"))
+        be_quiet();
     else
         make_steps(comms[0], strcmp(how, "sends"));
     if (rank == 0)

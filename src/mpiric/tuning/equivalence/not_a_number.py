@@ -1,11 +1,13 @@
 """NaN in what a program prints: the sign of a calculation gone wrong that needs nothing to compare with."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 _NAN = re.compile(rb"(?<![\w.])[-+]?nan(\(\w*\))?(?![\w.-])", re.IGNORECASE)
 _LONGEST_LINE = 1 << 16
 _SHOWN = 120
+_HEAD = 4096
 
 
 class NanWatch:
@@ -39,6 +41,24 @@ def first_nan(path: Path) -> str:
     except OSError:
         return ""
     return watch.end()
+
+
+def first_nan_of(directory: Path, names: Iterable[str], since_s: float) -> str:
+    """The first line with a NaN in those files of a directory that were written since then, after its name.
+
+    Files that hold zero bytes at their beginning are no text and not looked at.
+    """
+    for name in names:
+        path = directory / name
+        try:
+            with path.open("rb") as file:
+                is_text = b"\0" not in file.read(_HEAD)
+            is_new = path.stat().st_mtime >= since_s
+        except OSError:
+            continue
+        if is_text and is_new and (line := first_nan(path)):
+            return f"{name}: {line}"
+    return ""
 
 
 def _shown(line: bytes) -> str:

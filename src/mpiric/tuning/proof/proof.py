@@ -88,7 +88,7 @@ def prove(
 
     ``measure`` runs one trial and records it; ``recorded`` are trials of this answer's rounds from before an
     interruption: what is complete of them counts. ``rounds`` numbers the fresh ones. ``stops``: the objective
-    is the wall time, so the second run of a pair may be stopped. A budget ends the proof between two rounds.
+    is a time, so the second run of a pair may be stopped. A budget ends the proof between two rounds.
     ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
     ``blocks`` are those of the units in larger answers. ``leaves_room``: once the answer is proved, its units
     leave as much of the budget as that took, for the proof of a smaller one. ``may_be_left``: that one may
@@ -308,8 +308,8 @@ def _make(
     Random(f"mpiric proof {seed} {number}").shuffle(order)  # noqa: S311
     trials: dict[_Run, Trial] = {}
     for configuration, replicate in order:
-        limit_s = _limit_s(configuration, replicate, trials) if stops else None
-        run = Planned(configuration, Phase.PROOF, number, limit_s, replicate)
+        stop_at = _stop_at(configuration, replicate, trials) if stops else None
+        run = Planned(configuration, Phase.PROOF, number, replicate=replicate, stop_at=stop_at)
         trials[configuration, replicate] = trial = measure(run)
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
@@ -318,12 +318,12 @@ def _make(
     return trials
 
 
-def _limit_s(configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial]) -> float | None:
-    """Wall time from which a run may be stopped, as it is known to be slower then; None where none is."""
+def _stop_at(configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial]) -> float | None:
+    """Objective from which on a run may be stopped, as it is known to be slower then; None where none is."""
     if replicate == WITHOUT:
         return inf  # the limit of any run will do: being that slow is an answer
     first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
-    return _STOP_AT * first[0].wall_s if first and first[0].outcome is Outcome.OK else None
+    return _STOP_AT * first[0].objective if first and first[0].objective is not None else None
 
 
 def _without(answer: Configuration, unit: Unit) -> Configuration:

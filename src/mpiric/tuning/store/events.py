@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
+AMENDED = "amended"  # event: the objective of a trial that was written before it was known
 _LEFT_OUT = (
     "block",
     "replicate",
@@ -18,6 +19,7 @@ _LEFT_OUT = (
     "came_early",
     "safe_s",
     "written_bytes",
+    "ended_unix_s",
 )  # where they are as ever
 _OPTIONAL: Mapping[str, object] = {
     name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
@@ -49,11 +51,19 @@ def read_log(path: Path) -> TuneEvents:
                 event = _event(line)
                 if event["event"] == "trial":
                     trials.append(trial_from_json(event))
+                elif event["event"] == AMENDED:
+                    _amend(trials, event["number"], _number(event["objective"]))
                 events.append(event)
             except (ValueError, KeyError, TypeError, RecursionError, OverflowError):  # noqa: PERF203
                 damaged += 1
     meta = next((event for event in events if event["event"] == "meta"), {})
     return TuneEvents(meta, tuple(events), tuple(trials), damaged)
+
+
+def _amend(trials: list[Trial], number: object, objective: float) -> None:
+    for at, trial in enumerate(trials):
+        if trial.number == number:
+            trials[at] = replace(trial, objective=objective)
 
 
 def _event(line: bytes) -> Mapping[str, object]:
@@ -94,6 +104,7 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         stdout=str(document.get("stdout", "")),
         stderr=str(document.get("stderr", "")),
         started_at=str(document.get("started_at", "")),
+        ended_unix_s=_number(document.get("ended_unix_s", 0.0)),
         rss_peak_bytes=int(_number(document.get("rss_peak_bytes", 0))),
         number=int(_number(document.get("number", 0))),
         pair=int(_number(document.get("pair", -1))),

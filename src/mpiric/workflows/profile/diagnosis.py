@@ -1,9 +1,10 @@
 """Findings on one run of a command, by the room they come from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice
+from mpiric.profile.advise import rules
 from mpiric.workflows.profile.profile import Profiled
 
 _REPORTED_BY_RECORD = {  # the same seen from the record, with numbers
@@ -25,13 +26,24 @@ class Diagnosis:
 
     @property
     def findings(self) -> dict[str, Finding | Advice]:
-        """All of them by id, the run's first; what two rooms report appears once."""
-        run = {advice.finding.id: advice for advice in self.of_run}
+        """All by id, the run's first; what two rooms report appears once, a cause before its effects."""
+        run = {advice.finding.id for advice in self.of_run}
         advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
-        found: dict[str, Finding | Advice] = {**run}
-        for finding in (*self.of_placement, *self.of_settings, *self.of_machine):
-            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run:
-                found.setdefault(finding.id, finding)
+        others = [
+            finding
+            for finding in (*self.of_placement, *self.of_settings, *self.of_machine)
+            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run
+        ]
+        stand_ins = {_REPORTED_BY_RECORD[each.id]: each for each in others if each.id in _REPORTED_BY_RECORD}
+        effect_of = {rule.id: rule.effect_of for rule in rules()}
+        found: dict[str, Finding | Advice] = {}
+        for advice in self.of_run:
+            possible = effect_of.get(advice.finding.id, ())
+            causes = {stand_ins[cause].id: stand_ins[cause] for cause in possible if cause in stand_ins}
+            found |= {name: cause for name, cause in causes.items() if name not in found}
+            found[advice.finding.id] = replace(advice, effect_of=(*advice.effect_of, *causes))
+        for finding in others:
+            found.setdefault(finding.id, finding)
         return found
 
     @property

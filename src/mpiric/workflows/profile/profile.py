@@ -1,6 +1,7 @@
 """Run a command with the recording runtime in its ranks, and say what the record means."""
 
 import shlex
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,8 @@ from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare as prepare_run
 from mpiric.workflows.trials.recording import recorder_of
+
+_FLUSH_S = 0.3  # for ranks to write out what they have buffered, before their run is ended
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,10 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
         request = _under_another(request, host)
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
-    recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), request.options)
+    options = dict(request.options)
+    if request.limit_s is not None:
+        options["MPIRIC_FLUSH_AT"] = f"{time.time() + request.limit_s:.3f}"
+    recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), options)
     spelled = [("profile", "on", recorder.spelling(directory))]
     return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory, recorder.library)
 
@@ -107,7 +113,8 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
             raise why_not from error
         return _unrecorded(prepared, request, why_not)
     try:
-        ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
+        limit_s = None if request.limit_s is None else request.limit_s + _FLUSH_S
+        ran = run_in_foreground(prepared.launch, job.environment, request.output, limit_s)
         with after_run(ran.status):
             return _read_profile(prepared, ran, shlex.join(request.argv), host)
     finally:

@@ -39,6 +39,7 @@ from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.run.time_left import near_its_limit
 from mpiric.workflows.run.watched import WatchedRun, arming_of, run_watched
 from mpiric.workflows.trials.arming import Arming
+from mpiric.workflows.trials.judge import written_by_originals
 
 Say = Callable[[str], None]
 
@@ -143,7 +144,12 @@ def _run(
     configuration = prepared.configuration if turn.side is Side.RECIPE else Configuration()
     marks = Path(turn.job.directory) if turn.job else directory / secrets.token_hex(6)
     seen = run_watched(
-        configuration, applied.situation, prepared.environment, arming if turn.job else None, marks
+        configuration,
+        applied.situation,
+        prepared.environment,
+        arming if turn.job else None,
+        marks,
+        written_by_originals(applied.path.parent),
     )
     with after_run(seen.ran.status):
         if turn.side is Side.RECIPE and is_first_whole_run(prepared):

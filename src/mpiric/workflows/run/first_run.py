@@ -16,6 +16,7 @@ from mpiric.tuning.store.store import default_store
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.run.watched import WatchedRun, arming_of, run_watched
+from mpiric.workflows.trials.judge import written_by_originals
 
 Say = Callable[[str], None]
 _DIRECTORY = "whole-runs"  # of the store
@@ -35,7 +36,10 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
     say("its first whole run: exit status, NaN in the output and the pace of later steps are looked at")
     directory = (store or default_store()).absolute() / _DIRECTORY / secrets.token_hex(6)
     arming = arming_of(applied.recipe, applied.situation, host)
-    seen = run_watched(prepared.configuration, applied.situation, prepared.environment, arming, directory)
+    written = written_by_originals(applied.path.parent)
+    seen = run_watched(
+        prepared.configuration, applied.situation, prepared.environment, arming, directory, written
+    )
     with after_run(seen.ran.status):
         note_whole_run(applied, seen, say)
     return seen.ran.status

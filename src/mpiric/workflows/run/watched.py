@@ -1,7 +1,8 @@
 """A run of the user's own, looked at: how it ends, whether it prints a NaN, when it comes to which marks."""
 
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from mpiric.model.marks import RunMarks
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.profile.marks import read_marks
-from mpiric.tuning.equivalence.not_a_number import NanWatch
+from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.marks.later_pace import UNREACHED
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
@@ -47,10 +48,12 @@ def run_watched(
     environment: Mapping[str, str],
     arming: Arming | None,
     directory: Path,
+    written: Iterable[str] = (),
 ) -> WatchedRun:
     """Run it to its end in the foreground; its ranks write their marks into ``directory``, which then goes.
 
-    A directory that cannot be made means a run without marks.
+    A directory that cannot be made means a run without marks. A NaN is looked for in what it prints, and in
+    files that it is known to write.
     """
     carried = None
     if arming is not None:
@@ -62,9 +65,11 @@ def run_watched(
     launch = render(configuration, situation, carried)
     watch = NanWatch()
     overhearing = Overhearing(watch.hear, through_launcher=bool(situation.job.launcher_words))
+    begun_s = time.time()
     try:
         ran = run_in_foreground(launch, environment, Output.STDOUT, overhearing=overhearing)
-        return WatchedRun(ran, watch.end(), marks_in(directory), carried is not None)
+        nan = watch.end() or first_nan_of(Path(launch.working_directory), written, begun_s)
+        return WatchedRun(ran, nan, marks_in(directory), carried is not None)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,14 +12,15 @@ from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
-from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RunMarks
+from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Phase, Split
 from mpiric.profile.marks import read_first_rank, read_marks
-from mpiric.tuning.marks.split import split_of
+from mpiric.tuning.marks.split import split_of, split_of_stopped
 from mpiric.workflows.trials.output_follower import EVERY_S, PairFollower
 from mpiric.workflows.trials.recording import recorder_for
+from mpiric.workflows.trials.slow_run import SlowRun
 
 _SWITCH = b"MPIRIC_MARK_OUT"
 _PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun it
@@ -33,11 +35,17 @@ class Arming:
     pair: MarkPair | None = None  # None: runs are whole, times of MPI_Init and MPI_Finalize are taken
     ends: bool = False  # at the second mark
 
-    def of_run(self, directory: Path, stdout: Path) -> "MarkedRun":
-        """What the next run carries: its ranks write into ``directory``, the launch into ``stdout``."""
+    def of_run(
+        self, directory: Path, stdout: Path, is_too_slow: Callable[[float], bool] | None = None
+    ) -> "MarkedRun":
+        """What the next run carries: its ranks write into ``directory``, the launch into ``stdout``.
+
+        One that ends at a mark is stopped before where ``is_too_slow`` says so of its seconds per mark.
+        """
+        slow = SlowRun(self.pair, is_too_slow) if self.pair and self.ends and is_too_slow else None
         if self.pair and self.pair.key.is_printed:
-            return FollowedRun(self.pair, PairFollower(stdout, self.pair), ends=self.ends)
-        return ArmedRun(self, directory)
+            return FollowedRun(self.pair, PairFollower(stdout, self.pair), slow, ends=self.ends)
+        return ArmedRun(self, directory, slow)
 
     def spelling(self, directory: Path) -> Spelling:
         """What a launch sets so that its ranks leave their marks in ``directory``."""
@@ -57,6 +65,11 @@ class MarkedRun(Protocol):
         """When the run may end before the program does; None when it is whole."""
         ...
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it was too slow to be worth its end."""
+        ...
+
     def spelling(self) -> Spelling | None:
         """What the launch sets."""
         ...
@@ -67,6 +80,12 @@ class MarkedRun(Protocol):
 
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
         """The run's times, None without marks."""
+        ...
+
+    def split_of_stopped(
+        self, marks: RunMarks | None, execution: Execution, stopped_after_s: float
+    ) -> Split | None:
+        """What is known of the times of a run that was stopped; None where that is nothing."""
         ...
 
     def remove(self) -> None:
@@ -80,12 +99,18 @@ class FollowedRun:
 
     pair: MarkPair
     follower: PairFollower
-    ends: bool
+    slow: SlowRun | None = None
+    ends: bool = False
 
     @property
     def early_end(self) -> EarlyEnd | None:
         """When the run may end before the program does. What is never followed comes at no time."""
-        return EarlyEnd(self._is_over, every_s=EVERY_S)
+        return EarlyEnd(self._is_over, every_s=EVERY_S, is_hopeless=self._is_too_slow)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it was too slow to be worth its end."""
+        return self.slow is not None and self.slow.was_stopped
 
     def spelling(self) -> Spelling | None:
         """Nothing."""
@@ -99,11 +124,21 @@ class FollowedRun:
         """The run's times, None without marks."""
         return _split(marks, self.pair, execution)
 
+    def split_of_stopped(
+        self, marks: RunMarks | None, execution: Execution, stopped_after_s: float
+    ) -> Split | None:
+        """What is known of the times of a run that was stopped; None where that is nothing."""
+        return _stopped(marks, self.slow, execution, stopped_after_s)
+
     def remove(self) -> None:
         """Nothing is left but the output."""
 
     def _is_over(self) -> bool:
         return self.follower.has_come() and self.ends
+
+    def _is_too_slow(self) -> bool:
+        rank = self.follower.rank_so_far()
+        return self.slow is not None and self.slow.look(rank, lambda: (rank,))
 
 
 @dataclass(frozen=True)
@@ -112,11 +147,19 @@ class ArmedRun:
 
     arming: Arming
     directory: Path
+    slow: SlowRun | None = None
 
     @property
     def early_end(self) -> EarlyEnd | None:
         """When the run may end before the program does; None when it is whole."""
-        return EarlyEnd(self._has_ended, _PATIENCE_S, ends_itself=True) if self.arming.ends else None
+        if not self.arming.ends:
+            return None
+        return EarlyEnd(self._has_ended, _PATIENCE_S, ends_itself=True, is_hopeless=self._is_too_slow)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it was too slow to be worth its end."""
+        return self.slow is not None and self.slow.was_stopped
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
@@ -134,6 +177,12 @@ class ArmedRun:
         """The run's times, None without marks."""
         return _split(marks, self.arming.pair, execution)
 
+    def split_of_stopped(
+        self, marks: RunMarks | None, execution: Execution, stopped_after_s: float
+    ) -> Split | None:
+        """What is known of the times of a run that was stopped; None where that is nothing."""
+        return _stopped(marks, self.slow, execution, stopped_after_s)
+
     def remove(self) -> None:
         """Remove what the ranks left."""
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -142,12 +191,39 @@ class ArmedRun:
         first = read_first_rank(self.directory)
         return first is not None and first.state is MarksState.ENDED
 
+    def _is_too_slow(self) -> bool:
+        return self.slow is not None and self.slow.look(read_first_rank(self.directory), self._ranks)
+
+    def _ranks(self) -> tuple[RankMarks, ...]:
+        try:
+            marks = read_marks(self.directory)
+        except MpiricError:
+            return ()
+        return () if marks.missing else marks.ranks
+
+
+def started_unix_s(execution: Execution) -> float:
+    """When a launch was started, by the wall clock of this host."""
+    return time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
+
 
 def _split(marks: RunMarks | None, pair: MarkPair | None, execution: Execution) -> Split | None:
     if marks is None:
         return None
-    started_s = time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
-    return split_of(marks, pair, started_s, execution.wall_s)
+    return split_of(marks, pair, started_unix_s(execution), execution.wall_s)
+
+
+def _stopped(
+    marks: RunMarks | None, slow: SlowRun | None, execution: Execution, stopped_after_s: float
+) -> Split | None:
+    if marks is None:
+        return None
+    started_s = started_unix_s(execution)
+    if slow is None:
+        return split_of_stopped(marks, None, started_s, stopped_after_s)
+    per_mark_s = slow.least_per_mark_s(marks.ranks)
+    least = None if per_mark_s is None else (slow.pair, per_mark_s)
+    return split_of_stopped(marks, least, started_s, execution.wall_s) if least else None
 
 
 def runtime_with_marks(situation: Situation, host: Host) -> str:

@@ -31,6 +31,7 @@ def _behaviour(recorded: Recorded, situation: Situation) -> Behaviour:
         replace(carriers, transport=carriers.transport or _device(recorded)),
         recorded.run_s,
         recorded.safe_s,
+        recorded.ended_unix_s,
         huge_pages=situation.machine.memory.pages.transparent == "always",
     )
 

@@ -21,7 +21,7 @@ class FileArming:
     phases: frozenset[Phase]
     pair: MarkPair | None = None  # there are no marks
 
-    def of_run(self, directory: Path, _stdout: Path) -> "FileRun":
+    def of_run(self, directory: Path, _stdout: Path, _is_too_slow: object = None) -> "FileRun":
         """What the next run carries: its ranks record into ``directory``."""
         return FileRun(self.recorder, directory)
 
@@ -33,6 +33,7 @@ class FileRun:
     recorder: Recorder
     directory: Path
     early_end: EarlyEnd | None = None  # it is whole
+    was_stopped: bool = False
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
@@ -43,13 +44,16 @@ class FileRun:
         """Nothing."""
         return None
 
-    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:  # noqa: ARG002
+    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
         """The time in calls on files; None without a usable record."""
         try:
             recorded = read_recorded(self.directory, "", execution.wall_s)
         except (MpiricError, OSError):
             return None
         return Split(0.0, io_s=max((rank.io_s for rank in recorded.profile.ranks), default=None))
+
+    def split_of_stopped(self, marks: RunMarks | None, execution: Execution, stopped_after_s: float) -> None:
+        """Nothing: its record is not looked at."""
 
     def remove(self) -> None:
         """Remove the record."""

@@ -49,14 +49,23 @@ class FoundMarks:
 
 
 def find_marks(
-    trials: Trials, situation: Situation, host: Host, narrator: Narrator, records: Path, wishes: MarkWishes
+    trials: Trials,
+    situation: Situation,
+    host: Host,
+    narrator: Narrator,
+    records: Path | None,
+    wishes: MarkWishes,
 ) -> FoundMarks:
-    """Find the marks of a program and arm the trials with them. Raises NoMarksError."""
+    """Find the marks of a program and arm the trials with them. Raises NoMarksError.
+
+    Those that are not fixed are looked for in a run that is recorded into ``records``.
+    """
     narrator.say("looking for what counts its steps")
     recorded = None
     if wishes.fixed is not None:
         pair, window, why = wishes.fixed
     else:
+        assert records is not None
         learned = learn_marks(trials, situation, host, records, wishes)
         pair, window, why, recorded = learned.pair, learned.window, learned.why, learned.recorded
     library = _library(pair, situation, host)

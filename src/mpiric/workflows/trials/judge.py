@@ -14,13 +14,14 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.situation import RankSeen, Situation
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.marks.forecast import forecast_s
 from mpiric.tuning.objective import Objective, value_of
 from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
+OUTPUTS = "outputs"  # directory of a tune that holds what its runs printed
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
 _PARTS = {"main": "main_s", "io": "io_s"}  # objective → what of a run's split it is
 _CHECK_LIMIT_S = 600
@@ -134,6 +135,14 @@ class Judge:
             part_s = getattr(trial.split, _PARTS[self.objective.text], None)
             return None if part_s is None else part_s + settle_s
         return None if trial.came_early or self.at_mark is not None else trial.wall_s + settle_s
+
+    def least(self, split: Split | None) -> float | None:
+        """The least objective of a stopped run, by bounds of its times; None if they say nothing."""
+        if split is None or split.per_mark_s is None:
+            return None
+        if self.marks_of_length is None:
+            return split.per_mark_s
+        return (split.start_from_s or 0.0) + self.marks_of_length * split.per_mark_s
 
     def prints_alike(self, stdout: Path, settings: tuple[str, ...]) -> bool:
         """Whether an output agrees with the originals'."""
@@ -276,6 +285,14 @@ def _stopped(trial: Trial, marks: RunMarks) -> StoppedOriginal:
 def kept_files(trial: Trial) -> Path:
     """Directory of the copies of what a run wrote, where these are kept."""
     return Path(trial.stdout).with_suffix(".files")
+
+
+def written_by_originals(tune: Path) -> tuple[str, ...]:
+    """Names of the files that the original wrote in the runs of a tune, as far as copies were kept."""
+    kept = (tune / OUTPUTS).glob("*.files")
+    return tuple(
+        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if path.is_file()})
+    )
 
 
 def _keep_files(trial: Trial, directory: TrialDirectory) -> None:

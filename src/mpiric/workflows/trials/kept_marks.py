@@ -1,11 +1,13 @@
 """The marks of a tune, in its log: what its runs end at is not to change any more."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
+from mpiric.model.trial import Trial
 from mpiric.tuning.marks.window import MarkWindow
-from mpiric.tuning.store.events import TuneEvents
+from mpiric.tuning.store.events import AMENDED, TuneEvents
 from mpiric.tuning.store.store import TuneLog
 
 _EVENT = "marks"
@@ -14,6 +16,12 @@ _EVENT = "marks"
 def keep_marks(log: TuneLog, pair: MarkPair, window: MarkWindow, why: str) -> None:
     """Note the marks that a tune's runs end at."""
     log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why})
+
+
+def keep_objectives(log: TuneLog, originals: Iterable[Trial]) -> None:
+    """Note what runs came to that had ended before it was known at which mark, and what of them counts."""
+    for trial in originals:
+        log.append(AMENDED, {"number": trial.number, "objective": trial.objective})
 
 
 def kept_marks(log: TuneEvents) -> tuple[MarkPair, MarkWindow, str] | None:

@@ -19,7 +19,7 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_file
 from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
-from mpiric.tuning.marks.named import NamedMark, choose_named
+from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
 from mpiric.tuning.marks.printed import choose_printed, printed_pace
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
 from mpiric.workflows.trials.arming import runtime_with_marks
@@ -71,10 +71,6 @@ class _Found:
     choice: MarkChoice
     window: MarkWindow | None = None
 
-    @property
-    def why_not(self) -> str:
-        return self.choice.why if self.choice.key is None else "too few of its steps were seen"
-
 
 def learn_marks(
     trials: Trials, situation: Situation, host: Host, records: Path, wishes: MarkWishes
@@ -100,7 +96,7 @@ def learn_marks(
             why = error.message
     found = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
     if found.window is None or found.choice.key is None:
-        raise NoMarksError(found.why_not)
+        raise NoMarksError(found.choice.why)
     numbers = found.window.first, found.window.last
     pair = MarkPair(found.choice.key, *numbers, on_rank_0_alone=found.choice.on_rank_0_alone)
     return LearnedMarks(pair, found.window, found.choice.why, recorded)
@@ -167,7 +163,7 @@ class _Watch:
         printed = self._printed(None)
         if printed.window is not None:
             return printed
-        return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.why_not}"))
+        return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.choice.why}"))
 
     def _printed(self, named: NamedMark | None) -> _Found:
         printed = self.output.printed(self.begun_s, time.monotonic())
@@ -183,7 +179,14 @@ class _Watch:
     def _judged(self, pace: RunPace, choice: MarkChoice) -> _Found:
         first = pace.first_rank
         calls = first.of(choice.key) if first is not None and choice.key is not None else None
-        return _Found(choice, self._window(calls) if calls else None)
+        if first is None or calls is None:
+            return _Found(choice)
+        window = self._window(calls)
+        if window is None:
+            name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
+            seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
+            choice = replace(choice, key=None, why=f"{name} came {seen}: too few steps were seen")
+        return _Found(choice, window)
 
     def _window(self, calls: KeyPace) -> MarkWindow | None:
         named = self.wishes.named

@@ -93,7 +93,7 @@ def observe(
     parsed = serving(parsed, mpi, observation, host)
     situation = _situation(parsed, mpi, observation, allowed, host)
     marks_why = ""
-    if is_long and wishes is not None and records is not None:
+    if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
             found = find_marks(trials, situation, host, narrator, records, wishes)
             return _at_marks(found, situation, trials, wishes, compare=compare)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks, mark_option
-from mpiric.model.pace import Crossing
+from mpiric.model.pace import Crossing, KeyPace
 from mpiric.tuning.marks.printed import Printed, line_matcher, printed_pace
 
 EVERY_S = 0.01  # between two looks at the size of the output: what its lines' times are known to
@@ -74,8 +74,15 @@ class PairFollower(OutputFollower):
         if self._last is not None:
             os.truncate(self.path, self._last.bytes)
         pace = printed_pace(self.printed(started_s, time.monotonic()), self._pair.key).ranks[0]
-        kept = pace.of(self._pair.key)
-        rank = RankMarks(
+        rank = self._rank(started_s, pace.of(self._pair.key))
+        return RunMarks(1, mark_option(self._pair.key, self._pair.first, self._pair.last), (rank,))
+
+    def rank_so_far(self) -> RankMarks:
+        """Which marks have come, by the clock of this host."""
+        return self._rank(0.0, None)
+
+    def _rank(self, started_s: float, kept: KeyPace | None) -> RankMarks:
+        return RankMarks(
             rank=0,
             state=MarksState.RUNNING if self._last is None else MarksState.ENDED,
             flags=frozenset(),
@@ -90,7 +97,6 @@ class PairFollower(OutputFollower):
             results=(),
             lost=0,
         )
-        return RunMarks(1, mark_option(self._pair.key, self._pair.first, self._pair.last), (rank,))
 
     def _count_lines(self) -> None:
         for at_s, line in self.lines[self._looked_at :]:

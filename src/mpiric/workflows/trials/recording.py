@@ -54,6 +54,7 @@ class Recorded:
     run_s: float = 0.0  # of the whole run, launcher and all; 0: unknown
     safe_s: float = 0.0  # until what it wrote was on the servers; 0: unknown
     ran_in: str = ""  # its working directory
+    ended_unix_s: float = 0.0  # when that was over; 0: unknown
 
 
 def recorder_of(job: Job, family: AbiFamily, options: Mapping[str, str] | None = None) -> Recorder:

@@ -38,4 +38,4 @@ def recorded_by(trial: Trial, situation: Situation, directory: Path, ran_in: str
     if trial.outcome is not Outcome.OK:
         raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
     recorded = read_recorded(directory.absolute(), shlex.join(situation.job.argv), trial.wall_s)
-    return replace(recorded, safe_s=trial.safe_s or 0.0, ran_in=ran_in)
+    return replace(recorded, safe_s=trial.safe_s or 0.0, ran_in=ran_in, ended_unix_s=trial.ended_unix_s)

@@ -4,6 +4,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -19,13 +21,13 @@ from mpiric.model.launch import Launch
 from mpiric.model.marks import RunMarks
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.arming import Arming, MarkedRun
+from mpiric.workflows.trials.arming import Arming, MarkedRun, started_unix_s
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.file_times import FileArming
-from mpiric.workflows.trials.judge import Judge, set_by
+from mpiric.workflows.trials.judge import OUTPUTS, Judge, set_by
 from mpiric.workflows.trials.settling import cool, settle
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
@@ -97,9 +99,9 @@ class TrialSource(Protocol):
         pair: int = -1,
         replicate: int = 0,
         *,
-        stoppable: bool = False,
+        stop_at: float | None = None,
     ) -> TrialResult:
-        """One run of a configuration; a ``stoppable`` one is of use even when its limit stops it."""
+        """One run of a configuration; with ``stop_at`` it is of use even when it was stopped."""
         ...
 
     def watch_memory(self, situation: Situation) -> None:
@@ -131,7 +133,7 @@ class Trials:
         self._changed_more = False  # the last run, of its directory, than files
         self._excuses_left = _MOST_EXCUSES
         self._reruns_left = _MOST_RERUNS
-        self._outputs = log.path / "outputs"
+        self._outputs = log.path / OUTPUTS
         self._outputs.mkdir(exist_ok=True)
 
     def run(
@@ -146,32 +148,34 @@ class Trials:
         observe: bool = False,
         carried: Spelling | None = None,
         early_end: EarlyEnd | None = None,
-        stoppable: bool = False,
+        stop_at: float | None = None,
     ) -> TrialResult:
         """Run one configuration; again when host or scheduler failed under it.
 
         ``carried`` goes into the launch beside the configuration: the recording runtime. Without it, and
-        without an ``early_end`` of its own, the run carries marks as `arming` has it. The wall time of a
-        ``stoppable`` run that its limit stops is kept as the least that it takes.
+        without an ``early_end`` of its own, the run carries marks as `arming` has it. With ``stop_at`` it may
+        be stopped at its limit, or once its objective is known to be above: the least that it is, is kept.
 
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
         """
         trial = self._begun(configuration, phase, pair, replicate)
-        armed = None if carried or early_end else self._armed(trial)
+        armed = None if carried or early_end else self._armed(trial, stop_at)
+        if stop_at is not None and self.judge.at_mark is None:
+            limit_s = min(stop_at, inf if limit_s is None else limit_s)
         try:
             launch = render(configuration, situation, armed.spelling() if armed else carried)
         except MpiricError as error:
             return self._noted(TrialResult(replace(trial, reason=error.message)))
         watched = armed.early_end if armed else early_end
-        result = self._executed(trial, launch, situation, limit_s, armed, watched, observe=observe)
+        result = self._executed(
+            trial, launch, situation, limit_s, armed, watched, observe=observe, stoppable=stop_at is not None
+        )
         if self._excused(result):
             return self.run(
                 situation, configuration, phase, limit_s, pair, replicate,
-                observe=observe, carried=carried, early_end=early_end, stoppable=stoppable,
+                observe=observe, carried=carried, early_end=early_end, stop_at=stop_at,
             )  # fmt: skip
-        if stoppable and result.trial.outcome is Outcome.TIMED_OUT:
-            result = replace(result, trial=replace(result.trial, at_least=result.trial.wall_s))
         trial = self._noted(result).trial
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
@@ -193,12 +197,17 @@ class Trials:
         """Where the next run's output goes."""
         return self._outputs / f"{self.count + 1}.stdout"
 
-    def _armed(self, trial: Trial) -> MarkedRun | None:
+    def _armed(self, trial: Trial, stop_at: float | None) -> MarkedRun | None:
         """What a trial carries of marks."""
         if self.arming is None or trial.phase not in self.arming.phases:
             return None
         stem = self._outputs / str(trial.number)
-        return self.arming.of_run(stem.with_suffix(".marks"), stem.with_suffix(".stdout"))
+        is_too_slow = None if stop_at is None else partial(self._is_above, stop_at)
+        return self.arming.of_run(stem.with_suffix(".marks"), stem.with_suffix(".stdout"), is_too_slow)
+
+    def _is_above(self, objective: float, per_mark_s: float) -> bool:
+        least = self.judge.least(Split(0.0, per_mark_s=per_mark_s))
+        return least is not None and least >= objective
 
     def _begun(self, configuration: Configuration, phase: Phase, pair: int, replicate: int) -> Trial:
         self.count += 1
@@ -224,6 +233,7 @@ class Trials:
         early_end: EarlyEnd | None,
         *,
         observe: bool,
+        stoppable: bool,
     ) -> TrialResult:
         begun = time.monotonic()
         stdout, stderr = (str(self._outputs / f"{trial.number}.{name}") for name in ("stdout", "stderr"))
@@ -236,12 +246,15 @@ class Trials:
             stderr=stderr,
             outcome=execution.outcome,
             wall_s=execution.wall_s,
+            ended_unix_s=started_unix_s(execution) + execution.wall_s if execution.started_ns else 0.0,
             exit_status=execution.exit_status,
             reason=execution.reason,
             rss_peak_bytes=execution.rss_peak_bytes,
             split=armed.split(marks, execution) if armed else None,
             came_early=execution.came_early,
         )
+        if stoppable and (execution.outcome is Outcome.TIMED_OUT or (armed and armed.was_stopped)):
+            trial = self._stopped(trial, execution, armed, marks, limit_s)
         if armed:
             armed.remove()
         trial = self._settled(trial, situation, directory)
@@ -263,6 +276,26 @@ class Trials:
             return trial
         safe_s = trial.wall_s + written.settle_s
         return replace(trial, safe_s=safe_s, written_bytes=written.size_bytes)
+
+    def _stopped(
+        self,
+        trial: Trial,
+        execution: Execution,
+        armed: MarkedRun | None,
+        marks: RunMarks | None,
+        limit_s: float | None,
+    ) -> Trial:
+        """The trial of a run that was stopped, with what is known of its objective."""
+        stopped_after_s = execution.wall_s if limit_s is None else limit_s
+        split = armed.split_of_stopped(marks, execution, stopped_after_s) if armed else None
+        return replace(
+            trial,
+            outcome=Outcome.TIMED_OUT,
+            reason=trial.reason or "was stopped, being slow enough",
+            split=split,
+            at_least=stopped_after_s if self.judge.at_mark is None else self.judge.least(split),
+            came_early=False,
+        )
 
     def _run_in_directory(
         self,

@@ -5,6 +5,8 @@ runs, wherever it is. The log of the tune takes in what the blocks have measured
 are then gone through with all that is known, and what they ask for beyond it is the next round.
 """
 
+import shlex
+from contextlib import suppress
 from dataclasses import replace
 
 from mpiric.host.host import Host
@@ -26,8 +28,12 @@ from mpiric.workflows.submit.array_rounds import (
     submit_round,
     was_cancelled,
 )
+from mpiric.workflows.trials.kept_marks import keep_marks
+from mpiric.workflows.trials.recording import RECORDS, read_recorded
+from mpiric.workflows.trials.trials import TrialSource
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
-from mpiric.workflows.tune.plan_round import plan_round, spent_s
+from mpiric.workflows.tune.observe_answer import observe_answer
+from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
 from mpiric.workflows.tune.rank_orders import find_rank_orders, with_planned_orders
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.start import observed_tune
@@ -64,8 +70,9 @@ def _work(
         begun = sum(event["event"] == "begun" for event in log.read().events)
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
-        first = array_round.number == 0  # what the command does is found out once
-        with observed_tune(request, parsed, log, host, narrator, Runner(), block, record=first) as state:
+        # What the command does is found out once.
+        known = read_log(array_round.submission / EVENTS) if array_round.number else None
+        with observed_tune(request, parsed, log, host, narrator, Runner(), block, known=known) as state:
             if element is not None:
                 _run_block(state, array_round, element, host)
             if element is None or array_round.is_complete:
@@ -98,8 +105,10 @@ def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host:
             return None
         _take_in(array_round, main)
         _learn(state, array_round, main, host)
+        trials = state.trials
         blocks = plan_round(state, array_round)
         if not blocks:
+            _observe_answer(state, trials, array_round, main, host)
             tuned = write_results(state, host, spent_s(main))
             if element is not None:
                 drop_after(array_round, host)
@@ -107,6 +116,19 @@ def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host:
         array_round.next.plan(blocks)
         _hand_on(state.request, array_round, host, element)
     return None
+
+
+def _observe_answer(
+    state: TuneState, trials: TrialSource, array_round: ArrayRound, main: TuneLog, host: Host
+) -> None:
+    """Record the answer in this job, to be held against what the first one recorded of the command."""
+    records = replace(array_round, number=0).directory(None) / RECORDS
+    for directory in sorted(path for path in records.glob("*") if path.is_dir()):
+        with suppress(MpiricError):  # no record, nothing to hold it against
+            state.recorded = (read_recorded(directory, shlex.join(state.request.argv)),)
+    state.trials, state.budget = trials, budget_left(state)
+    observe_answer(state, host)
+    _take_in(array_round, main)
 
 
 def _hand_on(request: TuneRequest, array_round: ArrayRound, host: Host, element: int | None) -> None:
@@ -138,10 +160,16 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
     _learn_networks(state, host)
     find_rank_orders(state, host)
     if array_round.number == 0:  # in the job that looks at the command, before there is an array
+        if state.marks is not None:
+            keep_marks(main, state.marks.pair, state.marks.window, state.marks.why)
+        else:
+            main.append("whole runs", {"why": state.marks_why})
         state.budget = Budget(state.request.budget_s - spent_s(main))
         learn_collectives(state, host)
     else:
         state.situation = with_learned(state.situation, main.path, host)
+        whole = [event["why"] for event in main.read().events if event["event"] == "whole runs"]
+        state.marks_why = str(whole[0]) if whole else state.marks_why
 
 
 def _learn_networks(state: TuneState, host: Host) -> None:

@@ -24,15 +24,11 @@ def learn_collectives(state: TuneState, host: Host) -> None:
     """Learn what the collectives knob may then choose.
 
     Learning costs time, so this run competes with none; the policy it leaves is a value like any other. What
-    the program calls too seldom is learned by a benchmark of it.
+    the program calls too seldom is learned by a benchmark of it. Where runs end at a mark, so does this one.
     """
     request, situation = state.request, state.situation
     wall_s = situation.observation.wall_s
     if all(dimension.knob != _COLLECTIVES for dimension in requested_space(request, situation).dimensions):
-        return
-    if state.marks is not None:
-        state.situation = replace(situation, tuner=Tuner())
-        state.note("algorithms of collectives were not learned: that takes a whole run (--to-the-end)")
         return
     if proof_shortfall(state.budget, wall_s, request.rule):  # nor is there a run to learn in
         state.situation = replace(situation, tuner=Tuner())
@@ -46,6 +42,8 @@ def learn_collectives(state: TuneState, host: Host) -> None:
         trial = state.trials.run(learning, online, Phase.SEARCH, _PATIENCE * wall_s + 10.0).trial
         state.budget.spend(1)
         state.report(trial)
+        if state.marks is not None and not learned.is_file():
+            state.note("nothing was learned of its collectives before the mark")
     job_s = request.spread.each_s if request.spread else inf
     seconds = benchmark_s(state.budget, max(wall_s, state.run_s), request.rule, job_s)
     if note := benchmark_remaining(state.log, situation, seconds, host, state.narrator):

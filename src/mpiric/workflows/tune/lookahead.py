@@ -56,10 +56,10 @@ class LookaheadTrials:
         pair: int = -1,
         replicate: int = 0,
         *,
-        stoppable: bool = False,
+        stop_at: float | None = None,
     ) -> TrialResult:
         """Put it down; the answer is what is believed of it. Raises RoundFull."""
-        assert not stoppable, "what a run is compared with is not known before it is made"
+        assert stop_at is None, "what a run is compared with is not known before it is made"
         trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair, replicate=replicate)
         try:
             render(configuration, situation)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mpiric import knobs
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.store.store import TuneLog
+from mpiric.tuning.store.events import TuneEvents
 from mpiric.workflows.trials.kept_marks import kept_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes
 from mpiric.workflows.tune.request import TuneRequest
@@ -21,7 +21,6 @@ def why_whole(request: TuneRequest) -> str:
         "--to-the-end": request.to_the_end,
         "--in-place": request.in_place and request.mark is None,
         "--check: your judge looks at whole runs": bool(request.check_command),
-        "--array: its jobs learn each for itself": request.spread is not None,
         "--vary-ranks and --vary-nodes: other ranks make other calls": (
             request.allowed.vary_ranks or request.allowed.vary_nodes
         ),
@@ -38,8 +37,8 @@ def why_whole(request: TuneRequest) -> str:
     return f"runs are whole because of {reason}" if reason else ""
 
 
-def wishes_of(request: TuneRequest, log: TuneLog) -> MarkWishes:
-    """What is asked of marks; those of an interrupted tune stay."""
+def wishes_of(request: TuneRequest, log: TuneEvents) -> MarkWishes:
+    """What is asked of marks; those that a tune's log has stay."""
     wishes = MarkWishes(
         request.budget_s,
         request.after_s,
@@ -47,4 +46,10 @@ def wishes_of(request: TuneRequest, log: TuneLog) -> MarkWishes:
         request.mark,
         required=request.mark is not None,
     )
-    return replace(wishes, fixed=kept_marks(log.read()))
+    return replace(wishes, fixed=kept_marks(log))
+
+
+def wishes_of_round(request: TuneRequest, log: TuneEvents) -> MarkWishes | None:
+    """What jobs of a tune need when it is known how long its runs are: its marks or none, never others."""
+    wishes = wishes_of(request, log)
+    return replace(wishes, required=True) if wishes.fixed else None

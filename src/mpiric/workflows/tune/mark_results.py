@@ -10,7 +10,16 @@ from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
 from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
+from mpiric.workflows.trials.judge import kept_files
 from mpiric.workflows.tune.state import TuneState
+
+_LIMITS = {  # flag of an original at its mark → what it means for the comparison
+    "thread_multiple": "threads of the program call MPI at once: which of their calls come before the mark "
+    "may differ from run to run",
+    "flush_failed": "at the mark not all that ranks had buffered could be written (a full disk, a pipe that "
+    "nobody reads): that part of the output was not compared",
+    "device_memory": "some results lie in the memory of a GPU and were not compared",
+}
 
 
 def scope_of(state: TuneState) -> str:
@@ -34,6 +43,9 @@ def marks_fields(
             f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of what was "
             "seen than at its beginning: what comes later may gain otherwise"
         )
+    for flag in sorted({flag for run in found.left for rank in run.ranks for flag in rank.flags}):
+        if words := _LIMITS.get(flag):
+            state.note(words)
     is_forecast = scope_of(state) == FORECAST and state.request.objective.text == "wall"
     return {
         "scope": scope_of(state),
@@ -53,5 +65,11 @@ def proved_marks(state: TuneState, split: SplitGain | None) -> ProvedMarks | Non
         found.pair,
         (split.original.start_s, split.tuned.start_s),
         (split.original.per_mark_s or 0.0, split.tuned.per_mark_s or 0.0),
-        prints_nan=any(first_nan(Path(trial.stdout)) for trial in found.originals),
+        prints_nan=any(map(_has_nan, found.originals)),
     )
+
+
+def _has_nan(original: Trial) -> bool:
+    """Whether a run prints one or writes one into a file."""
+    files = [path for path in kept_files(original).rglob("*") if path.is_file()]
+    return any(map(first_nan, [Path(original.stdout), *files]))

@@ -30,7 +30,7 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Planned
     spread = state.request.spread
     assert spread is not None
     made = [t for t in state.earlier if _compares(t)]
-    budget = _budget_left(state)
+    budget = budget_left(state)
     chosen = _chosen(state.log)
     searches = chosen is None and array_round.number < _SEARCH_ROUNDS
     fit = budget.runs_that_fit(max(state.run_s, 1e-3))
@@ -72,7 +72,8 @@ def spent_s(log: TuneLog) -> float:
     return sum(trial.wall_s for trial in found.trials) + sum(s for s in benchmarks if isinstance(s, float))
 
 
-def _budget_left(state: TuneState) -> Budget:
+def budget_left(state: TuneState) -> Budget:
+    """What the runs made anywhere have left of the budget."""
     request = state.request
     left_runs = None if request.max_runs is None else max(0, request.max_runs - len(state.earlier))
     return Budget(max(0.0, request.budget_s - spent_s(state.log)), left_runs)

@@ -21,15 +21,14 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
 
     def measure(run: Planned) -> Trial:
         before = state.trials.count
-        limit_s = longest_s if run.limit_s is None else min(longest_s, run.limit_s)
         trial = state.trials.run(
             state.situation,
             run.configuration,
             run.phase,
-            limit_s,
+            longest_s,
             run.pair,
             run.replicate,
-            stoppable=run.limit_s is not None,
+            stop_at=run.stop_at,
         ).trial
         state.budget.spend(state.trials.count - before - 1)
         state.report(trial)
@@ -46,7 +45,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         proved=lambda evidence: _keep(state, evidence),
         is_rejected=lambda answer: answer in state.rejected,
         seed=state.request.seed,
-        stops=state.request.objective.text == "wall" and not state.request.spread and not state.marks,
+        stops=state.request.objective.text == "wall" and not state.request.spread,
         run_s=state.run_s,
     )
     for candidate in candidates:

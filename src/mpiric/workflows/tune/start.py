@@ -10,13 +10,14 @@ from mpiric.host.processes.execution import Runner
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.tuning.budget import Budget
+from mpiric.tuning.store.events import TuneEvents
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import Judge
-from mpiric.workflows.trials.kept_marks import keep_marks
+from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
@@ -24,7 +25,7 @@ from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.trials.try_layouts import with_layouts_tried
 from mpiric.workflows.tune.arm import arm
-from mpiric.workflows.tune.mark_course import why_whole, wishes_of
+from mpiric.workflows.tune.mark_course import why_whole, wishes_of, wishes_of_round
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
@@ -49,12 +50,22 @@ def observed_tune(
     runner: Runner,
     block: str = "",
     *,
-    record: bool = True,
+    known: TuneEvents | None = None,
 ) -> Iterator[TuneState]:
-    """Run the command as it is, and be ready to run it otherwise; trials are of ``block``."""
+    """Run the command as it is, and be ready to run it otherwise; trials are of ``block``.
+
+    What another job has found out about the command is ``known``: it is not recorded again.
+    """
     budget = Budget(request.budget_s, request.max_runs, runner.clock)
     earlier = log.read().trials
-    whole = why_whole(request) if record else "marks are learned elsewhere"
+    whole = why_whole(request)
+    wishes = (
+        None
+        if whole
+        else wishes_of(request, log.read())
+        if known is None
+        else wishes_of_round(request, known)
+    )
     policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
         copies.depend_on(inputs_seen(parsed.job))
@@ -68,8 +79,8 @@ def observed_tune(
             request.allowed,
             narrator,
             compare=request.compare_output,
-            records=log.path / RECORDS if record else None,
-            wishes=None if whole else wishes_of(request, log),
+            records=log.path / RECORDS if known is None else None,
+            wishes=wishes,
         )
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
@@ -79,6 +90,7 @@ def observed_tune(
         originals = (*observed.originals, *armed)
         if observed.marks:
             keep_marks(log, observed.marks.pair, observed.marks.window, observed.marks.why)
+            keep_objectives(log, observed.originals)
         budget.spend(trials.count - len(earlier) if observed.marks else len(originals))
         yield TuneState(
             request,

@@ -76,25 +76,43 @@ std::vector<SizeRange> learned_ranges(const Exploration& exploration) {
     return joined;
 }
 
-}  // namespace
-
-std::string learned_keys(const tune::Shape& shape, const BlockingTable& learned,
-                         const tune::Catalogue& catalogue) {
+/// Keys of explorations; `calls_of` a collective, size class and exploration.
+template <class CallsOf>
+std::string keys_text(const tune::Shape& shape, const Explorations& explorations,
+                      const tune::Catalogue& catalogue, CallsOf&& calls_of) {
     std::string text;
-    for (const auto& [key, exploration] : learned.explorations) {
+    for (const auto& [key, exploration] : explorations) {
         const auto collective = Collective(key / tune::class_count);
         const std::string head = formatted("\n  {\"collective\": \"%s\", \"communicator\": ",
                                            std::string(name_of(collective)).c_str()) +
                                  shape_text(shape);
-        const uint64_t calls = form_of(collective) == Form::blocking
-                                   ? learned.entry(collective, key % tune::class_count).calls
-                                   : exploration.calls;
+        const uint64_t calls = calls_of(collective, key % tune::class_count, exploration);
         for (const SizeRange& range : learned_ranges(exploration))
             text += (text.empty() ? "" : ",") +
                     key_text(head, calls, range, range.learned ? exploration : *exploration.policy_proof,
                              catalogue);
     }
     return text;
+}
+
+}  // namespace
+
+std::string learned_keys(const tune::Shape& shape, const BlockingTable& learned,
+                         const tune::Catalogue& catalogue) {
+    return keys_text(shape, learned.explorations, catalogue,
+                     [&](Collective collective, uint32_t size_class, const Exploration& exploration) {
+                         return form_of(collective) == Form::blocking
+                                    ? learned.entry(collective, size_class).calls
+                                    : exploration.calls;
+                     });
+}
+
+std::string learned_keys(const tune::Shape& shape, const StartedTable& learned,
+                         const tune::Catalogue& catalogue) {
+    return keys_text(shape, learned.explorations, catalogue,
+                     [&](Collective collective, uint32_t size_class, const Exploration&) {
+                         return learned.entry(collective, size_class).calls;
+                     });
 }
 
 }  // namespace mpiric::select

@@ -11,8 +11,10 @@
 namespace mpiric::select {
 
 /// JSON objects with a comma between two; empty where nothing was learned. `learned`: with the explorations
-/// of the other forms moved into it.
+/// of the other forms moved into it, once their communicators are gone.
 std::string learned_keys(const tune::Shape& shape, const BlockingTable& learned,
+                         const tune::Catalogue& catalogue);
+std::string learned_keys(const tune::Shape& shape, const StartedTable& learned,
                          const tune::Catalogue& catalogue);
 
 }  // namespace mpiric::select

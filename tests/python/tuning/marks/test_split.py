@@ -5,7 +5,7 @@ from tests.support.paces import key
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Split
 from mpiric.profile.marks import read_first_rank, read_marks
-from mpiric.tuning.marks.split import split_of
+from mpiric.tuning.marks.split import split_of, split_of_stopped
 from mpiric.tuning.marks.split_gain import split_gain
 
 PAIR = MarkPair(key(), 10, 20)
@@ -77,3 +77,35 @@ def test_a_gain_of_start_up_is_told_apart_from_one_of_the_steps():
 def test_runs_without_a_main_part_show_no_split():
     assert split_gain([]) is None
     assert split_gain([(Split(0.3), Split(0.2))]) is None
+
+
+def test_a_stopped_run_has_a_start_up_and_the_least_that_its_main_part_takes(tmp_path):
+    marks_file(tmp_path, state=1)
+    split = split_of_stopped(read_marks(tmp_path), None, BEGUN_S - 0.5, 4.0)
+    assert split == Split(near(0.5 + INIT_S), near(4.0 - 0.5 - INIT_S), start_from_s=near(0.5 + INIT_S))
+
+
+def test_a_run_that_was_stopped_behind_its_first_mark_has_bounds_of_both_parts(tmp_path):
+    marks_file(tmp_path, state=1, crossings=((2.0, 50, 500), (-5.0, 0, 0)))
+    split = split_of_stopped(read_marks(tmp_path), (PAIR, 0.15), BEGUN_S - 0.5, 4.0)
+    # Steps of 0.15 s or more leave half a second or less of the two before the first mark.
+    assert split == Split(near(0.5 + INIT_S + 0.5), per_mark_s=0.15, start_from_s=near(0.5 + INIT_S))
+
+
+def test_pairs_whose_second_run_was_stopped_bound_the_gain_of_the_steps_and_tell_that_of_start_up():
+    whole = [(Split(0.3, per_mark_s=0.5), Split(0.1, per_mark_s=0.2))] * 6
+    stopped = [(Split(0.3, per_mark_s=0.4, start_from_s=0.3), Split(0.1, per_mark_s=0.2))] * 6
+    gain = split_gain(whole + stopped)
+    assert (gain.original, gain.tuned) == whole[0]
+    assert gain.main.ratio == pytest.approx(2.5)
+    assert (gain.main.low, gain.main.high) == (pytest.approx(2.0), float("inf"))
+    assert gain.start.low == gain.start.high == pytest.approx(3.0)
+
+
+def test_stopped_runs_of_one_side_alone_would_have_shown_a_gain_where_there_is_none():
+    """Of pairs around 1, those that were stopped are the ones with the slowest original."""
+    even = [(Split(0.1, f), Split(0.1, 1.0)) for f in (0.98, 0.99, 1.01, 0.97) * 3]
+    stopped = [(Split(0.1, 1.0), Split(0.1, 2.0, start_from_s=0.1))] * 6
+    gain = split_gain(even + stopped)
+    assert gain.main.low < 0.5
+    assert gain.main.ratio < 1

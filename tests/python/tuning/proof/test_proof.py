@@ -40,10 +40,10 @@ class Script:
         )
         if self.fail and self.fail(trial, len(self.asked)):
             trial = replace(trial, outcome=Outcome.DIFFERENT, objective=None, reason="line 3 differs")
-        elif run.limit_s is not None and wall_s > run.limit_s:
-            trial = stopped(trial, run.limit_s)
+        elif run.stop_at is not None and wall_s > run.stop_at:
+            trial = stopped(trial, run.stop_at)
         self.asked.append(trial)
-        self.limits.append(run.limit_s)
+        self.limits.append(run.stop_at)
         return trial
 
 

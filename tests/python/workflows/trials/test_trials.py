@@ -95,9 +95,9 @@ def test_a_trial_is_in_the_store_when_it_is_told(stand):
 
 def test_a_run_that_is_stopped_in_its_pair_tells_how_long_it_takes_at_least(stand):
     made = stand(runner=ScriptedRunner(settings={"binding": Behaviour(4.0)}))
-    trial = made.run(BOUND, phase=Phase.PROOF, pair=3, replicate=2, limit_s=20.0, stoppable=True)
+    trial = made.run(BOUND, phase=Phase.PROOF, pair=3, replicate=2, limit_s=30.0, stop_at=20.0)
     assert (trial.outcome, trial.objective) == (Outcome.TIMED_OUT, None)
-    assert trial.at_least == trial.wall_s >= 20.0
+    assert trial.wall_s >= trial.at_least == 20.0
     assert (trial.pair, trial.replicate) == (3, 2)
     assert made.log.read().trials == (trial,)
     assert made.run(BOUND, limit_s=20.0).at_least is None

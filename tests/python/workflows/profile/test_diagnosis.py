@@ -1,0 +1,43 @@
+"""What doctor tells, in order: causes before their effects, from whichever room they come."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice
+from mpiric.report._causes import effects_in_words
+from mpiric.workflows.profile.diagnosis import Diagnosis
+
+CROWDED = Finding("oversubscribed", "4 ranks share 2 CPUs", "", "")
+COLLECTIVES = Advice(
+    Finding("collectives-move-data", "Collectives take time", "", ""), 0.9, None, "", (), (), ""
+)
+BY_RECORD = replace(COLLECTIVES, finding=Finding("more-ranks-than-cpus", "There are more ranks", "", ""))
+OF_MACHINE = Finding("slow-governor", "The clock is low", "", "")
+
+
+@pytest.fixture(autouse=True)
+def rules(monkeypatch):
+    """One rule: crowded nodes make collectives slow."""
+
+    class Rule:
+        id, effect_of = "collectives-move-data", ("more-ranks-than-cpus",)
+
+    monkeypatch.setattr("mpiric.workflows.profile.diagnosis.rules", lambda: (Rule,))
+
+
+def diagnosis(*of_run, of_placement=(), of_machine=()):
+    return Diagnosis(None, of_run, of_placement, (), of_machine)  # type: ignore[arg-type]
+
+
+def test_a_cause_that_the_placement_shows_comes_before_what_the_run_shows_of_it():
+    found = diagnosis(COLLECTIVES, of_placement=(CROWDED,), of_machine=(OF_MACHINE,)).findings
+    assert list(found) == ["oversubscribed", "collectives-move-data", "slow-governor"]
+    words = effects_in_words(found.values())
+    assert words == {"collectives-move-data": "an effect of this: 4 ranks share 2 CPUs"}
+
+
+def test_what_the_record_shows_as_well_is_told_once():
+    found = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
+    assert list(found) == ["more-ranks-than-cpus", "collectives-move-data"]

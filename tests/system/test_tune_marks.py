@@ -27,11 +27,11 @@ def mpich() -> MpiLibrary:
 def tuned(mpich: MpiLibrary, tmp_path: Path):
     """Tunes the program for so many seconds, of which a fortieth is all that a run may take by itself."""
 
-    def tune(*, seconds: int, runs: int) -> dict[str, Any]:
+    def tune(*words: str, seconds: int, runs: int, only: str = "binding") -> dict[str, Any]:
         program = tmp_path / "steps"
         subprocess.run([mpich.compilers["c"], str(PROGRAM), "-o", str(program)], check=True)
-        options = ["--json", "--only", "binding", "--max-runs", str(runs), "--budget", f"{seconds}s"]
-        line = [mpich.launcher, "-n", "2", str(program)]
+        options = ["--json", "--try-all", "--only", only, "--max-runs", str(runs), "--budget", f"{seconds}s"]
+        line = [mpich.launcher, "-n", "2", str(program), *words]
         place = tmp_path / "work"
         place.mkdir()
         options += ["--store", str(tmp_path / "store"), "--", *line]
@@ -58,12 +58,26 @@ def test_hours_of_steps_are_compared_at_a_mark_and_nothing_is_left(tuned, tmp_pa
     assert found["rejected"] == []
     (log,) = (tmp_path / "store").glob("*/events.jsonl")
     at_mark = [trial for trial in read_log(log).trials if trial.split is not None]
-    assert len(at_mark) >= 6
+    assert len(at_mark) >= 4  # three of the command as it is, and what fitted into the time
     # A step takes 2 ms at the least, whatever else the machine does.
     assert all(trial.split.per_mark_s > 0.002 for trial in at_mark)
     assert list((tmp_path / "work").iterdir()) == []
     left = [path for path in Path("/proc").glob("[0-9]*/environ") if carries(path, str(tmp_path))]
     assert left == []
+
+
+def test_the_second_run_of_a_pair_is_stopped_between_its_marks(tuned, tmp_path):
+    found = tuned("MALLOC_MMAP_MAX_", seconds=60, runs=14, only="malloc")
+    assert found["scope"] == "steps"
+    assert found["rejected"] == []
+    (log,) = (tmp_path / "store").glob("*/events.jsonl")
+    stopped = [trial for trial in read_log(log).trials if trial.at_least is not None]
+    assert stopped
+    for trial in stopped:
+        assert not trial.configuration
+        assert trial.split.per_mark_s == trial.at_least > 2 * 0.002
+        assert 0 < trial.split.start_from_s <= trial.split.start_s
+    assert found["stopped_trials"] == found["runs"]
 
 
 def carries(environ: Path, tag: str) -> bool:

@@ -34,7 +34,7 @@ def marks_fields(
     state: TuneState, trials: Iterable[Trial], original: Timing, tuned: Timing | None
 ) -> dict[str, Any]:
     """Fields of `Tuned` by name."""
-    stopped = sum(trial.came_early for trial in trials)
+    stopped = sum(trial.came_early or trial.at_least is not None for trial in trials)
     found = state.marks
     if found is None:
         return {"scope": WHOLE_RUN, "marks_why": state.marks_why, "stopped_trials": stopped}

@@ -44,7 +44,7 @@ class FileRun:
         """Nothing."""
         return None
 
-    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
+    def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:  # noqa: ARG002
         """The time in calls on files; None without a usable record."""
         try:
             recorded = read_recorded(self.directory, "", execution.wall_s)

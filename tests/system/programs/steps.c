@@ -1,6 +1,6 @@
 /* Steps of equal work for hours: a short pause, a sum over all ranks, and now and then a line of output
- * and one in a file, neither of which is flushed. The pause is thirty times as long where the environment lacks
- * the variable that is named. */
+ * and one in a file, neither of which is flushed. The pause is thirty times as long where the environment
+ * lacks the variable that is named. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

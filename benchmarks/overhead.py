@@ -8,6 +8,9 @@ clock and 12 ns for one that is timed, 10 ns more for one that may count the pro
 its place in the program, 2 MiB of memory. Where marks are armed: 2 ns for a call that may count steps, 60 ns
 for a result that is digested, nothing for any other.
 
+Another build of the runtime is measured in the same rounds where it is given: `--against DIR`, its folder
+`_native`; "before" marks its modes.
+
 mpiP is measured where it is given: `--mpip mpich=PATH`, a libmpiP.so of its public release made for the
 library of that name; MPICH's serves Intel MPI.
 """
@@ -38,6 +41,7 @@ PROGRAM = Path(__file__).parent / "_overhead.c"
 COUNTED_NS, TIMED_NS, SITE_NS, MEMORY_KIB = 8.0, 12.0, 60.0, 2048.0
 LEARNT_NS, ARMED_NS, DIGEST_NS = 10.0, 2.0, 60.0
 ARMED = "armed"
+BEFORE = "before: "
 POLLED_IN_TURN = 17  # of polled calls one in so many is timed
 COLUMNS = {
     "mpi": "MPI",
@@ -47,6 +51,8 @@ COLUMNS = {
     "added_ns": "added ns",
     "added_interval_ns": "95 %",
     "goal_ns": "goal",
+    "of_before": "÷ before",
+    "of_before_interval": "95 %",
     "of_mpip": "÷ mpiP's",
     "of_mpip_interval": "95 %",
     "instructions": "instructions",
@@ -84,7 +90,7 @@ KINDS = {
 Times = Mapping[tuple[str, str], Sequence[float]]  # (mode, what the program says) → one a round
 
 
-def modes(bed: Bed, place: Path, mpip: str) -> dict[str, dict[str, str]]:
+def modes(bed: Bed, place: Path, mpip: str, against: Path | None) -> dict[str, dict[str, str]]:
     """Name → environment."""
     runtime = {"LD_PRELOAD": str(runtime_of(bed))}
     record = {**runtime, "MPIRIC_RECORD_DIR": str(place / "record")}
@@ -93,15 +99,19 @@ def modes(bed: Bed, place: Path, mpip: str) -> dict[str, dict[str, str]]:
     # A mark that the program never comes to.
     mark = {"MPIRIC_MARK": "MPI_Barrier@*@*:1,2", "MPIRIC_MARK_OUT": str(place / "record")}
     found[ARMED] = {**runtime, **mark}
+    if against:
+        other = {"LD_PRELOAD": str(runtime_of(bed, against.resolve()))}
+        found[f"{BEFORE}idle"] = other
+        found[f"{BEFORE}mpiric"] = {**record, **other}
     if mpip:
         found["mpiP -k 0"] = {"LD_PRELOAD": mpip, "MPIP": "-k 0"}
         found["mpiP"] = {"LD_PRELOAD": mpip}
     return found
 
 
-def runtime_of(bed: Bed) -> Path:
+def runtime_of(bed: Bed, native: Path = NATIVE) -> Path:
     """The runtime of the library's family, whether it is there or not."""
-    return NATIVE / bed.mpi.abi_families[0].value / "libmpiric.so"
+    return native / bed.mpi.abi_families[0].value / "libmpiric.so"
 
 
 def execute(
@@ -144,7 +154,8 @@ def measure(bed: Bed, given: argparse.Namespace, place: Path) -> tuple[list[dict
     )
     mpip = given.mpip.get(bed.mpi.implementation, "")
     environments = {
-        name: {**bed.environment, **variables} for name, variables in modes(bed, place, mpip).items()
+        name: {**bed.environment, **variables}
+        for name, variables in modes(bed, place, mpip, given.against).items()
     }
     times: dict[tuple[str, str], list[float]] = defaultdict(list)
     random = Random(given.seed)
@@ -194,6 +205,9 @@ def rows_of(
             row["added_ns"] = centre(added)
             low, high = median_interval(added, 0.05)
             row["added_interval_ns"] = [low, high] if isfinite(high) else None
+            if BEFORE + mode in names:  # of the whole call, so that noise near zero divides nothing
+                compared = ratio(times[mode, kind], times[BEFORE + mode, kind])
+                row["of_before"], row["of_before_interval"] = compared.middle, compared.interval
             if count is not None and plain_count is not None:
                 row["added_instructions"] = count - plain_count
             if mode == ARMED:
@@ -265,6 +279,9 @@ def main() -> int:
     parser = options("overhead", __doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15, help="runs of each mode")
     parser.add_argument("--mpi", default="", help="only this one: mpich, openmpi, intelmpi")
+    parser.add_argument(
+        "--against", type=Path, metavar="DIR", help="a folder `_native` of another build, to measure beside"
+    )
     parser.add_argument("--no-instructions", action="store_true", help="times alone: callgrind takes minutes")
     parser.add_argument(
         "--mpip", action="append", default=[], metavar="MPI=PATH", help="a libmpiP.so to measure beside"
@@ -273,6 +290,9 @@ def main() -> int:
 
     def with_paths(asked: argparse.Namespace) -> Result:
         asked.mpip = named_paths(asked.mpip)
+        if asked.against and not list(asked.against.glob("*/libmpiric.so")):
+            hint = "--against /path/of/src/mpiric/_native"
+            raise NotFoundError(f"--against {asked.against} holds no runtime", hint=hint)
         return work(asked)
 
     return run("overhead", given, with_paths)

@@ -6,31 +6,32 @@
 
 namespace mpiric::coll {
 
+namespace {
+
+/// Copies elements that lie without gaps; false where those of the type have some.
+bool copied_densely(const Geometry& type, const void* from, void* into, uint64_t bytes) noexcept {
+    if (bytes != 0 && type.dense() && into != from)
+        std::memcpy(into, from, bytes);
+    return bytes == 0 || type.dense();
+}
+
+}  // namespace
+
 int pack(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, char* into) noexcept {
     const Geometry known = geometry_of(type);
     const uint64_t bytes = known.size * uint64_t(count);
-    if (bytes == 0)
-        return MPI_SUCCESS;
-    if (known.dense()) {
-        if (into != from)
-            std::memcpy(into, from, bytes);
-        return MPI_SUCCESS;
-    }
     int place = 0;
+    if (copied_densely(known, from, into, bytes))
+        return MPI_SUCCESS;
     return world::library.Pack(from, int(count), type, into, int(bytes), &place, team.comm());
 }
 
 int unpack(const Team& team, const char* from, void* into, MPI_Count count, MPI_Datatype type) noexcept {
     const Geometry known = geometry_of(type);
     const uint64_t bytes = known.size * uint64_t(count);
-    if (bytes == 0)
-        return MPI_SUCCESS;
-    if (known.dense()) {
-        if (into != from)
-            std::memcpy(into, from, bytes);
-        return MPI_SUCCESS;
-    }
     int place = 0;
+    if (copied_densely(known, from, into, bytes))
+        return MPI_SUCCESS;
     return world::library.Unpack(from, int(bytes), &place, into, int(count), type, team.comm());
 }
 

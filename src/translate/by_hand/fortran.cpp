@@ -3,6 +3,7 @@
 // clang-format off
 #include "arguments.hpp"
 #include "attribute_types.hpp"
+#include "fortran/common_blocks.hpp"
 
 #if MPIRIC_IS(MPIRIC_PROGRAM) == 1
 #define FOR_FORTRAN(name) MPII_##name
@@ -90,16 +91,9 @@ extern "C" [[gnu::visibility("default")]] void FOR_FORTRAN(Grequest_set_lang_f77
 // The common blocks of Fortran's sentinels, where no executable has them.
 extern "C" {
 #define COMMON(name) [[gnu::visibility("default")]] alignas(16) char name[4];
-#define COMMONS(upper, lower) COMMON(upper) COMMON(lower) COMMON(lower##_) COMMON(lower##__)
-COMMONS(MPI_FORTRAN_BOTTOM, mpi_fortran_bottom)
-COMMONS(MPI_FORTRAN_IN_PLACE, mpi_fortran_in_place)
-COMMONS(MPI_FORTRAN_ARGV_NULL, mpi_fortran_argv_null)
-COMMONS(MPI_FORTRAN_ARGVS_NULL, mpi_fortran_argvs_null)
-COMMONS(MPI_FORTRAN_ERRCODES_IGNORE, mpi_fortran_errcodes_ignore)
-COMMONS(MPI_FORTRAN_STATUS_IGNORE, mpi_fortran_status_ignore)
-COMMONS(MPI_FORTRAN_STATUSES_IGNORE, mpi_fortran_statuses_ignore)
-COMMONS(MPI_FORTRAN_UNWEIGHTED, mpi_fortran_unweighted)
-COMMONS(MPI_FORTRAN_WEIGHTS_EMPTY, mpi_fortran_weights_empty)
+#define COMMONS(upper, lower)                                                                                 \
+    COMMON(MPI_FORTRAN_##upper) COMMON(mpi_fortran_##lower) COMMON(mpi_fortran_##lower##_) COMMON(mpi_fortran_##lower##__)
+COMMON_BLOCKS(COMMONS)
 }
 #undef COMMON
 #undef COMMONS

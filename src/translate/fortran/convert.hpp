@@ -13,17 +13,7 @@ namespace mpiric::translate {
 #define CONVERSION(name, type)                                                                               \
     inline PHandle<type> from_number(type, int number) { return C(MPI_##name##_f2c)(number); }               \
     inline int to_number(type, PHandle<type> handle) { return C(MPI_##name##_c2f)(handle); }
-CONVERSION(Comm, Comm)
-CONVERSION(Group, Group)
-CONVERSION(Type, Datatype)
-CONVERSION(Op, Op)
-CONVERSION(Request, Request)
-CONVERSION(Win, Win)
-CONVERSION(File, File)
-CONVERSION(Info, Info)
-CONVERSION(Errhandler, Errhandler)
-CONVERSION(Message, Message)
-CONVERSION(Session, Session)
+CONVERTED_CLASSES(CONVERSION)
 #undef CONVERSION
 
 template <class T> PHandle<T> handle(int number) {

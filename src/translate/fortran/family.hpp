@@ -48,22 +48,17 @@ template <class T> inline constexpr bool is_number = std::is_same_v<PHandle<T>, 
 
 }  // namespace mpiric::translate
 
+// Classes of handles that C and Fortran convert into each other: the name in the functions, the type.
+#define CONVERTED_CLASSES(_)                                                                                  \
+    _(Comm, Comm) _(Group, Group) _(Type, Datatype) _(Op, Op) _(Request, Request) _(Win, Win) _(File, File)   \
+    _(Info, Info) _(Errhandler, Errhandler) _(Message, Message) _(Session, Session)
+
 extern "C" {
 using namespace mpiric::translate;
 #include "generated/fortran_prototypes.inc"
 #define CONVERSION(name, type)                                                                                \
     int C(MPI_##name##_c2f)(P##type);                                                                         \
     P##type C(MPI_##name##_f2c)(int);
-CONVERSION(Comm, Comm)
-CONVERSION(Group, Group)
-CONVERSION(Type, Datatype)
-CONVERSION(Op, Op)
-CONVERSION(Request, Request)
-CONVERSION(Win, Win)
-CONVERSION(File, File)
-CONVERSION(Info, Info)
-CONVERSION(Errhandler, Errhandler)
-CONVERSION(Message, Message)
-CONVERSION(Session, Session)
+CONVERTED_CLASSES(CONVERSION)
 #undef CONVERSION
 }

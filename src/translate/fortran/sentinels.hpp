@@ -3,21 +3,15 @@
 // clang-format off
 #pragma once
 
+#include "fortran/common_blocks.hpp"
 #include "fortran/family.hpp"
 
 extern "C" {
 #define COMMON(name, bytes) [[gnu::visibility("default")]] extern char name[bytes];
 #if MPIRIC_IS(MPIRIC_PROGRAM) == 2
-#define COMMONS(upper, lower) COMMON(upper, 4) COMMON(lower, 4) COMMON(lower##_, 4) COMMON(lower##__, 4)
-COMMONS(MPI_FORTRAN_BOTTOM, mpi_fortran_bottom)
-COMMONS(MPI_FORTRAN_IN_PLACE, mpi_fortran_in_place)
-COMMONS(MPI_FORTRAN_ARGV_NULL, mpi_fortran_argv_null)
-COMMONS(MPI_FORTRAN_ARGVS_NULL, mpi_fortran_argvs_null)
-COMMONS(MPI_FORTRAN_ERRCODES_IGNORE, mpi_fortran_errcodes_ignore)
-COMMONS(MPI_FORTRAN_STATUS_IGNORE, mpi_fortran_status_ignore)
-COMMONS(MPI_FORTRAN_STATUSES_IGNORE, mpi_fortran_statuses_ignore)
-COMMONS(MPI_FORTRAN_UNWEIGHTED, mpi_fortran_unweighted)
-COMMONS(MPI_FORTRAN_WEIGHTS_EMPTY, mpi_fortran_weights_empty)
+#define COMMONS(upper, lower)                                                                                 \
+    COMMON(MPI_FORTRAN_##upper, 4) COMMON(mpi_fortran_##lower, 4) COMMON(mpi_fortran_##lower##_, 4) COMMON(mpi_fortran_##lower##__, 4)
+COMMON_BLOCKS(COMMONS)
 #else
 [[gnu::visibility("default")]] extern char mpipriv1_[28], mpipriv2_[24], mpiprivc_[2], mpifcmb5_[4], mpifcmb9_[4], mpifcmba_[4];
 [[gnu::visibility("default")]] extern int *MPI_UNWEIGHTED, *MPI_WEIGHTS_EMPTY;
@@ -32,15 +26,7 @@ namespace mpiric::translate {
         return given == mpi_fortran_##lower##_ || given == mpi_fortran_##lower##__ || given == mpi_fortran_##lower ||      \
                given == MPI_FORTRAN_##upper;                                                                  \
     }
-IS(BOTTOM, bottom)
-IS(IN_PLACE, in_place)
-IS(ARGV_NULL, argv_null)
-IS(ARGVS_NULL, argvs_null)
-IS(ERRCODES_IGNORE, errcodes_ignore)
-IS(STATUS_IGNORE, status_ignore)
-IS(STATUSES_IGNORE, statuses_ignore)
-IS(UNWEIGHTED, unweighted)
-IS(WEIGHTS_EMPTY, weights_empty)
+COMMON_BLOCKS(IS)
 #undef IS
 inline bool is_buffer_automatic(const void*) { return false; }
 inline int* unweighted() { return program::unweighted; }

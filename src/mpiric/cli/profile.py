@@ -136,7 +136,7 @@ def _pace(done: Profiled) -> dict[str, Any]:
 def _written(found: Profile, directory: Path) -> str:
     """Path of the page, "" when there is no room for it: the summary is then all that there is."""
     try:
-        return str(write_report(found, directory))
+        return str(write_report(found, directory, LocalHost()))
     except NoRoomError as error:
         say(error.message)
         return ""

@@ -75,11 +75,12 @@ def command(
         _compare(records[0], records[1], page, as_json=as_json)
         return
     record = records[0]
-    profile = load(record, LocalHost())
+    host = LocalHost()
+    profile = load(record, host)
     if csv_directory is not None:
         for path in export_csv(record, csv_directory):
             click.echo(f"wrote {path}", err=True)
-    written = write_report(profile, record) if record.is_dir() else None
+    written = write_report(profile, record, host) if record.is_dir() else None
     if page is not None and written is not None:
         page.write_bytes((record / PAGE).read_bytes())
     if as_json:

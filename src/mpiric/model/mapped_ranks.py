@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from mpiric.model.rank_graph import Numbers, Weights
+from mpiric.model.machine_slots import MachineSlots
+from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 
 _NO_GAIN = 0.01  # a smaller predicted change is not worth a changed order
 
@@ -84,6 +85,15 @@ class Mapped:
     def is_worthwhile(self) -> bool:
         """Whether a gain can be expected at all."""
         return self.verdict is OrderVerdict.GAIN
+
+
+@dataclass(frozen=True)
+class OrderProposal:
+    """An order, with the traffic and the machine that it was made for."""
+
+    mapped: Mapped
+    graph: RankGraph
+    machine: MachineSlots
 
 
 def _saved(before: float, after: float) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
+from mpiric.model.mapped_ranks import OrderProposal
 from mpiric.model.storage import FileLayout
 
 
@@ -245,3 +246,4 @@ class Profile:
     advice: tuple[Advice, ...] = ()
     shape: NodeTopology | None = None
     notes: tuple[str, ...] = field(default=())  # what is missing or was lost
+    order: OrderProposal | None = None  # of ranks, where the traffic was mapped

@@ -5,6 +5,6 @@ them in `ORDER`.
 """
 
 ORDER = (
-    "overview advice functions sizes communicators traffic ranks timeline placement regions memory "
+    "overview advice functions sizes communicators traffic order ranks timeline placement regions memory "
     "files sites method"
 ).split()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.mapped_ranks import Mapped
+from mpiric.model.mapped_ranks import Mapped, OrderProposal
 from mpiric.model.rank_order import RankOrder
 from mpiric.workflows.mapping.machine import rank_order, record_on_machine
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
@@ -17,7 +17,12 @@ class RecordedOrder:
     """The order found for a recorded run, in the launcher's slots, and what it changes."""
 
     order: RankOrder
-    mapped: Mapped
+    proposal: OrderProposal
+
+    @property
+    def mapped(self) -> Mapped:
+        """The order in the tree's slots, and what it is predicted to change."""
+        return self.proposal.mapped
 
 
 def order_for_record(
@@ -31,4 +36,5 @@ def order_for_record(
     placed = record_on_machine(traffic, spec or MachineSpec())
     request = MapRequest(traffic.graph, placed.machine, placed.given, preset=preset, seed=seed)
     mapped = map_ranks(request, host)
-    return RecordedOrder(rank_order(placed.machine, mapped.slots), mapped)
+    proposal = OrderProposal(mapped, traffic.graph, placed.machine)
+    return RecordedOrder(rank_order(placed.machine, mapped.slots), proposal)

@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.model.comparison import Comparison
-from mpiric.model.errors import writing
+from mpiric.model.errors import MpiricError, writing
 from mpiric.model.profile import Profile
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
@@ -17,9 +17,11 @@ from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_html import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
+from mpiric.workflows.mapping.record_order import order_for_record
 from mpiric.workflows.profile.launch_facts import DATA, launch_facts, node_topology
 
 PAGE = "report.html"
+_MOST_ORDERED = 8192  # ranks
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
 
@@ -60,8 +62,19 @@ def advised_knobs(record: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(knob for advice in load(record).advice for knob in advice.knobs))
 
 
-def write_report(profile: Profile, directory: Path) -> Path:
+def with_order(profile: Profile, record: Path, host: Host) -> Profile:
+    """With an order of its ranks, where several nodes make one matter and there are not too many to draw."""
+    if len(profile.nodes) < 2 or profile.world_size > _MOST_ORDERED:
+        return profile
+    try:
+        return replace(profile, order=order_for_record(record, host, preset="fast").proposal)
+    except MpiricError as error:
+        return replace(profile, notes=(*profile.notes, f"no order of ranks was sought: {error.message}"))
+
+
+def write_report(profile: Profile, directory: Path, host: Host) -> Path:
     """``report.html`` and ``report.json``; returns the path of the page."""
+    profile = with_order(profile, directory, host)
     write(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
     return write(directory / PAGE, profile_html(profile, __version__))
 

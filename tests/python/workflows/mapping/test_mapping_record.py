@@ -1,13 +1,19 @@
 """What a record says for an order of ranks: who sent how much, and where each rank sat."""
 
+from dataclasses import replace
+
 import pytest
 from tests.support.records import rank, record, sent
 
 from mpiric.mapping.machines.switches import parse_slurm_topology
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.mapped_ranks import Mapped, OrderProposal
 from mpiric.model.rank_graph import hop_bytes, off_node_weight
+from mpiric.profile.analyse import analyse
+from mpiric.report.profile_html import profile_html
 from mpiric.workflows.mapping.machine import rank_order, record_on_machine
+from mpiric.workflows.mapping.map import MapRequest, order_cost
 from mpiric.workflows.mapping.record import traffic_of
 
 
@@ -54,3 +60,16 @@ def test_a_run_without_all_its_ranks_or_without_messages_is_refused():
         traffic_of(record(on("a", 0), world_size=2), "r")
     with pytest.raises(MpiricError, match="no traffic"):
         traffic_of(record(on("a", 0), on("a", 1)), "r")
+
+
+def test_the_report_on_a_record_shows_both_orders():
+    ranks = [on("ab"[number % 2], number, sent((number + 2) % 4, 5, 1000)) for number in range(4)]
+    traffic = traffic_of(record(*ranks), "r")
+    placed = record_on_machine(traffic, MachineSpec())
+    cost = order_cost(MapRequest(traffic.graph, placed.machine), placed.given)
+    mapped = Mapped(placed.given, placed.given, cost, cost, "hop-bytes", "given", {}, 0.0, 1, 0)
+    proposal = OrderProposal(mapped, traffic.graph, placed.machine)
+    page = profile_html(replace(analyse(record(*ranks), "app"), order=proposal), "1")
+    section = page.partition('<section id="order">')[2].partition("</section>")[0]
+    assert "<svg" in section
+    assert "no gain expected" in section

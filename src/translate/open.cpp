@@ -132,10 +132,25 @@ void add_predefined_handles() {
 
 void lead(unsigned name, void* target) { __atomic_store_n(&mpiric_targets[name], target, __ATOMIC_RELEASE); }
 
+/// Functions with large counts, and those that can do the same with smaller ones.
+struct NarrowForm {
+    Function large, plain;
+    void* form;
+};
+const NarrowForm narrow_forms[] = {
+#define NARROW(large, plain) {F_##large, F_##plain, reinterpret_cast<void*>(&n_##large)},
+#include "generated/narrow_names.inc"
+#undef NARROW
+};
+
 /// What answers a function for the program; null when nothing does.
 void* translation_of(unsigned function) {
     const Entry& entry = entries[function];
     const bool is_there = mpiric_originals[2 * function] != reinterpret_cast<void*>(&mpiric_lacking);
+    if (!is_there)
+        for (const NarrowForm& narrow : narrow_forms)
+            if (narrow.large == function)
+                return mpiric_originals[2 * narrow.plain] != reinterpret_cast<void*>(&mpiric_lacking) ? narrow.form : nullptr;
     return entry.how == How::own || (is_there && entry.how != How::refused) ? entry.translation : nullptr;
 }
 
@@ -214,10 +229,10 @@ void find_functions() {
             mpiric_originals[2 * at] = original;
         if (original || by_profiling_name)
             mpiric_originals[2 * at + 1] = by_profiling_name ? by_profiling_name : original;
-        for (const unsigned name : {2 * at, 2 * at + 1}) {
-            void* next = next_of(name);
-            lead(name, next ? next : reinterpret_cast<void*>(&mpiric_lacking));  // names the function
-        }
+    }
+    for (unsigned name = 0; name < 2 * function_count; ++name) {
+        void* next = next_of(name);
+        lead(name, next ? next : reinterpret_cast<void*>(&mpiric_lacking));  // names the function
     }
     dlerror();  // the program must not read of our questions
 }
@@ -234,7 +249,10 @@ void give_up(const char* format, ...) {
     _exit(127);
 }
 
-void* data_symbol(const char* name) { return dlsym(opened, name); }
+void* data_symbol(const char* name) {
+    void* found = dlsym(RTLD_DEFAULT, name);  // what is loaded at the start goes before the library's own
+    return found ? found : dlsym(opened, name);
+}
 
 int refuse(Function function, const char* why) {
     const Entry& entry = entries[function];

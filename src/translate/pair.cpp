@@ -17,6 +17,12 @@ namespace mpiric::translate {
 #include "generated/functions.inc"
 }  // namespace mpiric::translate
 
+#include "by_hand/large_counts.cpp"
+
+namespace mpiric::translate {
+#include "generated/narrow.inc"
+}  // namespace mpiric::translate
+
 #include "by_hand/fortran.cpp"
 
 #include "open.cpp"

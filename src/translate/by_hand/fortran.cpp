@@ -5,6 +5,11 @@
 #include "attribute_types.hpp"
 #include "fortran/common_blocks.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
+#include <string>
+#include <vector>
+
 #if MPIRIC_IS(MPIRIC_PROGRAM) == 1
 #define FOR_FORTRAN(name) MPII_##name
 #else
@@ -52,13 +57,42 @@ template <auto get, class Handle> int get_for_fortran(Handle from, int keyval, v
     return 0;
 }
 
+/// Another definition of a function of this library: MPICH calls these of its own, and the dynamic linker leads it here where
+/// it lies under two stand-ins, of which the upper is for its programs. Null when no loaded object has one.
+void* other_definition(const char* name) {
+    std::vector<std::string> paths;
+    dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void* result) {
+        static_cast<std::vector<std::string>*>(result)->emplace_back(object->dlpi_name);
+        return 0;
+    }, &paths);
+    Dl_info own, other;
+    dladdr(reinterpret_cast<void*>(&other_definition), &own);
+    for (const std::string& path : paths) {
+        void* object = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+        void* found = object ? dlsym(object, name) : nullptr;
+        if (found && dladdr(found, &other) && other.dli_fbase != own.dli_fbase)
+            return found;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 #define ACCESS(type, T, get, set)                                                                             \
     extern "C" [[gnu::visibility("default")]] int FOR_FORTRAN(type##_get_attr)(PHandle<T> from, int keyval, void* value, int* flag, int kind) { \
+        if (mpiric_depth > 0) {                                                                               \
+            static void* const other = other_definition("MPII_" #type "_get_attr");                           \
+            if (other)                                                                                        \
+                return reinterpret_cast<int (*)(PHandle<T>, int, void*, int*, int)>(other)(from, keyval, value, flag, kind); \
+        }                                                                                                     \
         return get_for_fortran<&t_##get>(from, keyval, value, flag, kind);                                    \
     }                                                                                                         \
     extern "C" [[gnu::visibility("default")]] int FOR_FORTRAN(type##_set_attr)(PHandle<T> to, int keyval, void* value, int kind) { \
+        if (mpiric_depth > 0) {                                                                               \
+            static void* const other = other_definition("MPII_" #type "_set_attr");                           \
+            if (other)                                                                                        \
+                return reinterpret_cast<int (*)(PHandle<T>, int, void*, int)>(other)(to, keyval, value, kind); \
+        }                                                                                                     \
         mpiric_open();                                                                                        \
         void* kept_value = new_value(AttributeType(kind), reinterpret_cast<long>(value));                     \
         const int rc = t_##set(to, keyval, kept_value);                                                       \

@@ -42,11 +42,14 @@ def native_fortran(program: AbiFamily, soname: str) -> str:
 
 
 def stand_in_functions(how: str) -> frozenset[str]:
-    """Functions that stand-ins treat in one way: ``refused``, ``own`` that need no library; "": all."""
+    """Functions that stand-ins treat in one way; "": all.
+
+    ``refused``, ``own`` that need no library, ``narrow`` that have a form for libraries without large counts.
+    """
     ledger = _ROOT / "translate/ledger.tsv"
     lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.is_file() else []
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
-    return frozenset(row[0] for row in rows if how in ("", row[1]))
+    return frozenset(row[0] for row in rows if how in ("", row[1], *row[3:]))
 
 
 @contextlib.contextmanager

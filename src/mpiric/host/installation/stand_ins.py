@@ -26,9 +26,9 @@ def stand_ins() -> tuple[tuple[AbiFamily, AbiFamily], ...]:
     return tuple(pair for pair in PAIRS if native_stand_in(*pair, SONAMES[pair[0]]))
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)
 def functions(how: str) -> frozenset[str]:
-    """Functions that stand-ins treat in one way (``refused``, ``own``; "": all), in small letters."""
+    """Functions that stand-ins treat in one way (``own``, ``narrow``; "": all), in small letters."""
     return frozenset(name.lower() for name in stand_in_functions(how))
 
 

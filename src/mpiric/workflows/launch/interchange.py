@@ -103,6 +103,8 @@ def lacking(library: MpiLibrary, calls: Iterable[str], host: Host) -> tuple[str,
             for name in exported
             if name.startswith("mpix_") and name.endswith("_init")
         }
+        narrow = functions("narrow")
+        answered |= {name for name in narrow if {name.removesuffix("_c"), f"{name[:-2]}_x"} & exported}
     known = set(calls) & functions("")  # not the constants among the names
     return tuple(sorted(known - answered)) if exported else ()
 

@@ -1,0 +1,143 @@
+"""Functions with large counts over a library that has none, as calls of those with counts of type int."""
+
+from tools.generate.mpi.load import Function, Parameter
+
+from .emit import c_type, declared, split
+
+_WIDE = ("long long", "long")  # MPI_Count and MPI_Aint
+# Where MPI 3 had a form with MPI_Count.
+_WITH_COUNTS = {
+    f"MPI_{stem}_c": f"MPI_{stem}_x"
+    for stem in (
+        "Get_elements",
+        "Type_size",
+        "Type_get_extent",
+        "Type_get_true_extent",
+        "Status_set_elements",
+    )
+}
+_BY_HAND = {"MPI_Get_count_c", "MPI_Op_create_c", "MPI_Register_datarep_c"}
+_AT_ROOT = ("_Gatherv", "_Igatherv", "_Scatterv", "_Iscatterv")  # arrays that other ranks need not give
+
+
+def plain_name(function: Function) -> str:
+    """The function that does the same with counts of another type, "" when there is none."""
+    if not function.name.endswith("_c"):
+        return ""
+    return _WITH_COUNTS.get(function.name, function.name.removesuffix("_c"))
+
+
+def is_by_hand(function: Function) -> bool:
+    """Whether its narrow form is written by hand."""
+    return function.name in _BY_HAND
+
+
+def narrowed(function: Function, plain: Function) -> str | None:
+    """The function ``n_…`` that calls the plain one; None where the two differ in more than types."""
+    if len(function.parameters) != len(plain.parameters):
+        return None
+    writer = _Writer(function)
+    pairs = list(zip(function.parameters, plain.parameters, strict=True))
+    for place, (wide, narrow) in enumerate(pairs):
+        follows = pairs[place + 1][0] if place + 1 < len(pairs) else None
+        if not writer.argument(wide, narrow, follows):
+            return None
+    parameters = ", ".join(declared(each, "P") for each in function.parameters)
+    refusal = (
+        f'refuse(F_{function.name}, "a count does not fit into an int, and the library has no large ones")'
+    )
+    lines = [
+        *writer.before,
+        *([f"if (!({' && '.join(writer.fits)})) return {refusal};"] if writer.fits else []),
+        f"const int rc = t_{plain.name}({', '.join(writer.arguments)});",
+        *writer.after,
+        "return rc;",
+    ]
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"static int n_{function.name}({parameters}) {{\n{body}}}"
+
+
+class _Writer:
+    """The arguments of a narrow call."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.arguments: list[str] = []
+        self.before: list[str] = []
+        self.after: list[str] = []
+        self.fits: list[str] = []
+        self.typed = ""  # the keeper of a count whose datatype comes next
+
+    def argument(self, wide: Parameter, narrow: Parameter, follows: Parameter | None) -> bool:
+        """Add one argument; false where its types have nothing in common."""
+        kind, name, array = split(wide)
+        own, other = c_type(kind, "P"), c_type(split(narrow)[0], "P")
+        if self.typed:
+            self.arguments.append(f"{self.typed}.type()")
+            self.typed = ""
+        elif own == other:
+            self.arguments.append(name)
+        elif other in (*_WIDE, *(f"{each}*" for each in _WIDE), *(f"const {each}" for each in _WIDE)):
+            self.arguments.append(f"reinterpret_cast<{other}*>({name})" if array else f"({other})({name})")
+        elif own in _WIDE and other == "int" and not array:
+            self.scalar(name, wide, follows)
+        elif array and own.removeprefix("const ") in _WIDE and other == "const int":
+            self.before.append(f"const Narrow {name}_({name}, {self.extent(name)}, {self.is_kept()});")
+            self.fits.append(f"{name}_.fits()")
+            self.arguments.append(f"{name}_.pointer()")
+        elif own in [f"{each}*" for each in _WIDE] and other == "int*":
+            self.before.append(f"int {name}_ = {name} ? int(*{name}) : 0;")
+            self.after.append(f"if ({name} && rc == 0) *{name} = {name}_;")
+            if wide.direction == "inout":
+                self.fits.append(f"(!{name} || fits_int(*{name}))")
+            self.arguments.append(f"{name} ? &{name}_ : nullptr")
+        else:
+            return False
+        return True
+
+    def scalar(self, name: str, wide: Parameter, follows: Parameter | None) -> None:
+        """A count; of data that is only moved, one of a larger type where it does not fit."""
+        moves = wide.kind.startswith("POLYXFER") and not any(
+            each.kind == "OPERATION" for each in self.function.parameters
+        )
+        if moves and follows is not None and follows.kind == "DATATYPE" and not split(follows)[2]:
+            self.typed = f"{name}_"
+            self.before.append(f"LargeType {name}_({name}, {split(follows)[1]});")
+            self.arguments.append(f"{name}_.count()")
+        else:
+            self.fits.append(f"fits_int({name})")
+            self.arguments.append(f"int({name})")
+
+    def is_kept(self) -> str:
+        """Whether the library may read arrays after the call, as C++."""
+        name = self.function.name
+        return str(name.startswith("MPI_I") or "_init" in name).lower()
+
+    def extent(self, name: str) -> str:
+        """How many elements of an array are read, as C++."""
+        function = self.function
+        names = [each.name for each in function.parameters]
+        stem = function.name.removesuffix("_c").removesuffix("_init")
+        is_sending = name.startswith(("send", "sdispl")) or (name == "displs" and "catter" in stem)
+        if "eighbor" in stem:
+            return f"asked([&] {{ return neighbours<{str(is_sending).lower()}>(comm); }})"
+        if "comm" in names:
+            ranks = "asked([&] { return peers(comm); })"
+            if stem.endswith(_AT_ROOT):
+                return f"gives_arrays(comm, root) ? {ranks} : 0"
+            is_ignored = is_sending and "lltoall" in stem
+            return f"sendbuf == program::in_place ? 0 : {ranks}" if is_ignored else ranks
+        return next(each for each in ("ndims", "count") if each in names)
+
+
+def render(functions: list[Function]) -> tuple[str, str]:
+    """Every narrow form, and the lines that name them with their plain functions."""
+    by_name = {function.name: function for function in functions}
+    bodies, names = [], []
+    for function in functions:
+        plain = by_name.get(plain_name(function))
+        body = narrowed(function, plain) if plain and not is_by_hand(function) else ""
+        if plain and body is not None:
+            names.append(f"NARROW({function.name}, {plain.name})")
+            bodies += [body] if body else []
+    return "\n\n".join(bodies) + "\n", "\n".join(names) + "\n"

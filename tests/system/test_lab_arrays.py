@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from tests.lab import cluster
@@ -68,6 +70,22 @@ def test_a_tune_is_made_by_an_array(login):
     finished(login.tune(*ARRAY, "--max-runs", "10", srun=SRUN), login)
     assert "jobs submitted as array" in login.said
     assert "failed" not in {trial["outcome"] for trial in login.trials()}
+
+
+@pytest.mark.sweep
+def test_jobs_of_an_array_end_their_runs_at_the_marks_that_the_first_one_found(login, mpi_prefix):
+    program = login.place / "steps"
+    source = Path(__file__).parent / "programs/steps.c"
+    subprocess.run([mpi_prefix("mpich") / "bin/mpicc", source, "-o", program], check=True)
+    options = ("--budget", "60s", "--max-runs", "14", "--only", "malloc", "--try-all")
+    words = ("tune", "--submit", "--json", "--store", str(login.store), *options, *ARRAY)
+    tuned = finished(login.start(*words, "--", *SRUN, str(program), "MALLOC_MMAP_MAX_"), login)
+    assert (tuned["scope"], tuned["rejected"]) == ("steps", [])
+    assert tuned["stopped_trials"] == tuned["runs"]
+    compared = [trial for trial in login.trials() if trial["phase"] in ("search", "proof")]
+    assert all(trial["split"]["per_mark_s"] == trial["objective"] for trial in compared)
+    pairs = {str(event["pair"]) for event in login.events() if event["event"] == "marks"}
+    assert len(pairs) == 1
 
 
 @pytest.mark.sweep

@@ -1,9 +1,13 @@
 """`mpiric tune --submit` and `profile --submit` over real Slurm, through what befalls jobs on a cluster."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tests.lab import cluster
+from tests.lab.enter import command_line
 from tests.lab.plan import host_names
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
@@ -19,8 +23,18 @@ pytestmark = [
     pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
 ]
+PAIR = ("srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2")
+AT_MARKS = ("tune", "--submit", "--json", "--budget", "40s", "--try-all", "--only", "malloc")
 HOSTS = host_names("5")  # one more than a job takes
 SLURM = SlurmPlan()
+
+
+def long_program(login, mpi_prefix):
+    """Path of a program of steps for hours, where every host sees it."""
+    program = login.place / "steps"
+    source = Path(__file__).parent / "programs/steps.c"
+    subprocess.run([mpi_prefix("mpich") / "bin/mpicc", source, "-o", program], check=True)
+    return str(program)
 
 
 def test_a_tune_outlives_its_login_session(login):
@@ -58,6 +72,40 @@ def test_a_command_that_does_not_work_says_so_where_it_was_submitted(login):
         "no rank of the program was seen to load an MPI library" in login.said
         or "does not work" in login.said
     )
+
+
+def test_hours_of_steps_are_tuned_at_marks_in_a_job(login, mpi_prefix):
+    program = long_program(login, mpi_prefix)
+    session = login.start(*AT_MARKS, "--store", str(login.store), "--max-runs", "7", "--", *PAIR, program)
+    tuned = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert session.returncode == 0, login.said
+    assert (tuned["scope"], tuned["marks"]["function"]) == ("steps", "MPI_Allreduce"), login.said
+    assert tuned["stopped_trials"] == tuned["runs"]
+    assert tuned["rejected"] == []
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if program.encode() in path.read_bytes()]
+    assert left == []
+
+
+def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
+    program = login.place / "told_steps"
+    source = Path(__file__).parent / "programs/told_steps.c"
+    subprocess.run([mpi_prefix("mpich") / "bin/mpicc", source, "-o", program], check=True)
+    (login.place / "work/input").write_text("120 0 0")
+    line = (*PAIR, str(program), "input")
+    recipe = login.store / "tune/steps.recipe.toml"
+    words = ["-m", "tests.support.proved_recipe", str(recipe), "MPI_Allreduce@*@2.0:10,50", "--", *line]
+    here = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(login.place / "work"), sys.executable]
+    environment = {**login.environment, "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run(command_line(lab, "n1", [*here, *words]), env=environment, check=True)
+    for _ in range(2):
+        session = login.start("run", "--explore", "--store", str(login.store), "--", *line)
+        out, _ = session.communicate(timeout=PATIENCE_S)
+        assert session.returncode == 0, login.said
+        assert out.splitlines()[-1].startswith("step 110 sum ")
+    assert login.said.count("exploring: this job, of block 1, runs") == 2, login.said
+    session = login.start("history", "--explore", "--json", "--store", str(login.store))
+    found = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert (found["blocks"], found["jobs"], found["unknown"]) == (1, 2, 0)
 
 
 def test_a_profile_is_taken_in_a_job(login):

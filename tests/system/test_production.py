@@ -9,18 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.proved_recipe import write_proved
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Verdict
-from mpiric.model.marks import read_mark_option
-from mpiric.model.recipe import Recipe
-from mpiric.model.whole_check import ProvedMarks, WholeCheck
 from mpiric.mpis import find_mpis
-from mpiric.tuning.recipe import read_recipe, write_recipe
-from mpiric.workflows.launch.fingerprints import fingerprint
-from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.run.recipe_choice import situation_for
+from mpiric.tuning.recipe import read_recipe
 
 PROGRAM = Path(__file__).parent / "programs/told_steps.c"
 MARK = "MPI_Allreduce@*@2.0:10,50"
@@ -46,24 +39,7 @@ class Production:
         self.place, self.line, self.store = place, line, place / "store"
         self.path = self.store / "tune/steps.recipe.toml"
         self.input("120 0 0")
-        host = LocalHost()
-        parsed = parse_job(line, host, str(place), dict(os.environ))
-        situation = situation_for(None, None, parsed, host)
-        proved = Evidence(
-            Configuration(), Verdict.FASTER, 1.4, 1.3, 1.5, ((3.0, 2.0),) * 9, 0.99, 0.01, "decided"
-        )
-        recipe = Recipe(
-            "told_steps",
-            Configuration.of({"binding": "core"}),
-            fingerprint(situation.job, situation.machine, situation.mpi, host),
-            proved,
-            line,
-            "2026-11-23T08:00:00+00:00",
-            scope="steps",
-            whole=WholeCheck(),
-            marks=ProvedMarks(read_mark_option(MARK), (0.1, 0.1), (0.003, 0.0025)),
-        )
-        write_recipe(self.path, recipe)
+        write_proved(self.path, line, place, MARK)
 
     def input(self, text):
         (self.place / "input").write_text(text)
@@ -146,6 +122,20 @@ def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
     assert "exploring has ended: with the recipe a job ended with status 3 where the original ran" in after
     assert "running the command as it is" in after
     assert production.history()["damaged_lines"] == 1
+
+
+def test_two_jobs_at_once_are_the_two_sides_of_a_block(production):
+    words = [*production.words("run", "--explore"), "--", *production.line]
+    silent = {"cwd": production.place, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    jobs = [subprocess.Popen(words, **silent) for _ in range(2)]
+    assert [job.wait(timeout=120) for job in jobs] == [0, 0]
+    (ledger,) = (production.store / "explore").glob("*/events.jsonl")
+    began = [
+        line for text in ledger.read_text().splitlines() if (line := json.loads(text))["event"] == "began"
+    ]
+    assert [line["block"] for line in began] == [1, 1]
+    assert {line["side"] for line in began} == {"recipe", "original"}
+    assert production.history()["blocks"] == 1
 
 
 def test_a_job_killed_with_its_mpiric_counts_by_the_marks_it_left(production):

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from mpiric.model.profile import Profile
 
+PER_STEP = "time per step"  # quantity: seconds from one call that counts the program's steps to the next
+
 
 @dataclass(frozen=True, slots=True)
 class QuantityChange:

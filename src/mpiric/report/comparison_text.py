@@ -7,10 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.model.amount import seconds, share, size
-from mpiric.model.comparison import Comparison, QuantityChange
+from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
 from mpiric.report._amounts import count
 
-_FORMS = {"ranks": count, "wall time": seconds, "peak memory of a rank": size}
+_FORMS = {"ranks": count, "wall time": seconds, PER_STEP: seconds, "peak memory of a rank": size}
 _MOST = 8
 
 

@@ -49,6 +49,7 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
             # A command must stay one line to be copied; words wrap within their indent.
             is_command = line.style == "green"
             for part in [line] if is_command else line.wrap(console, max(1, console.width - indent)):
+                part.rstrip()
                 console.print(Text(" " * indent) + part, soft_wrap=True)
 
 

@@ -1,7 +1,8 @@
-"""The pace of a whole run behind the steps that it was proved on, against what was forecast from these."""
+"""The pace of runs that go on behind a mark: against what was forecast, and of one run against another."""
 
 from mpiric.model.marks import MarkPair, RunMarks
-from mpiric.model.pace import KeyPace
+from mpiric.model.pace import KeyPace, RunPace
+from mpiric.tuning.marks.choice import choose_key
 
 UNREACHED = 10**18  # number of a last mark that never comes: the times of all calls are kept
 _ROOM = 0.05  # of the forecast, within which it has come true
@@ -27,6 +28,19 @@ def per_mark_s(pace: KeyPace | None, first: int, last: int | None = None) -> flo
     if last - first < _FEWEST_MARKS:
         return None
     return (pace.time_of(last) - pace.time_of(first)) / (last - first)
+
+
+def step_change(before: RunPace, after: RunPace) -> tuple[float, float] | None:
+    """Seconds from one step to the next in two runs, over the steps that both made.
+
+    What counts them in the first run counts them; None where that is nothing, or is not in the other.
+    """
+    key = choose_key(before).key
+    first_ranks = [run.first_rank for run in (before, after)]
+    paces = [rank.of(key) if rank and key else None for rank in first_ranks]
+    last = min(pace.last_timed if pace else 0 for pace in paces)
+    steps = [per_mark_s(pace, 1 + last // 10, last) for pace in paces]
+    return None if steps[0] is None or steps[1] is None else (steps[0], steps[1])
 
 
 def against_forecast(pace: KeyPace | None, pair: MarkPair, forecast_s: float) -> str:

@@ -6,17 +6,20 @@ from pathlib import Path
 
 from mpiric import __version__
 from mpiric.host.host import Host
-from mpiric.model.comparison import Comparison
+from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.profile import Profile
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
+from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_html import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
+from mpiric.tuning.marks.choice import with_own_places
+from mpiric.tuning.marks.later_pace import step_change
 from mpiric.workflows.mapping.record_order import order_for_record
 from mpiric.workflows.profile.launch_facts import DATA, launch_facts, node_topology
 
@@ -53,8 +56,13 @@ def with_others(profile: Profile, record: Path) -> Profile:
 
 
 def load_two(first: Path, second: Path) -> Comparison:
-    """What changed from one record to another."""
-    return compare((str(first), load(first)), (str(second), load(second)))
+    """What changed from one record to another; of runs that were ended early too, by the time per step."""
+    comparison = compare((str(first), load(first)), (str(second), load(second)))
+    paces = [with_own_places(run_pace(read_record(path))) for path in (first, second)]
+    step = step_change(*paces)
+    if step is None:
+        return comparison
+    return replace(comparison, headline=(*comparison.headline, QuantityChange(PER_STEP, *step)))
 
 
 def advised_knobs(record: Path) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 import pytest
-from tests.support.paces import key, key_pace, steps
+from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.marks import MarkPair
-from mpiric.tuning.marks.later_pace import against_forecast, per_mark_s
+from mpiric.tuning.marks.later_pace import against_forecast, per_mark_s, step_change
 
 PAIR = MarkPair(key("MPI_Allreduce", "lmp+0x48f2", ranks=4), 100, 200)
 
@@ -30,3 +30,15 @@ def test_nothing_is_said_where_a_run_ended_with_its_proved_steps() -> None:
 
 def test_the_time_of_a_mark_is_that_between_two_calls() -> None:
     assert per_mark_s(key_pace(PAIR.key, steps(1000, 0.05, 0.05)), 100, 300) == pytest.approx(0.05)
+
+
+def test_two_runs_are_compared_by_the_steps_that_both_made() -> None:
+    short = run_pace({PAIR.key: steps(400, 0.05, 1.0)}, 21.0)
+    long = run_pace({PAIR.key: [*steps(400, 0.04, 5.0), *steps(400, 0.4, 21.0)]}, 181.0)
+    assert step_change(short, long) == (pytest.approx(0.05), pytest.approx(0.04))
+
+
+def test_runs_that_count_nothing_in_common_are_not_compared() -> None:
+    one = run_pace({PAIR.key: steps(400, 0.05, 1.0)}, 21.0)
+    assert step_change(one, run_pace({key("MPI_Bcast"): steps(400, 0.05, 1.0)}, 21.0)) is None
+    assert step_change(run_pace({}, 21.0), one) is None

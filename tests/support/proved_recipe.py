@@ -1,0 +1,49 @@
+"""A recipe that was proved at marks, as a tune on this host would have saved it.
+
+``python -m tests.support.proved_recipe PATH MARK -- CMD`` writes it from another process: inside the lab.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mpiric.host.facts.local import LocalHost
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.marks import read_mark_option
+from mpiric.model.recipe import Recipe
+from mpiric.model.whole_check import ProvedMarks, WholeCheck
+from mpiric.tuning.recipe import write_recipe
+from mpiric.workflows.launch.fingerprints import fingerprint
+from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.run.recipe_choice import situation_for
+
+
+def write_proved(
+    path: Path, line: Sequence[str], place: Path, mark: str, configuration: dict[str, str] | None = None
+) -> None:
+    """Write it for a command line that runs in ``place``; its runs were of steps of 3 and 2.5 ms."""
+    host = LocalHost()
+    parsed = parse_job(tuple(line), host, str(place), dict(os.environ))
+    situation = situation_for(None, None, parsed, host)
+    pair = read_mark_option(mark)
+    assert pair is not None
+    pairs = ((3.0, 2.0),) * 9
+    recipe = Recipe(
+        Path(situation.job.program[0]).name,
+        Configuration.of(configuration or {"binding": "core"}),
+        fingerprint(situation.job, situation.machine, situation.mpi, host),
+        Evidence(Configuration(), Verdict.FASTER, 1.4, 1.3, 1.5, pairs, 0.99, 0.01, "decided"),
+        tuple(line),
+        "2026-11-23T08:00:00+00:00",
+        scope="steps",
+        whole=WholeCheck(),
+        marks=ProvedMarks(pair, (0.1, 0.1), (0.003, 0.0025)),
+    )
+    write_recipe(path, recipe)
+
+
+if __name__ == "__main__":
+    written, named, _, *command = sys.argv[1:]
+    write_proved(Path(written), command, Path.cwd(), named, {"malloc": "keep-memory"})

@@ -168,6 +168,7 @@ def all_situations() -> Iterator[Situation]:
         "/usr/lib/libucp.so.0",
         "/x/mca_io_ompio.so",
         "/x/libhcoll.so.1",
+        "/x/libgfortran.so.5",
     )
     inherited = {
         "UCX_TLS": "tcp",

@@ -92,6 +92,11 @@ Options read_options() noexcept {
     options.mark_out = *options.mark ? text("MPIRIC_MARK_OUT") : "";
     options.mark_end = flag("MPIRIC_MARK_END", options.mark_end);
     options.mark_ranks = is("MPIRIC_MARK_RANKS", "first") ? MarkRanks::first : MarkRanks::all;
+    options.stdout_kib = number("MPIRIC_STDOUT_KIB", options.stdout_kib);
+    options.stdio_kib = number("MPIRIC_STDIO_KIB", options.stdio_kib);
+    options.write_behind_kib = number("MPIRIC_WRITE_BEHIND_KIB", options.write_behind_kib);
+    options.late_ms = number("MPIRIC_LATE_MS", options.late_ms);
+    options.no_atime = flag("MPIRIC_NO_ATIME", options.no_atime);
     return options;
 }
 

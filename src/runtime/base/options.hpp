@@ -43,6 +43,11 @@ struct Options {
     const char* mark_out = "";      ///< where marks are written; empty: none are armed
     bool mark_end = false;          ///< the run ends at the last mark
     MarkRanks mark_ranks = MarkRanks::all;
+    uint32_t stdout_kib = 0;           ///< buffer that gathers lines of stdout; 0: none
+    uint32_t stdio_kib = 0;            ///< buffer of a stream that only writes; 0: libc's
+    uint32_t write_behind_kib = 0;     ///< buffer that joins small writes to a file; 0: none
+    uint32_t late_ms = 200;            ///< how long any of these holds something
+    bool no_atime = false;             ///< files are read without setting when they were
     bool all_come_to_finalize = true;  ///< where they need not, none may wait there for another
 };
 

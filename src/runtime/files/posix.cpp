@@ -4,6 +4,7 @@
 #include "files/streams.hpp"
 #include "files/watched.hpp"
 
+#include <cerrno>
 #include <cstdarg>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,6 +22,7 @@ constexpr const char* names[posix_count] = {
 #undef MPIRIC_POSIX
 };
 constinit void* found[posix_count];
+constinit void* put_before[posix_count];
 #if defined(__x86_64__)
 constexpr const char* first_version = "GLIBC_2.2.5";  // of the platform's libc
 #else
@@ -253,27 +255,47 @@ constexpr auto w_fcntl64 = &control<Posix::fcntl64>;
 
 void* const wrappers[posix_count] = {
 #define MPIRIC_POSIX(name) reinterpret_cast<void*>(w_##name),
+#define MPIRIC_POSIX_UNWATCHED(name) nullptr,
 #include "files/posix.inc"
 #undef MPIRIC_POSIX
 };
+
+int missing() noexcept {
+    errno = ENOSYS;
+    return -1;
+}
+
+void* look_up(uint32_t at) noexcept {
+    void* definition = dlsym(RTLD_NEXT, names[at]);
+    if (!definition)  // kept for programs that were built with an earlier libc
+        definition = dlvsym(RTLD_NEXT, names[at], first_version);
+    return definition ? definition : reinterpret_cast<void*>(missing);
+}
 
 /// All at once and early: a first call may come from a signal handler, where the dynamic linker must not be
 /// asked.
 [[gnu::constructor]] void find_next_functions() {
     for (uint32_t at = 0; at < posix_count; ++at)
-        next_posix(at);
+        libc_posix(at);
 }
 
 }  // namespace
 
-void* next_posix(uint32_t at) noexcept {
+void* libc_posix(uint32_t at) noexcept {
     if (!found[at])
-        found[at] = dlsym(RTLD_NEXT, names[at]);
-    if (!found[at])  // kept for programs that were built with an earlier libc
-        found[at] = dlvsym(RTLD_NEXT, names[at], first_version);
+        found[at] = look_up(at);
     return found[at];
 }
 
-void* posix_wrapper(uint32_t at) noexcept { return found[at] ? wrappers[at] : nullptr; }
+void* next_posix(uint32_t at) noexcept { return put_before[at] ? put_before[at] : libc_posix(at); }
+
+void set_next_posix(uint32_t at, void* call) noexcept {
+    if (libc_posix(at) != reinterpret_cast<void*>(missing))
+        put_before[at] = call;
+}
+
+void* posix_wrapper(uint32_t at) noexcept {
+    return libc_posix(at) != reinterpret_cast<void*>(missing) ? wrappers[at] : nullptr;
+}
 
 }  // namespace mpiric::files

@@ -13,9 +13,24 @@ enum class Posix : uint32_t {
 };
 inline constexpr uint32_t posix_count = static_cast<uint32_t>(Posix::count);
 
-/// The next definition of a name: libc's, or that of another interposer.
+/// Whether calls by a name are counted for the record.
+constexpr bool is_watched(Posix name) noexcept {
+    constexpr bool watched[posix_count] = {
+#define MPIRIC_POSIX(name) true,
+#define MPIRIC_POSIX_UNWATCHED(name) false,
+#include "files/posix.inc"
+#undef MPIRIC_POSIX
+    };
+    return watched[static_cast<uint32_t>(name)];
+}
+
+/// The next definition of a name after this library: libc's, or that of another interposer. For a name that
+/// this libc lacks, a function that fails with ENOSYS.
+void* libc_posix(uint32_t at) noexcept;
+/// What the wrapper that counts goes on to: the next definition, or what set_next_posix() has put before it.
 void* next_posix(uint32_t at) noexcept;
-/// The wrapper that counts.
+void set_next_posix(uint32_t at, void* call) noexcept;
+/// The wrapper that counts; null where this libc lacks the name, or nothing is counted.
 void* posix_wrapper(uint32_t at) noexcept;
 
 }  // namespace mpiric::files

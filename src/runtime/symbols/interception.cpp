@@ -2,6 +2,7 @@
 
 #include "base/say.hpp"
 #include "base/thread.hpp"
+#include "files/deferred/deferred.hpp"
 #include "files/posix.hpp"
 #include "marks/mark.hpp"
 #include "order/substitution.hpp"
@@ -17,6 +18,7 @@
 // Two slots per function, MPI_ then PMPI_, then those of the POSIX names; filled in by the assembler with
 // first calls.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_slots[];
+extern "C" [[gnu::visibility("hidden")]] void* const mpiric_posix_first[];
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_resolve(uint32_t index);
 
 extern "C" {
@@ -67,14 +69,19 @@ constinit SpinLock deciding, resolving;
 constinit std::atomic<bool> completions_watched{false}, everything_watched{false};
 
 bool acts_on_files() noexcept { return *runtime.options.file_hints || *runtime.options.file_layouts; }
+constinit bool posix_watched = false;
+
 bool tunes() noexcept { return runtime.options.collectives != Collectives::off; }
 bool reorders() noexcept { return *runtime.options.rank_order; }
+
+/// Whether output is held back, which calls of MPI must know of.
+bool defers() noexcept { return files::deferred::wanted(runtime.options); }
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
     if (!*runtime.options.record_dir && !tunes() && !reorders() && !*runtime.options.mark_out &&
-        !acts_on_files())
+        !acts_on_files() && !defers())
         return Mode::aside;
     if (!world::family_fits()) {
         say_once("nothing is recorded, tuned or reordered: this is the runtime for another family of MPI "
@@ -140,6 +147,18 @@ bool matters_to_files(Function function) noexcept {
     }
 }
 
+/// Where what is held back must know of a call by more than before_mpi().
+bool matters_to_deferring(Function function) noexcept {
+    switch (function) {
+    case Function::MPI_Init:
+    case Function::MPI_Init_thread:
+    case Function::MPI_Session_init:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /// The rest of what the tuner must know of, while it takes the times of requests.
 bool handles_requests(Function function) noexcept {
     switch (function) {
@@ -175,6 +194,7 @@ void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
         return (tunes() && matters_to_tuning(called)) ||
                (reorders() && (called == Function::MPI_Init || called == Function::MPI_Init_thread)) ||
                (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
+               (defers() && matters_to_deferring(called)) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
     };
@@ -221,6 +241,52 @@ void store(uint32_t slot, const void* target) noexcept {
     __atomic_store_n(&mpiric_slots[slot], through_stand_in(slot, target), __ATOMIC_RELEASE);
 }
 
+void* posix_target(uint32_t at) noexcept {
+    void* wrapper = posix_watched ? files::posix_wrapper(at) : nullptr;
+    return wrapper ? wrapper : files::next_posix(at);
+}
+
+bool leaves_mpi(Function function) noexcept {
+    return function == Function::MPI_Abort || function == Function::MPI_Finalize ||
+           function == Function::MPI_Session_finalize;
+}
+
+bool is_found(uint32_t function) noexcept {
+    return __atomic_load_n(&next_functions[function].next, __ATOMIC_ACQUIRE) != nullptr;
+}
+
+/// Finds the next definition of a function, with the tuner and the order of ranks before it where they are at
+/// work. False where a stand-in has none.
+bool find(uint32_t slot, Mode now) noexcept {
+    const uint32_t function = slot / 2;
+    const world::StandIn* below = world::stand_in();
+    NextFunction following;
+    following.next = world::find(profiling_names[function] + 1);
+    following.library = world::find_function(profiling_names[function]);
+    if (below && !following.library)
+        return false;
+    // A tool between the two goes first.
+    if (below && (!(following.next = world::find_linked(profiling_names[function] + 1)) ||
+                  following.next == below->entrance(profiling_names[function] + 1)))
+        following.next = below->next(profiling_names[function] + 1);
+    if (!following.library)
+        following.library = following.next;
+    if (!following.next)
+        following.next = following.library;
+    if (!following.next)
+        missing(name_of(slot));
+    const Held held(resolving, true);
+    if (next_functions[function].next)
+        return true;
+    if (now != Mode::aside && reorders())
+        order::stand_before(Function(function), following);
+    next_functions[function].library = following.library;
+    __atomic_store_n(&next_functions[function].next, following.next, __ATOMIC_RELEASE);
+    if (now == Mode::partly || now == Mode::recording)
+        let_tuner_follow(function);
+    return true;
+}
+
 }  // namespace
 
 void step_aside() noexcept {
@@ -233,8 +299,8 @@ void step_aside() noexcept {
         if (next_functions[function].library)
             store(2 * function + 1, next_functions[function].library);
     }
-    for (uint32_t at = 0; at < files::posix_count; ++at)
-        store(2 * function_count + at, files::next_posix(at));
+    posix_watched = false;
+    lead_posix();
 }
 
 namespace {
@@ -242,6 +308,8 @@ namespace {
 /// Leads functions that have been called already to their wrappers; another finds its own when it is called.
 template <class Which> void lead_to_wrappers(Which&& which) noexcept {
     const Mode now = mode.load(std::memory_order_acquire);
+    if (defers())
+        return;  // every call asks where it leads
     for (uint32_t function = 0; now != Mode::aside && function < function_count; ++function) {
         if (!which(Function(function)) || !next_functions[function].next)
             continue;
@@ -263,11 +331,15 @@ void watch_everything() noexcept {
         lead_to_wrappers([](Function function) { return family_of(function) != Family::local; });
 }
 
-void watch_posix() noexcept {
-    // A name that this libc lacks keeps its first call.
+void lead_posix() noexcept {
     for (uint32_t at = 0; at < files::posix_count; ++at)
-        if (void* wrapper = files::posix_wrapper(at))
-            store(2 * function_count + at, wrapper);
+        store(2 * function_count + at,
+              files::deferred::passes(at) ? mpiric_posix_first[at] : posix_target(at));
+}
+
+void watch_posix() noexcept {
+    posix_watched = true;
+    lead_posix();
 }
 
 }  // namespace mpiric::symbols
@@ -276,42 +348,28 @@ void* mpiric_resolve(uint32_t index) {
     using namespace mpiric::symbols;
     if (index >= 2 * function_count) {
         const uint32_t at = index - 2 * function_count;
-        store(index, mpiric::files::next_posix(at));
-        return mpiric::files::next_posix(at);
+        if (mpiric::files::deferred::passes(at))
+            mpiric::files::deferred::before_call(at);
+        else
+            store(index, posix_target(at));
+        return posix_target(at);
     }
     const uint32_t function = index / 2;
     const bool profiling = index % 2 != 0;
     const mpiric::world::StandIn* below = mpiric::world::stand_in();
-    NextFunction following;
-    following.next = mpiric::world::find(profiling_names[function] + 1);
-    following.library = mpiric::world::find_function(profiling_names[function]);
-    if (below && !following.library)
-        return below->entrance(name_of(index));  // says that there is nothing
-    // A tool between the two goes first.
-    if (below && (!(following.next = mpiric::world::find_linked(profiling_names[function] + 1)) ||
-                  following.next == below->entrance(profiling_names[function] + 1)))
-        following.next = below->next(profiling_names[function] + 1);
-    if (!following.library)
-        following.library = following.next;
-    if (!following.next)
-        following.next = following.library;
-    if (!following.next)
-        missing(name_of(index));
     const Mode now = decided(mpiric::thread);
-    {
-        const mpiric::Held held(resolving, true);
-        if (!next_functions[function].next) {
-            next_functions[function] = following;
-            if (now != Mode::aside && reorders())
-                mpiric::order::stand_before(Function(function), next_functions[function]);
-            if (now == Mode::partly || now == Mode::recording)
-                let_tuner_follow(function);
-        }
-    }
+    const bool holds_back =
+        now != Mode::undecided && defers() && family_of(Function(function)) != Family::local;
+    if (holds_back)
+        mpiric::files::deferred::before_mpi(leaves_mpi(Function(function)));
+    if (!is_found(function) && !find(index, now))
+        return below->entrance(name_of(index));  // says that there is nothing
     void* target = leads_to(now, function, profiling);
     if (!target)
         target = profiling ? next_functions[function].library : next_functions[function].next;
-    if (mode.load(std::memory_order_acquire) != Mode::undecided)
+    if (mode.load(std::memory_order_acquire) != Mode::undecided && !holds_back)
         store(index, target);
+    else if (holds_back)
+        return through_stand_in(index, target);
     return below ? below->entrance(name_of(index)) : target;
 }

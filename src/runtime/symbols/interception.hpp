@@ -17,6 +17,9 @@ void watch_everything() noexcept;
 /// How many times a library has been opened by name: what is loaded may have changed since.
 uint32_t library_openings() noexcept;
 
+/// Leads the POSIX names anew, once what they lead to has changed.
+void lead_posix() noexcept;
+
 /// Leads the POSIX names to their wrappers.
 void watch_posix() noexcept;
 

@@ -8,6 +8,7 @@ from functools import cache
 from mpiric.knobs._carriers import carriers
 from mpiric.knobs._declare import no
 from mpiric.knobs._inherited import inherited_problems
+from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs._relevance import distinct_values, sizes_sent, why_not
 from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect
@@ -27,6 +28,7 @@ __all__ = [
     "sizes_sent",
     "switched",
     "why_not",
+    "why_not_set",
 ]
 
 

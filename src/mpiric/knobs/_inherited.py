@@ -122,6 +122,14 @@ def _logging(situation: Situation) -> Iterator[Finding]:
             yield _finding("loud-library", name=name, value=value)
 
 
+def _forced_files(situation: Situation) -> Iterator[Finding]:
+    if value := in_force(situation, "ROMIO_FSTYPE_FORCE"):
+        yield _finding("forced-file-system-type", value=value)
+    value = in_force(situation, "HDF5_USE_FILE_LOCKING") or ""
+    if value.lower() in ("false", "0"):
+        yield _finding("hdf5-without-locks", value=value)
+
+
 _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _shared_memory,
     _threads,
@@ -133,6 +141,7 @@ _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _tuning,
     _huge_pages,
     _allocators,
+    _forced_files,
     _mkl_debug,
     _logging,
 )

@@ -72,18 +72,32 @@ def values(situation: Situation) -> tuple[str, ...]:
     return tuple(value for value in found if len(value) < _LONGEST)[:_MOST_VALUES]
 
 
-def spell(value: str, situation: Situation) -> Spelling | None:
-    """Commands for directories, the runtime for kinds of files; None where the file system has neither."""
+def why_not_set(value: str, situation: Situation) -> str:
+    """Why a layout cannot be set where the job writes, "" where it can."""
     system = output_system(situation)
     storage = storages().get(system.kind) if system else None
-    if system is None or storage is None or storage.render is None or not system.is_writable:
-        return None
+    if system is None or storage is None or storage.render is None:
+        return f"{system.kind} has no layouts" if system else "the file system is not known"
+    if not system.is_writable:
+        return f"{system.mount_point} is mounted read-only"
     rules = parse_layouts(value)
-    if any(storage.check(rule.layout, _facts(system)) for rule in rules):
+    if wrong := [why for rule in rules if (why := storage.check(rule.layout, _facts(system)))]:
+        return wrong[0]
+    if any(rule.is_pattern for rule in rules):
+        if system.kind not in BY_THE_RUNTIME:
+            return f"single files cannot be laid out on {storage.title}"
+        if not situation.tuner.library:
+            return situation.tuner.why_not or "no runtime is there for this MPI library"
+    return ""
+
+
+def spell(value: str, situation: Situation) -> Spelling | None:
+    """Commands for directories, the runtime for kinds of files; None where neither can be."""
+    system = output_system(situation)
+    if system is None or why_not_set(value, situation):
         return None
+    storage, rules = storages()[system.kind], parse_layouts(value)
     by_name = [rule for rule in rules if rule.is_pattern]
-    if by_name and (system.kind not in BY_THE_RUNTIME or not situation.tuner.library):
-        return None
     environment = {"MPIRIC_FILE_LAYOUTS": ";".join(map(_for_runtime, by_name))} if by_name else {}
     return Spelling(
         environment=environment,

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -111,6 +112,12 @@ bool is_there(int directory, const char* path) noexcept {
     return syscall(SYS_faccessat, directory, path, F_OK) == 0;
 }
 
+/// Whether its mode lets the owner open it again: the open that makes a file may whatever the mode.
+bool opens_again(int file) noexcept {
+    struct stat facts{};
+    return fstat(file, &facts) == 0 && (facts.st_mode & 0600) == 0600;
+}
+
 /// Beside the file, where no other of the job's processes makes one.
 bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
     const char* slash = std::strrchr(path, '/');
@@ -124,21 +131,23 @@ bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
 
 }  // namespace
 
-void make_laid_out(int directory, const char* path, mode_t mode) noexcept {
+bool make_laid_out(int directory, const char* path, mode_t mode) noexcept {
     const int before = errno;
+    bool made_here = false;
     const std::string_view words = words_for(path, runtime.options.file_layouts);
     char name[PATH_MAX];
     if (!words.empty() && !is_there(directory, path) && write_name(name, path)) {
         const Attribute layout = attribute(words);
         const int file = layout.bytes ? open_new(directory, name, mode) : -1;
         if (file >= 0) {
-            if (fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
-                syscall(SYS_linkat, directory, name, directory, path, 0);
+            if (opens_again(file) && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
+                made_here = syscall(SYS_linkat, directory, name, directory, path, 0) == 0;
             syscall(SYS_unlinkat, directory, name, 0);
             syscall(SYS_close, file);
         }
     }
     errno = before;
+    return made_here;
 }
 
 }  // namespace mpiric::files

@@ -32,8 +32,8 @@ constexpr const char* first_version = "GLIBC_2.17";
 int open_by(Posix which, const char* path, int flags, mode_t mode) {
     return watched(
         [&] {
-            lay_out(AT_FDCWD, path, flags, mode);
-            return real<int (*)(const char*, int, ...)>(which)(path, flags, mode);
+            const int go_on = lay_out(AT_FDCWD, path, flags, mode);
+            return real<int (*)(const char*, int, ...)>(which)(path, go_on, mode);
         },
         [&](int result, uint64_t took) {
             if (result >= 0)
@@ -44,8 +44,8 @@ int open_by(Posix which, const char* path, int flags, mode_t mode) {
 int open_at_by(Posix which, int directory, const char* path, int flags, mode_t mode) {
     return watched(
         [&] {
-            lay_out(directory, path, flags, mode);
-            return real<int (*)(int, const char*, int, ...)>(which)(directory, path, flags, mode);
+            const int go_on = lay_out(directory, path, flags, mode);
+            return real<int (*)(int, const char*, int, ...)>(which)(directory, path, go_on, mode);
         },
         [&](int result, uint64_t took) {
             if (result >= 0)

@@ -3,6 +3,7 @@
 #include "files/layouts.hpp"
 #include "files/watched.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
 
@@ -21,7 +22,12 @@ int flags_of(const char* mode) noexcept {
 template <Posix which> FILE* open_stream(const char* path, const char* mode) {
     return watched(
         [&] {
-            lay_out(AT_FDCWD, path, flags_of(mode), 0666);
+            const int flags = flags_of(mode);
+            char without[16] = "";
+            if (lay_out(AT_FDCWD, path, flags, 0666) != flags && std::strlen(mode) < sizeof without) {
+                std::remove_copy(mode, mode + std::strlen(mode), without, 'x');
+                mode = without;
+            }
             return real<FILE* (*)(const char*, const char*)>(which)(path, mode);
         },
         [&](FILE* stream, uint64_t took) {

@@ -34,6 +34,8 @@ def without_adapters():
         ("intelmpi-2021.19", "I_MPI_TUNING_MODE", "auto", "autotuner-on"),
         ("mpich-5.0.2", "GLIBC_TUNABLES", "glibc.malloc.hugetlb=2", "no-huge-pages-left"),
         ("mpich-5.0.2", "MKL_DEBUG_CPU_TYPE", "5", "mkl-debug-cpu-type"),
+        ("mpich-5.0.2", "ROMIO_FSTYPE_FORCE", "ufs:/scratch", "forced-file-system-type"),
+        ("mpich-5.0.2", "HDF5_USE_FILE_LOCKING", "FALSE", "hdf5-without-locks"),
         ("mpich-5.0.2", "UCX_LOG_LEVEL", "debug", "loud-library"),
         ("mpich-5.0.2", "OMP_NUM_THREADS", "8", "too-many-threads"),
     ],

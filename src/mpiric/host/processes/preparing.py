@@ -24,6 +24,13 @@ def make_ready(launch: Launch, environment: Mapping[str, str], directory: str | 
     return ""
 
 
+def leads_out(launch: Launch, directory: Path) -> str:
+    """What a launch's commands name last that lies outside a directory, by links; "" where nothing does."""
+    inside = directory.resolve()
+    named = dict.fromkeys(command[-1] for command in launch.prepare)
+    return next((path for path in named if not (directory / path).resolve().is_relative_to(inside)), "")
+
+
 def _write(path: Path, text: str) -> None:
     """Write it in one step: a rank of another run may be reading."""
     with suppress(OSError):

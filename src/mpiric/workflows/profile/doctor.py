@@ -19,6 +19,7 @@ from mpiric.profile.ranks import fact
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.judge_record import judge_record
 from mpiric.workflows.profile.diagnosis import Diagnosis
+from mpiric.workflows.profile.hint_file import hint_file_findings
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.trials.findings import findings_of
@@ -78,6 +79,7 @@ def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
         situation = expected_situation(done.prepared.parsed, host, Allowed())
     except MpiricError:
         return  # which library it is does not show from outside, so that its settings cannot be judged
+    yield from hint_file_findings(situation, host)
     yield from findings_of(_seen(situation, done, host))
 
 

@@ -18,7 +18,7 @@ from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.launch.spelling import render, spell
+from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
@@ -70,11 +70,10 @@ def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | No
 def settable(configuration: Configuration, situation: Situation) -> tuple[Configuration, list[str]]:
     """What of a configuration can be set where the job writes, and a sentence on what cannot."""
     value = configuration.as_dict().get("layout")
-    if value is None or spell(knobs.all_knobs()["layout"], value, situation) is not None:
+    why = knobs.why_not_set(value, situation) if value is not None else ""
+    if not why:
         return configuration, []
-    system = knobs.output_system(situation)
-    kind = f"the file system {system.mount_point} ({system.kind})" if system else "this file system"
-    return configuration.with_value("layout", None), [f"layout={value} cannot be set on {kind}: left out"]
+    return configuration.with_value("layout", None), [f"layout={value} is left out: {why}"]
 
 
 def with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:

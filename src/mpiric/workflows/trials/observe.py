@@ -35,7 +35,17 @@ from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it
-    *("ROMIO_", "UCX_", "FI_", "PSM_", "PSM2_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD"),
+    *(
+        "ROMIO_",
+        "UCX_",
+        "FI_",
+        "PSM_",
+        "PSM2_",
+        "MALLOC_",
+        "GLIBC_TUNABLES",
+        "LD_PRELOAD",
+        "HDF5_USE_FILE_LOCKING",
+    ),
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
 )
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"

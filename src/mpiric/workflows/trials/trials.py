@@ -13,7 +13,7 @@ from typing import Protocol
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
-from mpiric.host.processes.preparing import make_ready
+from mpiric.host.processes.preparing import leads_out, make_ready
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -337,6 +337,8 @@ class Trials:
         """Why a launch cannot begin in its directory, "" when it can; inputs are cold then."""
         if launch.prepare and directory.mount is not None:
             return "the directory is laid over the user's, where no layout can be set"
+        if astray := leads_out(launch, directory.path):
+            return f"'{astray}' leads out of the working directory by a link: its layout is left alone"
         complaint = make_ready(launch, {**environment, **launch.environment}, directory.path)
         cool(directory, self.cold)
         return complaint

@@ -2,14 +2,18 @@
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from statistics import median
 
+from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.file_rules import parse_hints
+from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
+from mpiric.model.storage import FileLayout
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
 from mpiric.profile.hints import Hints, read_hints
+from mpiric.storage import layouts_of
+from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.tune.state import TuneState
 
 InForce = dict[str, dict[str, tuple[str, str | None]]]
@@ -48,6 +52,36 @@ def ignored_hints(configuration: Configuration, state: TuneState) -> Iterator[st
 
 def _words(key: str, pair: tuple[str, str | None]) -> str:
     return f"{key}={pair[0]}" + (f" (it has {pair[1]})" if pair[1] is not None else "")
+
+
+def other_layouts(configuration: Configuration, recorded: Recorded, host: Host) -> Iterator[str]:
+    """Sentences on files that a recorded run has written in another layout than the configuration sets.
+
+    A file system may answer success and change nothing, as Lustre does for a file that is there already.
+    """
+    value = configuration.as_dict().get("layout")
+    directory = Path(recorded.ran_in)
+    written = [directory / file.path for file in recorded.profile.files if file.bytes_written]
+    found = layouts_of(host, [str(path) for path in written]) if value and recorded.ran_in else {}
+    for path, layout in found.items():
+        wanted = _wanted(Path(path), directory, value or "")
+        if wanted is not None and not _is(layout, wanted):
+            yield f"{Path(path).name} was written as {write_layout(layout)}, not as {write_layout(wanted)}"
+
+
+def _wanted(path: Path, directory: Path, value: str) -> FileLayout | None:
+    for rule in parse_layouts(value):
+        by_name = rule.is_pattern and fnmatch.fnmatchcase(path.name, rule.where)
+        if by_name or (not rule.is_pattern and path.parent == directory / rule.where):
+            return rule.layout
+    return None
+
+
+def _is(layout: FileLayout, wanted: FileLayout) -> bool:
+    """Whether a file has a layout; one over all targets names those that it got."""
+    found, asked = ([(each.size_bytes, each.end_bytes) for each in one.stripes] for one in (layout, wanted))
+    counts = zip(layout.stripes, wanted.stripes, strict=False)
+    return found == asked and all(one.count == other.count or other.count < 0 for one, other in counts)
 
 
 def file_times(trials: Sequence[Trial], configuration: Configuration) -> FileTimes | None:

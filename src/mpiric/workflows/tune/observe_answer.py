@@ -16,6 +16,7 @@ from mpiric.profile.symptoms import symptom_changes
 from mpiric.workflows.trials.recording import RECORDS, Recorded, recorder_for
 from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
 from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.tune.answer_files import other_layouts
 from mpiric.workflows.tune.state import TuneState
 
 _PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an original
@@ -39,7 +40,9 @@ def observe_answer(state: TuneState, host: Host) -> None:
         trial = run_recorded(trials, state.situation, answer, recorder, directory, limit_s, early_end)
         state.budget.spend()
         state.report(trial)
-        state.answered = recorded_by(trial, state.situation, directory)
+        state.answered = recorded_by(trial, state.situation, directory, trials.ran_in)
+        for sentence in other_layouts(answer, state.answered, host):
+            state.note(sentence)
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         state.note(f"the answer was not recorded, so that what it has changed is not shown: {why}")

@@ -1,0 +1,89 @@
+"""IOR and mdtest (https://github.com/hpc/ior), built from a checkout: what they write, and as whom."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._programs import Bed
+from benchmarks._report import RESULTS
+from mpiric.model.errors import MpiricError, NotFoundError
+
+_FOUND = ("UNISTD_H", "SYSCONF", "STATFS", "SYS_STATFS_H", "SYS_STATVFS_H", "SYS_PARAM_H", "SYS_MOUNT_H")
+_MORE = ("SYS_IOCTL_H", "STRINGS_H", "STRING_H", "STDLIB_H", "FCNTL_H", "WCHAR_H", "GETTIMEOFDAY", "UNAME")
+_SHARED = ("ior", "utilities", "parse_options", "ior-output", "option", "mdtest", "md-workbench")
+_WAYS = ("aiori", "aiori-DUMMY", "aiori-POSIX", "aiori-MPIIO")
+_LARGE_COUNTS = ("mpich", "intelmpi")  # libraries with the MPI_File_…_c of MPI 4
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One way to write: a program and its arguments; names and sizes as IO500 calls them."""
+
+    name: str
+    program: str  # "ior" or "mdtest"
+    arguments: tuple[str, ...]
+    through_mpi: bool = False
+    shared: bool = True  # one file of all ranks
+
+    def words(self, mebibytes: int) -> tuple[str, ...]:
+        """Arguments, with about so many MiB a rank."""
+        sizes = {"MIB": f"{mebibytes}m", "SEGMENTS": str(mebibytes * 22), "FILES": str(mebibytes * 20)}
+        return tuple(sizes.get(word, word) for word in self.arguments)
+
+
+# A fixed seed (-G): the bytes of every run are the same, and are compared.
+_IOR = ("-w", "-k", "-G", "7", "-o", "out/data")
+PATTERNS = (
+    Pattern(
+        "easy, one file, MPI-IO",
+        "ior",
+        ("-a", "MPIIO", "-c", "-t", "1m", "-b", "MIB", *_IOR),
+        through_mpi=True,
+    ),
+    Pattern("easy, one file, POSIX", "ior", ("-a", "POSIX", "-t", "1m", "-b", "MIB", *_IOR)),
+    Pattern(
+        "easy, a file a rank", "ior", ("-a", "POSIX", "-F", "-t", "1m", "-b", "MIB", *_IOR), shared=False
+    ),
+    Pattern(
+        "hard, one file, MPI-IO",
+        "ior",
+        ("-a", "MPIIO", "-c", "-t", "47008", "-b", "47008", "-s", "SEGMENTS", *_IOR),
+        through_mpi=True,
+    ),
+    Pattern("mdtest easy", "mdtest", ("-C", "-n", "FILES", "-u", "-d", "out/tree"), shared=False),
+    Pattern("mdtest hard", "mdtest", ("-C", "-n", "FILES", "-w", "3901", "-d", "out/tree"), shared=False),
+)
+
+
+def built(program: str, bed: Bed, sources: Path | None) -> str:
+    """Path of a program under a library. Raises NotFoundError without a checkout."""
+    source = sources / "ior" / "src" if sources is not None else None
+    if source is None or not (source / "ior.c").is_file():
+        raise NotFoundError(
+            "no checkout of ior is there", hint="--sources DIR names the directory that holds `ior`"
+        )
+    target = RESULTS / "programs" / bed.mpi.label / program
+    if target.exists():
+        return str(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = ['#define META_NAME "ior"', '#define META_VERSION "checkout"', '#define META_RELEASE ""']
+    lines += ['#define PACKAGE_NAME "ior"', '#define PACKAGE_VERSION "checkout"']
+    lines += [f"#define HAVE_{name} 1" for name in (*_FOUND, *_MORE)]
+    lines += ["#define USE_POSIX_AIORI 1", "#define USE_MPIIO_AIORI 1"]
+    lines += ["#define HAVE_MPI_FILE_READ_C 1"] if bed.mpi.implementation in _LARGE_COUNTS else []
+    (target.parent / "config.h").write_text("\n".join(lines) + "\n")
+    flags = (
+        "-std=gnu11",
+        "-O2",
+        "-w",
+        "-D_GNU_SOURCE",
+        "-DHAVE_CONFIG_H",
+        f"-I{target.parent}",
+        f"-I{source}",
+    )
+    files = [str(source / f"{name}.c") for name in (f"{program}-main", *_SHARED, *_WAYS)]
+    words = [bed.mpi.compilers["c"], *flags, *files, "-o", str(target), "-lm"]
+    done = subprocess.run(words, env=bed.environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise MpiricError(f"{program} does not compile: {done.stderr.strip()[-300:]}")
+    return str(target)

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, can_translate, is_native, own_family
+from mpiric.workflows.mpi import wrong_constants
 
 SOURCE = Path(__file__).parent / "translated.c"
 RING, REPEATS, TOOL = (
@@ -182,18 +184,17 @@ def test_its_profile_counts_what_the_profile_under_its_own_library_counts(
     assert counts[1][0]["MPI_Send"] == 20
 
 
-def test_what_is_learned_of_its_collectives_is_of_the_library_underneath(
+def test_algorithms_of_the_library_and_of_ours_give_it_right_results(
     mpi, family, built, run_mpiric, tmp_path
 ):
     program, launcher = built(family, REPEATS)
-    options = ("--policy-out", tmp_path / "learned.json", "--learn-at-most", "100%", "--mpi", mpi.label)
-    line = (launcher, "-n", "2", program, "1000", "4096")
-    done = run_mpiric("run", "--quiet", *options, "--", *line, env=ENVIRONMENT)
-    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
-    learned = json.loads((tmp_path / "learned.json").read_text())
-    assert learned["mpi"] == {"implementation": mpi.implementation, "version": mpi.version}
-    tried = {each["name"] for key in learned["keys"] for each in key.get("candidates", [])}
-    assert "library" in {name.partition(":")[0] for name in tried} <= {"library", "own"}
+    words = ("profile", "--json", "-o", tmp_path / "p", "--mpi", mpi.label)
+    line = (launcher, "-n", "2", program, "100", "4096")
+    rotate = {"MPIRIC_COLLECTIVES": "rotate", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+    done = run_mpiric(*words, "--", *line, env={**ENVIRONMENT, **rotate})
+    assert done.returncode == 0, done.stderr
+    assert "right" in done.stderr.splitlines()
+    assert mpi.version in json.loads(done.stdout)["mpi"]
 
 
 def test_tools_are_given_the_calls_above_the_translation_and_below_it(
@@ -241,3 +242,14 @@ def test_a_program_translated_there_and_back_prints_the_same(mpi, built, environ
     line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={outer}", program, tmp_path / "file"]
     done = subprocess.run(line, env=variables, capture_output=True, text=True)
     assert done.stdout.splitlines() == EXPECTED, done.stderr
+
+
+def test_the_constants_of_a_standard_abi_are_those_of_the_standard_or_named(mpi):
+    if not mpi.standard_library:
+        pytest.skip("it has no standard ABI")
+    draft = {
+        *("MPI_SEEK_SET", "MPI_SEEK_CUR", "MPI_SEEK_END", "MPI_ERRORS_RETURN", "MPI_ERRORS_ABORT"),
+        *("MPI_LASTUSEDCODE", "MPI_UNIVERSE_SIZE", "MPI_APPNUM"),
+    }
+    expected = draft if mpi.capabilities.has_draft_abi else set()
+    assert set(wrong_constants(LocalHost(), mpi)) == expected

@@ -34,7 +34,10 @@ def command(context: click.Context) -> None:
 
 @command.command("list")
 @click.option(
-    "--check", "with_check", is_flag=True, help="Run two ranks under each, and show that they talk."
+    "--check",
+    "with_check",
+    is_flag=True,
+    help="Run two ranks under each, and show that they talk; try each constant of the standard ABI.",
 )
 @_json_option
 def list_(*, with_check: bool, as_json: bool) -> None:
@@ -127,6 +130,7 @@ def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
             "says": checked.says,
             "latency_us": checked.latency_us,
             "problem": checked.problem,
+            "wrong_constants": list(checked.wrong_constants),
         }
     return described
 
@@ -160,6 +164,8 @@ def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None
 
 
 def _told(checked: Check) -> str:
-    return (
-        f"[red]{checked.problem}[/]" if checked.problem else f"[green]{checked.latency_us:.2f} µs[/] for 8 B"
-    )
+    if checked.problem:
+        return f"[red]{checked.problem}[/]"
+    latency = f"[green]{checked.latency_us:.2f} µs[/] for 8 B"
+    wrong = ", ".join(name.removeprefix("MPI_") for name in checked.wrong_constants)
+    return f"{latency}; [yellow]its libmpi_abi has the values of a draft: {wrong}[/]" if wrong else latency

@@ -23,6 +23,7 @@ _CHECK_LIMIT_S = 60
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
 
 # The probe is our own program and harmless; these let it start as root and with fewer than two cores.
+_CONSTANTS_LIMIT_S = 300
 _LET_IT_START = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -164,6 +165,7 @@ class Check:
     says: str = ""  # its own name and version
     latency_us: float = 0.0  # one way, 8 bytes, as it comes out of the box
     problem: str = ""
+    wrong_constants: tuple[str, ...] = ()  # of its libmpi_abi: they do not do what the standard says
 
 
 def check(host: Host, mpi: MpiLibrary) -> Check:
@@ -175,11 +177,35 @@ def check(host: Host, mpi: MpiLibrary) -> Check:
         identity = _probe(host, mpi, program, "identity")
         if [line["size"] for line in identity] != [2, 2]:
             return Check(mpi, problem="its launcher started two worlds of one rank")
-        return Check(
-            mpi, identity[0]["library"], _probe(host, mpi, program, "pingpong", "8")[0]["latency_us"]
-        )
+        latency_us = _probe(host, mpi, program, "pingpong", "8")[0]["latency_us"]
+        return Check(mpi, identity[0]["library"], latency_us, wrong_constants=wrong_constants(host, mpi))
     except MpiricError as error:
         return Check(mpi, problem=error.message)
+
+
+def wrong_constants(host: Host, mpi: MpiLibrary) -> tuple[str, ...]:
+    """Constants of the standard ABI that do something else in a library; none without that ABI.
+
+    Each is tried in a process of its own. The answer is kept until library or probe change.
+    """
+    if not mpi.standard_library:
+        return ()
+    program = native_part("probe-abi", AbiFamily.STANDARD)
+    paths = (dirname(mpi.standard_library), *mpi.library_path, host.environ.get("LD_LIBRARY_PATH", ""))
+    environment = {
+        **_LET_IT_START,
+        **mpi.environment,
+        "LD_LIBRARY_PATH": ":".join(filter(None, paths)),
+        "PATH": ":".join((*mpi.search_path, host.environ.get("PATH", ""))),
+    }
+    lines: list[str] = []
+    for words in ([program], [mpi.launcher, "-n", "1", program, "world"]):
+        files = [program, mpi.standard_library]
+        answer = host.run_cached(words, files, environment=environment, timeout_s=_CONSTANTS_LIMIT_S)
+        lines += [line for line in answer.stdout.splitlines() if line.startswith("MPI_")]
+    if not lines:
+        raise MpiricError("its libmpi_abi.so.1 answers nothing")
+    return tuple(line.split()[0] for line in lines if line.endswith(" wrong"))
 
 
 def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[dict[str, Any]]:

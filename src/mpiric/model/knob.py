@@ -8,6 +8,7 @@ from enum import Enum
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
+FILES = "io"  # family of knobs of files, and name of the group of all that act on them
 _LONGEST_WRITTEN = 2000  # characters: it goes into variables and onto lines
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -163,3 +164,13 @@ class Knob:
     threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
     symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
     family: str = ""  # stem of the file in knobs/, which the registry fills in
+
+    @property
+    def acts_on_files(self) -> bool:
+        """Whether it changes how files are laid out, accessed or written."""
+        return self.family == FILES or self.files is not FilesEffect.SAME
+
+    @property
+    def chosen_by(self) -> frozenset[str]:
+        """Names by which the user takes it or leaves it out: its own, its family's, that of a group."""
+        return frozenset({self.name, self.family, *([FILES] if self.acts_on_files else [])})

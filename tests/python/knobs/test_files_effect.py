@@ -35,3 +35,9 @@ def test_the_class_of_an_answer_is_the_worst_of_its_knobs():
     assert worst_effect([]) is FilesEffect.SAME
     assert worst_effect([FilesEffect.LATE, FilesEffect.SAME]) is FilesEffect.LATE
     assert worst_effect([FilesEffect.RELAYOUT, FilesEffect.LATE]) is FilesEffect.RELAYOUT
+
+
+def test_all_knobs_that_act_on_files_are_in_one_group():
+    assert "io" in knob(FilesEffect.LATE).chosen_by
+    assert "io" not in knob(FilesEffect.SAME).chosen_by
+    assert all("io" in each.chosen_by for each in knobs.all_knobs().values() if each.family in ("io", "late"))

@@ -40,8 +40,8 @@ def begin_file_runs(state: TuneState) -> None:
     Inputs are then cold, unless the user wants them warm; no more is run than the allowed bytes.
     """
     trials, request = state.trials, state.request
-    families = {knobs.all_knobs()[dimension.knob].family for dimension in state.space.dimensions}
-    acts = "io" in families or request.objective.text == "io"
+    acts = any(knobs.all_knobs()[dimension.knob].acts_on_files for dimension in state.space.dimensions)
+    acts = acts or request.objective.text == "io"
     if not acts or not isinstance(trials, Trials) or state.marks is not None:
         return
     trials.cold = () if request.warm else inputs_seen(state.situation.job, state.recorded)

@@ -9,7 +9,9 @@ from mpiric.workflows.trials.kept_marks import kept_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes
 from mpiric.workflows.tune.request import TuneRequest
 
-FILE_KNOBS = {"io", *(knob.name for knob in knobs.all_knobs().values() if knob.family == "io")}
+_FILE_KNOBS = frozenset().union(
+    *(knob.chosen_by for knob in knobs.all_knobs().values() if knob.acts_on_files)
+)
 
 
 def why_whole(request: TuneRequest) -> str:
@@ -28,7 +30,7 @@ def why_whole(request: TuneRequest) -> str:
         "--objective main, which is of whole runs": request.objective.text == "main",
         "--objective io, which is of whole runs": request.objective.text == "io",
         "--only io: bytes are safe at the end of whole runs": bool(request.only)
-        and set(request.only) <= FILE_KNOBS,
+        and set(request.only) <= _FILE_KNOBS,
         "--objective command:…: it looks at what whole runs leave": bool(request.objective.command),
     }
     reason = next((reason for reason, holds in reasons.items() if holds), "")

@@ -114,8 +114,8 @@ def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) 
 
 
 def _wanted(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:
-    names = {knob.name, knob.family}
-    return (not only or bool(names & set(only))) and not names & set(without)
+    names = knob.chosen_by
+    return (not only or bool(names.intersection(only))) and names.isdisjoint(without)
 
 
 def _needless(knob: Knob, situation: Situation, least: float, *, site: bool) -> str:

@@ -16,6 +16,21 @@ FOLDERS = "bin dev etc home lib lib64 mnt opt proc root run sys tmp usr/bin usr/
 FOLDERS += " ".join(f"mnt/{number}" for number in range(10))
 
 USER = {"USER": "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")}  # ch-run wants one
+NAMING = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int count, char** words) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, rank, ranks;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Get_library_version(version, &length);
+    if (rank == 0) printf("%d ranks of %.5s\\n", ranks, version);
+    MPI_Finalize();
+    return 0;
+}
+"""
 RING = Path(__file__).parent / "runtime_programs/ring.c"
 
 
@@ -85,9 +100,9 @@ def test_a_preload_is_seen_by_the_ranks_inside(in_container, image):
     assert in_container(Spelling(preload=(str(libc),))) == [f"A= preload=/mnt/9/{libc.name}"] * 2
 
 
-@pytest.mark.requires("mpicc.openmpi")
-def test_a_profile_counts_what_ranks_inside_send(image, run_mpiric, tmp_path):
-    """Ten rounds of a ring of two; the host's /usr is the container's, and nothing else of it."""
+@pytest.fixture
+def ring(image):
+    """An image whose /usr is the host's, with a program; and the words that start two ranks of it."""
     shutil.rmtree(image / "usr")
     for name in ("bin", "lib", "lib64"):
         shutil.rmtree(image / name)
@@ -95,10 +110,59 @@ def test_a_profile_counts_what_ranks_inside_send(image, run_mpiric, tmp_path):
     for name in ("usr", "opt/app"):
         (image / name).mkdir()
     subprocess.run(["mpicc.openmpi", RING, "-o", image / "opt/app/ring"], check=True)
-    words = ("mpirun.openmpi", "--oversubscribe", "-n", "2", "ch-run", "-b", "/usr:/usr", image)
+
+    def words(*options: str) -> tuple[object, ...]:
+        engine = ("ch-run", *options, "-b", "/usr:/usr", image, "--")
+        return ("--", "mpirun.openmpi", "--oversubscribe", "-n", "2", *engine, "/opt/app/ring")
+
+    return words
+
+
+@pytest.mark.requires("mpicc.openmpi")
+def test_doctor_names_what_the_container_keeps_from_the_ranks(ring, run_mpiric):
+    done = run_mpiric("doctor", "--json", *ring(), env={**USER, "LD_PRELOAD": "/of/the/site.so"})
+    found = {each["id"]: each for each in json.loads(done.stdout)["findings"]}
+    assert found["container-preload"]["fix"] == "ch-run --unset-env=LD_PRELOAD"
+    assert "--join" in found["container-cma"]["fix"]
+
+
+@pytest.mark.requires("mpi:mpich")
+@pytest.mark.parametrize(("brings", "says"), [("host", "2 ranks of MPICH"), ("image", "libmpi.so.12")])
+def test_the_hosts_mpi_takes_the_place_of_the_images(ring, image, run_mpiric, mpi_prefix, brings, says):
+    """The image has no library of that name, so that only the host's lets the program start."""
+    prefix = mpi_prefix("mpich")
+    program = image / "opt/app/ring"
+    source = program.with_suffix(".c")
+    source.write_text(NAMING)
+    subprocess.run([prefix / "bin/mpicc", source, "-o", program], check=True)
+    line = ("--", prefix / "bin/mpiexec", "-n", "2", *ring()[5:])
     done = run_mpiric(
-        "profile", "--json", "-o", tmp_path / "p", "--", *words, "--", "/opt/app/ring", env=USER
+        "run", "--no-recipe", "--mpi", brings, *line, env=USER | {"UCX_POSIX_USE_PROC_LINK": "n"}
     )
+    assert (done.returncode == 0) == (brings == "host"), done.stderr
+    assert says in done.stdout + done.stderr
+
+
+@pytest.mark.requires("mpicc.openmpi", "mpi:mpich")
+def test_a_library_of_another_abi_is_not_bound(ring, run_mpiric, mpi_prefix):
+    line = ("--", mpi_prefix("mpich") / "bin/mpiexec", "-n", "2", *ring()[5:])
+    done = run_mpiric("run", "--no-recipe", "--mpi", "host", *line, env=USER)
+    assert done.returncode == 122
+    assert "the program inside loads libmpi.so.40" in done.stderr
+    assert "--mpi image" in done.stderr
+
+
+@pytest.mark.requires("mpicc.openmpi")
+def test_run_says_that_ranks_do_not_find_their_launcher(ring, run_mpiric):
+    done = run_mpiric("run", "--no-recipe", "--dry-run", *ring("--unset-env=*"), env=USER)
+    assert "each would be rank 0 of 1 (container-singletons" in done.stderr
+    assert "ch-run without --unset-env" in done.stderr
+
+
+@pytest.mark.requires("mpicc.openmpi")
+def test_a_profile_counts_what_ranks_inside_send(ring, run_mpiric, tmp_path):
+    """Ten rounds of a ring of two."""
+    done = run_mpiric("profile", "--json", "-o", tmp_path / "p", *ring(), env=USER)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)
     assert profile["p2p"] == [[0, 1, 10, 80], [1, 0, 10, 80]]

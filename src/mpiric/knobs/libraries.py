@@ -14,6 +14,7 @@ from mpiric.model.spelling_forms import plain
 from mpiric.model.translation import NAMES, can_translate
 
 _BLAS = "libblas.so."
+_HOST = "host"  # value of `mpi` for an image: the launcher's own library
 _AMD = "AuthenticAMD"
 
 
@@ -182,12 +183,38 @@ def _mpi_applies(situation: Situation) -> Applicability:
     if not situation.job.launcher_words or situation.job.launcher.serves_every_library:
         return no("started without the library's own launcher, which would have to change with it")
     if situation.job.container is not None:
-        return no("the MPI library comes out of the container")
+        refused = situation.host_mpi_refused
+        return no(refused) if refused else yes("the launcher's library can be bound over that of the image")
     if situation.observation.ranks and not is_dynamic(situation):
         return no("the program is linked statically")
     if not _members(situation):
         return no("no other library that can serve the program is installed")
     return yes("other libraries that can serve the program are installed")
+
+
+def _mpi_values(situation: Situation) -> tuple[str, ...]:
+    """Labels of libraries; for a container only whether the launcher's takes the place of its own."""
+    if situation.job.container is not None:
+        return (_HOST,)
+    return tuple(library.label for library in _members(situation))[:5]
+
+
+def _spell_host_mpi(situation: Situation) -> Spelling:
+    """The launcher's prefix bound into the image, in front of the image's own libraries."""
+    mpi = situation.mpi
+    if situation.job.container is None:
+        raise MismatchError("--mpi host binds a library into an image, and the command starts none")
+    if situation.host_mpi_refused:
+        raise MismatchError(
+            f"the host's MPI cannot take the place of the image's: {situation.host_mpi_refused}",
+            hint="keep the image's: --mpi image",
+        )
+    return Spelling(
+        environment=dict(mpi.environment),
+        library_path=mpi.library_path or (_directory(mpi.library),),
+        bound=(mpi.prefix,),
+        note=f"the ranks load {mpi.label} of the host in place of the image's library",
+    )
 
 
 def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
@@ -205,6 +232,8 @@ def _preload(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
 
 def _spell_mpi(value: str, situation: Situation) -> Spelling:
     """Launcher, dialect, library path and environment together; raises MismatchError with the reason."""
+    if value == _HOST:
+        return _spell_host_mpi(situation)
     library = next((other for other in situation.others if other.label == value), None)
     if library is None:
         known = ", ".join(other.label for other in _members(situation)) or "none"
@@ -289,7 +318,7 @@ KNOBS = (
         why="Libraries differ in latency, collectives and networks",
         source="MPICH ABI Compatibility Initiative; measured: ping-pong 1.1 µs MPICH, 0.35 µs Intel MPI",
         domain=Name(),
-        values=lambda situation: tuple(library.label for library in _members(situation))[:5],
+        values=_mpi_values,
         applies=_mpi_applies,
         promise=promising(0.4, "other libraries that can serve the program are installed"),
         results=ResultsEffect.CHECKED,

@@ -139,6 +139,7 @@ def _with_environment(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
             )
     wanted = {path: "ro" for _, _, spelling in spellings for path in spelling.preload}
     wanted |= {path: "ro" for _, _, spelling in spellings for path in spelling.files}
+    wanted |= {path: "ro" for _, _, spelling in spellings for path in spelling.bound}
     wanted |= {path: "rw" for _, _, spelling in spellings for path in spelling.directories.values()}
     job, inner_paths = bind_paths(draft.job, wanted)
     draft = replace(draft, job=job)
@@ -155,6 +156,8 @@ def _variables(
         preload = tuple(inner_paths[path] for path in spelling.preload)
         lists = (("LD_PRELOAD", preload), ("LD_LIBRARY_PATH", spelling.library_path))
         given = {**spelling.environment, **{name: ":".join(paths) for name, paths in lists if paths}}
+        for path in spelling.bound:
+            given = {name: value.replace(path, inner_paths[path]) for name, value in given.items()}
         given |= {name: inner_paths[path] for name, path in spelling.directories.items()}
         for name, value in given.items():
             separator = ":" if name.startswith("LD_") else _JOINED.get(name, "")

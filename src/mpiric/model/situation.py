@@ -143,6 +143,7 @@ class Situation:
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
     tuner: Tuner = field(default_factory=Tuner)
+    host_mpi_refused: str = ""  # why the launcher's library cannot be bound over that of the job's image
     host_names: HostNames = field(default_factory=HostNames)
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
     withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried

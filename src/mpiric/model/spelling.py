@@ -22,6 +22,7 @@ class Spelling:
     options: tuple[tuple[str, ...], ...] = ()  # launcher options, each with its values
     preload: tuple[str, ...] = ()  # absolute paths in front of the ranks' LD_PRELOAD
     library_path: tuple[str, ...] = ()  # directories in front of the ranks' LD_LIBRARY_PATH
+    bound: tuple[str, ...] = ()  # directories to read; variables and lists above say where ranks find them
     directories: Mapping[str, str] = field(default_factory=dict)  # variable → directory that ranks write to
     launcher_words: tuple[str, ...] = ()  # another launcher; moves with `dialect`
     dialect: str = ""

@@ -14,6 +14,7 @@ from mpiric.model.situation import Allowed
 from mpiric.workflows.fabric.bench import fabric_bench
 from mpiric.workflows.fabric.comparison import compare_with_default, measure_routes
 from mpiric.workflows.fabric.history import fabric_baseline
+from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
@@ -64,6 +65,7 @@ def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> F
         gain=sorted(gains)[len(gains) // 2] if chosen else 1.0,
         spread=(min(gains), max(gains)) if chosen else (1.0, 1.0),
         warnings=(
+            *container_findings(parsed, host),
             *knobs.inherited_problems(situation),
             *mpis.foreign_settings(situation.inherited, situation.mpi),
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),

@@ -26,7 +26,7 @@ def job_identity(job: Job) -> str:
 
 def program_name(job: Job) -> str:
     """The program people would name: of ``python3 solve.py`` it is ``solve.py``."""
-    words = job.program[len(job.container.words) :] if job.container else job.program
+    words = _own_words(job)
     if not words:
         return "program"
     name = PurePosixPath(words[0]).name
@@ -59,17 +59,24 @@ def _program(job: Job, host: Host) -> Mapping[str, str]:
     return {
         "name": program_name(job),
         "executable": _digest(job, host),
-        "arguments": " ".join(job.program[1:])[:500],
+        "arguments": " ".join(_own_words(job)[1:])[:500],
         "ranks": str(job.ranks or ""),
         "launcher": job.dialect,
     }
 
 
+def _own_words(job: Job) -> tuple[str, ...]:
+    """The program's, without those of a container: a recipe of one fits the other."""
+    return job.program[len(job.container.words) :] if job.container else job.program
+
+
 def _digest(job: Job, host: Host) -> str:
     """First half of the SHA-256 of the file that is named as the program; "" when it cannot be read."""
-    word = job.program[0]
+    word = _own_words(job)[0]
+    if job.container is not None:
+        word = f"{job.container.image.rstrip('/')}{word}" if word.startswith("/") else ""
     path = host.which(word) if "/" not in word else word
-    if path is None:
+    if path is None or not host.is_file(path if path.startswith("/") else f"{job.working_directory}/{path}"):
         return ""
     absolute = path if path.startswith("/") else f"{job.working_directory}/{path}"
     words = host.run(["sha256sum", "--", absolute], timeout_s=60).stdout.split()

@@ -8,17 +8,22 @@ from mpiric.host.host import Elf, Host
 from mpiric.launchers.containers import split_container
 from mpiric.model.job import Container, Job, Segment
 
+_OURS = "mpiric's library"
 _MUSL, _LIBC = "ld-musl-", "libc.so.6"
 _LIBRARY_DIRECTORIES = ("lib", "lib64", "usr/lib", "usr/lib64")
 _PATIENCE_S = 60  # an engine may unpack its image first
 
 
-def why_not_loadable(job: Job, library: str, host: Host) -> str:
-    """Why the programs of a job would not load a library, "" where they do or their files do not say."""
+def why_not_loadable(job: Job, library: str, host: Host, *, whose: str = "mpiric's library") -> str:
+    """Why the programs of a job would not load a library, "" where they do or their files do not say.
+
+    ``whose`` is what the sentence calls it.
+    """
     ours = host.elf(library)
     if ours is None:
         return ""
-    return next(filter(None, (_why_not(segment, job, ours, host) for segment in job.segments)), "")
+    reasons = (_why_not(segment, job, ours, host) for segment in job.segments)
+    return next(filter(None, reasons), "").replace(_OURS, whose)
 
 
 def _why_not(segment: Segment, job: Job, ours: Elf, host: Host) -> str:

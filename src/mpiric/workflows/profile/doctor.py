@@ -16,6 +16,7 @@ from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.ranks import fact
+from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.judge_record import judge_record
 from mpiric.workflows.profile.diagnosis import Diagnosis
@@ -39,7 +40,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
             profiled=done,
             of_run=done.profile.advice if done.profile else (),
             of_placement=tuple(judge_record(done.record, machine)) if done.record else (),
-            of_settings=tuple(_of_settings(done, host)),
+            of_settings=(*container_findings(done.prepared.parsed, host), *_of_settings(done, host)),
             of_machine=(*notice(machine), *_of_installation()),
         )
 

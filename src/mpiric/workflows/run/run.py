@@ -12,6 +12,7 @@ from mpiric.model.launch import Launch
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
+from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
@@ -53,20 +54,23 @@ class PreparedRun:
 def prepare(request: RunRequest, host: Host) -> PreparedRun:
     """Choose recipe and settings. Raises MismatchError for a named recipe that must not be applied."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
+    warnings = breaking(parsed, host)
     try:
         situation = situation_for(request.recipe, request.store, parsed, host)
     except NotFoundError as error:
         if request.asks_for_something:
             raise
         untouched = launchers.render(parsed.job, [])
-        sentences = (f"{error.message}; running the command as it is",)
+        sentences = (*warnings, f"{error.message}; running the command as it is")
         return PreparedRun(untouched, Configuration(), parsed.job.environment, words=sentences)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
-    recipe, path, words = None, "", list[str]()
+    recipe, path, words = None, "", [*warnings]
     if request.recipe is not None:
-        recipe, path, words = named_recipe(request.recipe, fingerprints)
+        recipe, path, more = named_recipe(request.recipe, fingerprints)
+        words += more
     elif request.use_recipe:
-        recipe, path, words = fitting_recipe(request.store, fingerprints, situation, host)
+        recipe, path, more = fitting_recipe(request.store, fingerprints, situation, host)
+        words += more
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)
@@ -75,7 +79,9 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
     situation, collectives, more = with_collectives(request, configuration, situation, host)
     words += more
     values = {**collectives, **order, **request.values, **_mpi_label(request, situation)}
-    if values.get("mpi") == situation.mpi.label:
+    if values.get("mpi") == "image" and situation.job.container is None:
+        raise MpiricError("--mpi image keeps the library of an image, and the command starts none")
+    if values.get("mpi") in (situation.mpi.label, "image"):
         values.pop("mpi")  # launcher and program have it anyhow
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)

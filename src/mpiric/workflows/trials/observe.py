@@ -16,6 +16,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.store.store import default_store
+from mpiric.workflows.launch.host_mpi import why_not_host_mpi
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     libraries_of_program,
@@ -232,6 +233,7 @@ def _situation(
         nodes=parsed.nodes,
         inherited=inherited_settings(parsed.job.environment),
         tuner=loadable(tuner_for(mpi), parsed.job, host),
+        host_mpi_refused=why_not_host_mpi(parsed.job, mpi, host),
         hint_directory=str(default_store().parent / "hints"),
     )
 

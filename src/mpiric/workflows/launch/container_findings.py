@@ -1,0 +1,126 @@
+"""What is wrong with a container as a place for ranks, each with the engine's own words that mend it."""
+
+import re
+from collections.abc import Iterator
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.host.packaged import packaged_table
+from mpiric.model.finding import Finding
+from mpiric.model.job import Container
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.workflows.launch.inside import Inside, look_inside
+from mpiric.workflows.launch.parse_job import ParsedJob
+
+_TABLE = "workflows/launch/containers"
+_WITHOUT_CMA = {  # implementation → what makes its shared memory copy twice
+    "openmpi": "OMPI_MCA_btl_vader_single_copy_mechanism=none (Open MPI 4), OMPI_MCA_smsc=^cma (5)",
+    "mpich": "UCX_TLS=^cma UCX_POSIX_USE_PROC_LINK=n MPIR_CVAR_CH4_CMA_ENABLE=0",
+    "intelmpi": "I_MPI_SHM_CMA=0",
+}
+_TOO_NEW = re.compile(r"version `?'?GLIBC_(\d+(?:\.\d+)+)'? not found \(required by ([^)]+)\)")
+_PRELOAD = re.compile(r"object '([^']+)' from LD_PRELOAD cannot be preloaded.*")
+# Findings without whose mending the program does not run as one job.
+_BREAKING = ("container-singletons", "container-abi", "container-glibc", "container-preload")
+
+
+def container_findings(parsed: ParsedJob, host: Host) -> tuple[Finding, ...]:
+    """Findings about the job's container; none for a job without one, or whose container does not start."""
+    container = parsed.job.container
+    if container is None:
+        return ()
+    inside = look_inside(parsed.job, container, host)
+    outside = host.run(("stat", "-c", "%d:%i", "/dev/shm")).stdout.strip()  # noqa: S108
+    return tuple(findings_inside(parsed, container, inside, outside))
+
+
+def breaking(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
+    """Sentences on what keeps the program from running as one job in its container, each with its fix."""
+    found = (each for each in container_findings(parsed, host) if each.id in _BREAKING)
+    return tuple(f"{each.says} ({each.id}: {each.evidence}); {each.fix}" for each in found)
+
+
+def findings_inside(
+    parsed: ParsedJob, container: Container, inside: Inside, shared_memory: str
+) -> Iterator[Finding]:
+    """Findings on what was seen inside; ``shared_memory`` is device and inode of the host's /dev/shm."""
+    yield from _of_linker(parsed, container, inside)
+    if not inside.ranks:
+        return
+    yield from _of_launcher(parsed, container, inside, parsed.mpi)
+    yield from _of_memory(parsed, container, inside, shared_memory)
+    yield from _of_network(parsed, container, inside)
+
+
+def _of_linker(parsed: ParsedJob, container: Container, inside: Inside) -> Iterator[Finding]:
+    lines = (*inside.linker, *inside.words)
+    preload = parsed.job.environment.get("LD_PRELOAD", "")
+    refused = next((line for line in lines if _PRELOAD.search(line)), "")
+    new = [(match, line) for line in lines if (match := _TOO_NEW.search(line))]
+    for match, line in new:
+        if preload and match[2] in preload.split(":"):
+            refused = refused or line
+    if preload and refused:
+        yield _finding("container-preload", container, preload=preload, line=refused.strip())
+    others = [(match, line) for match, line in new if match[2] not in preload.split(":")]
+    if others:
+        match, line = max(others, key=lambda each: tuple(map(int, each[0][1].split("."))))
+        yield _finding("container-glibc", container, line=line.strip(), needed=match[1])
+
+
+def _of_launcher(
+    parsed: ParsedJob, container: Container, inside: Inside, mpi: MpiLibrary | None
+) -> Iterator[Finding]:
+    if not parsed.job.launcher_words:
+        return
+    launcher = parsed.job.launcher_words[0]
+    if not any(rank.get("variables") for rank in inside.ranks):
+        given = (
+            "PMIX_RANK and its like" if mpi and mpi.implementation == "openmpi" else "PMI_RANK and its like"
+        )
+        yield _finding("container-singletons", container, launcher=launcher, variables=given)
+    families = {family for name in inside.mpi_names if (family := mpis.family_of_soname(name))}
+    if mpi is not None and families and not families & set(mpi.abi_families):
+        yield _finding(
+            "container-abi",
+            container,
+            launcher=launcher,
+            host=mpi.label,
+            program=parsed.job.program[len(container.words)],
+            inside=", ".join(inside.mpi_names),
+            family=" or ".join(sorted(each.value for each in families)),
+        )
+
+
+def _of_memory(parsed: ParsedJob, container: Container, inside: Inside, outside: str) -> Iterator[Finding]:
+    spaces = list(dict.fromkeys(rank.get("user", "") for rank in inside.ranks))
+    implementation = parsed.mpi.implementation if parsed.mpi else ""
+    if len(spaces) > 1:
+        without = _WITHOUT_CMA.get(implementation, "UCX_TLS=^cma")
+        yield _finding("container-cma", container, first=spaces[0], second=spaces[1], without_cma=without)
+    shared = [rank.get("shm", "") for rank in inside.ranks]
+    if outside and any(seen and seen != outside for seen in shared):
+        room = inside.ranks[0].get("room", "").split()
+        free = room[3] if len(room) > 3 else "?"
+        yield _finding("container-shm", container, outside=outside, inside=shared[0], free=free)
+
+
+def _of_network(parsed: ParsedJob, container: Container, inside: Inside) -> Iterator[Finding]:
+    networks = sorted(
+        {nic.kind for nic in parsed.machine.nics if nic.up and not nic.is_ip and nic.kind != "loopback"}
+    )
+    if not networks:
+        return
+    missing = [
+        words
+        for key, words in (("devices", "/dev/infiniband is not there"), ("verbs", "libibverbs is not there"))
+        if not any(rank.get(key) for rank in inside.ranks)
+    ]
+    if missing:
+        yield _finding("container-tcp", container, network=", ".join(networks), missing=" and ".join(missing))
+
+
+def _finding(key: str, container: Container, **facts: str) -> Finding:
+    texts = packaged_table(_TABLE)[key]
+    fix = texts["fix"].get(container.engine, texts["fix"]["any"])
+    return Finding(key, *(text.format(**facts) for text in (texts["says"], texts["evidence"], fix)))

@@ -14,6 +14,8 @@ from tools.generate._target import ROOT, deliver
 from tools.generate.packaging.checksums import base32
 from tools.generate.packaging.project import PINNED_PLATFORMS, Project, read_pins, read_project
 
+from mpiric.mpis import packages
+
 _TEMPLATES = ROOT / "tools/generate/packaging/templates"
 _GCCCORE = ("14.3.0", "2.44", "3.13.5")  # EasyBuild's generation of 2025b: GCCcore, binutils, Python
 _VERSION = read_project(ROOT).version
@@ -21,6 +23,8 @@ RECIPES = {  # target → template
     "CITATION.cff": "CITATION.cff",
     "packaging/conda/meta.yaml": "meta.yaml",
     "packaging/conda/recipe.yaml": "recipe.yaml",
+    "packaging/containers/Base.Containerfile": "base",
+    "packaging/containers/Base.def": "base",
     "packaging/containers/Containerfile": "container",
     "packaging/containers/Singularity.def": "container",
     f"packaging/easybuild/mpiric-{_VERSION}.eb": "easyconfig",
@@ -53,14 +57,15 @@ def render(target: str, project: Project, artifacts: Mapping[str, str] | None = 
         artifacts=artifacts or {},
         pins=partial(read_pins, project),
         platforms=len(PINNED_PLATFORMS),
+        mpich=packages()["mpich"].parts[0].requirement,
         toolchain=_GCCCORE if "GCCcore" in target else None,
     )
 
 
 def write_for(dist: Path, project: Project) -> int:
     """Write recipes for the packages in a directory, beside them."""
-    packages = [path for path in dist.iterdir() if path.name.endswith((".whl", ".tar.gz"))]
-    artifacts = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in packages}
+    built = [path for path in dist.iterdir() if path.name.endswith((".whl", ".tar.gz"))]
+    artifacts = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in built}
     for target in RECIPES:
         path = dist / "recipes" / target.removeprefix("packaging/")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,8 @@ def container_findings(parsed: ParsedJob, host: Host) -> tuple[Finding, ...]:
 
 def breaking(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
     """Sentences on what keeps the program from running as one job in its container, each with its fix."""
-    found = (each for each in container_findings(parsed, host) if each.id in _BREAKING)
+    fatal = (*_BREAKING, *(["container-cma"] if parsed.mpi and parsed.mpi.implementation == "mpich" else []))
+    found = (each for each in container_findings(parsed, host) if each.id in fatal)
     return tuple(f"{each.says} ({each.id}: {each.evidence}); {each.fix}" for each in found)
 
 

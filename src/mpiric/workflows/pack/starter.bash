@@ -176,7 +176,7 @@ link_libraries() { # sets $libraries: those packed, but where the site's MPI nee
     [ -n "$libc_minor" ] || check_system
     local part=$libraries.$$ library arrow place rest replaced=
     mkdir -p "$part"
-    for library in "$run/image/lib"/*; do [ -e "$library" ] && ln -s "$library" "$part/"; done
+    [ ! -d "$run/image/lib" ] || ln -s "$run/image/lib"/* "$part/"
     for library in "${from_site[@]}"; do rm -f "$part/$library"; done
     if [ -n "$mpi" ]; then
         while read -r library arrow place rest; do

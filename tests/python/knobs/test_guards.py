@@ -10,6 +10,7 @@ from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Container
 
+CONTAINER = Container("apptainer", ("apptainer", "exec", "a.sif"), "a.sif")
 BY_LABEL = {library.label: library for library in MPIS}
 OTHERS = tuple(library for library in MPIS if library.label != "mpich-5.0.2")
 
@@ -42,9 +43,27 @@ def test_an_allocator_that_is_not_installed_is_not_preloaded() -> None:
 
 def test_libraries_of_this_machine_stay_out_of_containers() -> None:
     case = situation(libraries=("/usr/lib/libblas.so.3",), others=OTHERS)
-    container = Container("apptainer", ("apptainer", "exec", "a.sif"), "a.sif")
-    case = replace(case, job=replace(case.job, container=container))
-    assert not {"allocator", "blas", "mpi"} & set(applicable(case))
+    case = replace(case, job=replace(case.job, container=CONTAINER))
+    assert not {"allocator", "blas"} & set(applicable(case))
+
+
+def test_in_a_container_the_launchers_mpi_can_take_the_place_of_the_images() -> None:
+    case = situation(others=OTHERS)
+    case = replace(case, job=replace(case.job, container=CONTAINER))
+    assert all_knobs()["mpi"].values(case) == ("host",)
+    spelled = spell("mpi", "host", case)
+    assert (spelled.bound, spelled.launcher_words) == ((case.mpi.prefix,), ())
+    older = replace(case, host_mpi_refused="the image has glibc 2.28")
+    assert "mpi" not in applicable(older)
+    with pytest.raises(
+        MismatchError, match=r"cannot take the place of the image's: the image has glibc 2.28"
+    ):
+        spell("mpi", "host", older)
+
+
+def test_without_a_container_there_is_no_image_to_bind_a_library_into() -> None:
+    with pytest.raises(MismatchError, match="the command starts none"):
+        spell("mpi", "host", situation())
 
 
 def test_another_mpi_comes_with_launcher_dialect_library_and_environment() -> None:

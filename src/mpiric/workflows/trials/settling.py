@@ -30,15 +30,21 @@ class Settled:
     settle_s: float
 
 
-def settle(job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = ()) -> Settled:
+def settle(
+    job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = (), read_back: bool = False
+) -> Settled:
     """Bring what a run wrote to the servers; on several nodes by a launch of `sync` on each.
 
     The launch's own start does not count: each rank says how long its node took. It drops the pages of the
-    files ``cold`` as well. Raises OSError where bytes were lost, MpiricError where nodes cannot be asked.
+    files ``cold`` as well. With ``read_back`` what is then read of the run's files comes from the servers.
+
+    Raises OSError where bytes were lost, MpiricError where nodes cannot be asked.
     """
     files = list(directory.written().values())
     size_bytes = sum(path.stat().st_size for path in files if path.exists())
     local_s = make_safe(files)
+    if read_back:
+        drop_cached(files)
     if nodes <= 1 or size_bytes < _SMALL_BYTES or directory.mount is not None:
         return Settled(size_bytes, local_s)
     return Settled(size_bytes, local_s + _on_nodes(job, directory.path, cold))

@@ -268,7 +268,13 @@ class Trials:
         if trial.outcome is not Outcome.OK or trial.came_early or not Path(directory.path).is_dir():
             return trial
         try:
-            written = settle(situation.job, situation.nodes, directory, cold=self.cold)
+            written = settle(
+                situation.job,
+                situation.nodes,
+                directory,
+                cold=self.cold,
+                read_back=self.judge.until_safe,
+            )
         except OSError as error:
             reason = f"what it wrote was lost when it was synchronised: {error.strerror}"
             return replace(trial, outcome=Outcome.FAILED, reason=reason)

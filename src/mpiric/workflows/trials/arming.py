@@ -137,8 +137,10 @@ class FollowedRun:
         return self.follower.has_come() and self.ends
 
     def _is_too_slow(self) -> bool:
+        if self.slow is None:
+            return False
         rank = self.follower.rank_so_far()
-        return self.slow is not None and self.slow.look(rank, lambda: (rank,))
+        return self.slow.look(rank, lambda: (rank,))
 
 
 @dataclass(frozen=True)

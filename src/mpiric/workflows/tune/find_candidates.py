@@ -23,6 +23,8 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     if shortfall := proof_shortfall(budget, state.run_s, request.rule):
         state.note(shortfall)
         state.narrator.say(shortfall)
+    if request.site and not state.space.dimensions:
+        state.note("nothing was tried: no setting that applies here would hold for every program (--site)")
     state.narrator.phase(_heading(state))
     for option, names in withheld(situation, request.only, request.without).items():
         state.note(f"not tried without {option}: {', '.join(names)}")

@@ -1,33 +1,37 @@
-"""Orders of ranks: quality and time of the mapping engine beside KaHIP's global multisection."""
+"""Orders of ranks: quality and time of the mapping engine beside KaHIP, Mt-KaHyPar and Scotch."""
 
 import argparse
-import os
 import resource
-import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._mapping_peers import PeerAnswer, PeerTask, kahip, mt_kahypar, scotch
 from benchmarks._report import Result, options, run
 from mpiric.host.facts.local import LocalHost
 from mpiric.mapping.graph import graph_of
 from mpiric.mapping.hierarchy import uniform_tree
-from mpiric.mapping.patterns import grid_graph
+from mpiric.mapping.patterns import grid_graph, lines_graph
 from mpiric.mapping.read import read_graph
-from mpiric.model.errors import NotFoundError
+from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import RankGraph, SlotTree, hop_bytes
+from mpiric.workflows.mapping.machine import MachineRequest, machine_for, read_machine
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
+from mpiric.workflows.mapping.record import recorded_traffic
 
 _COLUMNS = {
     "graph": "graph", "by": "by", "objective": "hop-bytes", "ratio": "of the contiguous order",
-    "cpu_s": "CPU s", "elapsed_s": "s", "heaviest": "heaviest slot",
+    "cpu_s": "CPU s", "elapsed_s": "s", "heaviest": "heaviest slot", "time_us": "predicted µs",
+    "verdict": "verdict",
 }  # fmt: skip
+# 256 nodes that hold 4×4 of a periodic grid: 16 of 64 neighbours are on other nodes.
+_HEAT = 256 * (16 * 10 + 48 * 1)
 _PRESETS = ("fast", "eco", "strong")
 
 
@@ -98,12 +102,16 @@ def cases(given: argparse.Namespace) -> list[_Case]:
     if given.quick:
         found = [_Case(c.name, c.graph, c.fan_outs, c.distances, ("fast", "eco")) for c in found]
     grid = grid_graph((16, 16, 16), "7", periodic=True)
+    heat = grid_graph((64, 64), "5", periodic=True)
     node = grid_graph((12, 12, 12), "7", periodic=True)
     found += [
         _Case("12×12×12, nodes of 12", node, (12, 144), (0, 1), ("fast",), 144 * 32),
+        _Case("FFT pencils 16×16", lines_graph((16, 16), (0, 1)), (16, 16), (1, 10), ("fast",)),
+        _Case("heat 64×64, shuffled", shuffled(heat, 1), (16, 256), (1, 10), ("fast", "eco"), _HEAT),
         _Case("16×16×16", grid, (16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco")),
         _Case("16×16×16, shuffled", shuffled(grid, 1), (16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco")),
     ]
+    found += [_recorded(path) for path in given.record]
     if given.large:
         machine: Any = ((64, 16, 32, 32), (1, 5, 10, 20), ("fast",), None, 2)
         halo = grid_graph((128, 128, 64), "7", periodic=False)
@@ -114,6 +122,15 @@ def cases(given: argparse.Namespace) -> list[_Case]:
             _Case("2^20, power law", power_law(2**20, 2**23, 1), *machine),
         ]
     return found
+
+
+def _recorded(path: Path) -> _Case:
+    """The traffic of a run, its ranks renamed at random: an order that nobody chose."""
+    graph = shuffled(recorded_traffic(path).graph, 1)
+    nodes, rest = divmod(graph.size, 4)
+    if rest or nodes < 2:
+        raise MpiricError(f"{path} has {graph.size} ranks", hint="record 8, 12, 16 or more ranks")
+    return _Case(f"{path.name}, shuffled", graph, (4, nodes), (1, 10), ("fast", "eco"))
 
 
 def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
@@ -136,23 +153,42 @@ def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
     }
 
 
-def _kahip(case: _Case, preset: str, program: Path) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as directory:
-        graph, out = Path(directory) / "graph", Path(directory) / "blocks"
-        rows = np.split(case.graph.targets + 1, case.graph.offsets[1:-1])
-        lines = (" ".join(map(str, row.tolist())) for row in rows)
-        graph.write_text(f"{case.graph.size} {len(case.graph.targets) // 2}\n" + "\n".join(lines) + "\n")
-        words = [f"--preconfiguration={preset}", "--imbalance=3", "--seed=1", f"--output_filename={out}"]
-        words.append("--hierarchy_parameter_string=" + ":".join(map(str, case.fan_outs)))
-        words.append("--distance_parameter_string=" + ":".join(map(str, case.distances)))
-        libraries = {**os.environ, "LD_LIBRARY_PATH": str(program.parents[1] / "lib")}
-        before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run([program, graph, *words], env=libraries, check=True, capture_output=True)
-        elapsed_s, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-        slots = np.loadtxt(out, dtype=np.int64)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    heaviest = int(np.bincount(slots).max())
-    return _row(case, f"KaHIP {preset}", hop_bytes(case.graph, case.tree, slots), cpu_s, elapsed_s, heaviest)
+def _peers(case: _Case, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What is given and can have several ranks in a slot, with whole distances."""
+    task = PeerTask(case.graph, case.fan_outs, case.distances, case.threads)
+    if given.kahip is not None:
+        for preset in case.presets:
+            yield _peer_row(case, f"KaHIP {preset}", kahip(task, preset, given.kahip))
+    if given.mt_kahypar is not None:
+        for preset in ("DEFAULT", *(() if given.quick else ("QUALITY",))):
+            answer = mt_kahypar(task, preset, given.mt_kahypar)
+            yield _peer_row(case, f"Mt-KaHyPar {preset.lower()}", answer)
+    if given.scotch is not None:
+        yield _peer_row(case, "Scotch, quality", scotch(task, "q", given.scotch))
+
+
+def _peer_row(case: _Case, by: str, answer: PeerAnswer) -> dict[str, Any]:
+    heaviest = int(np.bincount(answer.slots).max())
+    reached = hop_bytes(case.graph, case.tree, answer.slots)
+    return _row(case, by, reached, answer.cpu_s, answer.elapsed_s, heaviest)
+
+
+def _dragonfly() -> Iterator[dict[str, Any]]:
+    """A grid on nodes of a dragonfly whose switches route adaptively: spreading costs nothing there."""
+    graph = grid_graph((8, 8), "1,0:1000000;0,1:1000000", periodic=True)
+    request = MachineRequest(network="dragonfly:2x4x8:adaptive")
+    host = LocalHost()
+    machine = machine_for(graph, request, read_machine(request, host))
+    mapped = map_ranks(MapRequest(graph, machine), host)
+    for by, cost in (("given", mapped.before), ("mpiric eco", mapped.found)):
+        yield {
+            "graph": "8×8 on a dragonfly",
+            "by": by,
+            "objective": round(cost.hop_bytes),
+            "ratio": round(cost.hop_bytes / mapped.before.hop_bytes, 3),
+            "time_us": None if cost.time_s is None else round(cost.time_s * 1e6, 1),
+            "verdict": mapped.verdict.value if by != "given" else "",
+        }
 
 
 def _row(
@@ -172,15 +208,17 @@ def _row(
 
 def work(given: argparse.Namespace) -> Result:
     """All cases, one after the other; KaHIP where it is given and may put several ranks into a slot."""
-    if given.kahip is not None and not given.kahip.is_file():
-        raise NotFoundError(f"{given.kahip} is not there", hint="pip install --target DIR kahip")
+    for path, how in ((given.kahip, "pip install --target DIR kahip"), (given.scotch, "apt install scotch")):
+        if path is not None and not path.is_file():
+            raise NotFoundError(f"{path} is not there", hint=how)
     rows = []
     for case in cases(given):
         if case.optimum is not None:
             rows.append(_row(case, "known optimum", case.optimum, None, None, 1))
         rows += [_mpiric(case, preset) for preset in case.presets]
-        if given.kahip is not None and not case.is_exact:
-            rows += [_kahip(case, preset, given.kahip) for preset in case.presets]
+        if not case.is_exact:
+            rows += _peers(case, given)
+    rows += _dragonfly()
     return Result(
         _COLUMNS, rows, "Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20."
     )
@@ -193,6 +231,11 @@ def main() -> int:
         "--graph", type=Path, action="append", default=[], help="a METIS graph of 2^15 vertices"
     )
     parser.add_argument("--kahip", type=Path, help="global_multisection of the kahip wheel")
+    parser.add_argument("--mt-kahypar", type=Path, help="directory that the mtkahypar wheel is installed in")
+    parser.add_argument("--scotch", type=Path, help="scotch_gmap of Debian's package scotch")
+    parser.add_argument(
+        "--record", type=Path, action="append", default=[], help="a record of mpiric profile, onto nodes of 4"
+    )
     parser.add_argument("--large", action="store_true", help="2^20 ranks as well")
     return run("mapping", parser.parse_args(), work)
 

@@ -3,8 +3,10 @@
 //
 // Reads a problem (problem_file.hpp), writes the slot of each vertex, a line each, and prints what was
 // reached as JSON. Status 2: the arguments or the problem cannot be used.
+#include "parallel.hpp"
 #include "solve.hpp"
 
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -66,9 +68,13 @@ void run(const std::string& problem_path, const std::string& order_path, const S
     const Solution solution = solve(problem, settings);
     write_order(order_path, solution.slot_of);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::array<Quality, 2> qualities;
+    for_each_index(qualities.size(), settings.threads, [&](std::size_t i) {
+        qualities[i] = measure(problem.graph, problem.machine, i == 0 ? problem.given : solution.slot_of);
+    });
     std::printf("{");
-    print("given", measure(problem.graph, problem.machine, problem.given));
-    print("found", measure(problem.graph, problem.machine, solution.slot_of));
+    print("given", qualities[0]);
+    print("found", qualities[1]);
     std::printf("\"algorithm\": \"%s\", \"proposals\": {", solution.algorithm.c_str());
     const char* separator = "";
     for (const auto& [name, cost] : solution.proposals) {

@@ -16,7 +16,8 @@ struct Quality {
 };
 
 // `slot_of` says where each vertex sits.
-double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of);
+double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of,
+                 unsigned threads = 1);
 Quality measure(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of);
 
 // The cost of the busiest link: one of the network or the one by which traffic leaves a group. Without routes

@@ -1,5 +1,7 @@
 #include "solve.hpp"
 
+#include "parallel.hpp"
+
 #include <algorithm>
 
 namespace mpiric::mapper {
@@ -87,11 +89,19 @@ class Solver {
         const bool is_flat = problem_.capacity == 0 && problem_.machine.groups.size() < 2;
         if (is_flat && problem_.resource.use_of.empty())
             return std::move(best_);  // all slots are equally far apart
-        if (problem_.capacity == 0)
-            propose_classics();
+        Partition partition;
+        std::vector<Proposal> known;
+        for_each_index(2, settings_.threads, [&](std::size_t i) {
+            if (i == 0) {
+                partition = multisect(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads);
+                iterate(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads, partition);
+            } else if (problem_.capacity == 0) {
+                known = known_orders();
+            }
+        });
+        for (Proposal& each : known)
+            take(std::move(each));
         const Slots start = best_.slot_of;
-        Partition partition = multisect(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads);
-        iterate(problem_.graph, blocks_, effort_, settings_.seed, settings_.threads, partition);
         propose("multisection", slots_of(blocks_, partition));
         if (best_.slot_of == start && is_within(start)) {
             partition = blocks_of(blocks_, start);
@@ -106,13 +116,24 @@ class Solver {
     }
 
   private:
-    void propose_classics() {
-        for (const Classic& classic : classics(problem_.machine))
-            propose(classic.name, classic.slot_of);
+    struct Proposal {
+        std::string name;
+        Slots slot_of;
+        double cost;
+        Weight above;  // the capacities, and the fair use of a resource
+    };
+
+    std::vector<Proposal> known_orders() const {
+        std::vector<Classic> orders = classics(problem_.machine);
         const Grid grid = problem_.grid.extents.empty() ? find_grid(problem_.graph) : problem_.grid;
         if (!grid.extents.empty())
-            for (const Classic& classic : grid_orders(grid, problem_.machine))
-                propose(classic.name, classic.slot_of);
+            for (Classic& order : grid_orders(grid, problem_.machine))
+                orders.push_back(std::move(order));
+        std::vector<Proposal> found;
+        found.reserve(orders.size());
+        for (Classic& order : orders)
+            found.push_back(judged(order.name, std::move(order.slot_of), 1));
+        return found;
     }
 
     bool is_within(const Slots& slot_of) const {
@@ -120,29 +141,38 @@ class Solver {
                         blocks_.capacities) == 0;
     }
 
-    double cost(const Slots& slot_of) const {
+    double cost(const Slots& slot_of, unsigned threads) const {
         if (settings_.objective == Objective::worst_link)
             return worst_link(problem_.graph, problem_.machine, problem_.routes, slot_of);
-        return hop_bytes(problem_.graph, problem_.machine, slot_of);
+        return hop_bytes(problem_.graph, problem_.machine, slot_of, threads);
     }
 
     // The first of equals stays, so that the order given is changed only for a gain; one that overloads slots
     // is taken only while there is no better.
-    void propose(const std::string& name, const Slots& slot_of) {
-        const double reached = cost(slot_of);
+    void propose(const std::string& name, Slots slot_of) {
+        take(judged(name, std::move(slot_of), settings_.threads));
+    }
+
+    Proposal judged(const std::string& name, Slots slot_of, unsigned threads) const {
         const Weight above =
             overload(loads(problem_.graph, blocks_of(blocks_, slot_of), blocks_.size()), blocks_.capacities) +
             unfairness(slot_of);
-        best_.proposals.emplace_back(name, reached);
-        if (shortest_.empty() || reached < shortest_cost_) {
-            shortest_ = slot_of;
-            shortest_cost_ = reached;
+        const double reached = cost(slot_of, threads);
+        return {name, std::move(slot_of), reached, above};
+    }
+
+    void take(Proposal proposal) {
+        best_.proposals.emplace_back(proposal.name, proposal.cost);
+        if (shortest_.empty() || proposal.cost < shortest_cost_) {
+            shortest_ = proposal.slot_of;
+            shortest_cost_ = proposal.cost;
         }
-        if (best_.slot_of.empty() || above < above_ || (above == above_ && reached < cost_)) {
-            best_.slot_of = slot_of;
-            best_.algorithm = name;
-            cost_ = reached;
-            above_ = above;
+        if (best_.slot_of.empty() || proposal.above < above_ ||
+            (proposal.above == above_ && proposal.cost < cost_)) {
+            best_.slot_of = std::move(proposal.slot_of);
+            best_.algorithm = std::move(proposal.name);
+            cost_ = proposal.cost;
+            above_ = proposal.above;
         }
     }
 

@@ -22,7 +22,8 @@ class Balancer {
   public:
     Balancer(const Graph& graph, const std::vector<Weight>& capacities, Partition& partition)
         : graph_{graph}, capacities_{capacities}, partition_{partition}, blocks_{capacities.size()},
-          loads_{loads(graph, partition, blocks_)}, steps_(blocks_ * blocks_), connections_(blocks_, 0) {
+          loads_{loads(graph, partition, blocks_)}, steps_(blocks_ * blocks_), connections_(blocks_, 0),
+          known_(blocks_ * blocks_) {
         for (Vertex v = 0; v < graph.size(); ++v)
             offer(v);
     }
@@ -36,6 +37,12 @@ class Balancer {
     }
 
   private:
+    // What was found for two blocks when so many moves were made.
+    struct Known {
+        std::size_t moves = 0;
+        const Step* step = nullptr;
+    };
+
     void connect(Vertex v) {
         std::fill(connections_.begin(), connections_.end(), 0);
         for (const Arc& arc : graph_.arcs_of(v))
@@ -55,8 +62,15 @@ class Balancer {
                 steps_[own * blocks_ + b].push({connections_[b] - connections_[own], v});
     }
 
-    // The best move from a to b that is still what it was; -1 gain per unit when there is none.
+    // The best move from a to b that is still what it was; none until the next move, where there is none.
     const Step* best(Block a, Block b) {
+        Known& known = known_[a * blocks_ + b];
+        if (known.moves != moves_)
+            known = {moves_, look_for_best(a, b)};
+        return known.step;
+    }
+
+    const Step* look_for_best(Block a, Block b) {
         auto& queue = steps_[a * blocks_ + b];
         while (!queue.empty()) {
             const Step step = queue.top();
@@ -135,6 +149,7 @@ class Balancer {
     }
 
     void move(Vertex v, Block to) {
+        ++moves_;
         loads_[partition_[v]] -= graph_.vertex_weights[v];
         loads_[to] += graph_.vertex_weights[v];
         partition_[v] = to;
@@ -179,6 +194,8 @@ class Balancer {
     std::vector<Weight> loads_;
     std::vector<std::priority_queue<Step>> steps_;
     std::vector<Weight> connections_;
+    std::vector<Known> known_;
+    std::size_t moves_ = 1;
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ struct Connection {
     Weight weight;
 };
 
-// `Cost::gain(connections, own, target)`: what moving a vertex with these connections lowers the cost by.
+// `Cost::here(connections, own)`: what a vertex with these connections costs, or saves, where it is;
+// `Cost::gain(connections, here, target)`: what moving it to the block of a connection lowers the cost by.
 template <class Cost> class LocalSearch {
   public:
     LocalSearch(const Graph& graph, const Cost& cost, const std::vector<Weight>& capacities, Weight slack,
@@ -94,11 +95,12 @@ template <class Cost> class LocalSearch {
         connect(v);
         const Block own = partition_[v];
         const Weight weight = graph_.vertex_weights[v];
+        const Weight here = cost_.here(connections_, own);
         Move best{std::numeric_limits<Weight>::min(), own, false};
         for (const Connection& each : connections_) {
             if (each.block == own || loads_[each.block] + weight > capacities_[each.block] + slack_)
                 continue;
-            const Weight gain = cost_.gain(connections_, own, each.block);
+            const Weight gain = cost_.gain(connections_, here, each);
             const bool is_lighter = gain == best.gain && loads_[each.block] - capacities_[each.block] <
                                                              loads_[best.target] - capacities_[best.target];
             if (gain > best.gain || is_lighter)

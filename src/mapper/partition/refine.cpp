@@ -4,15 +4,15 @@ namespace mpiric::mapper {
 namespace {
 
 struct CutCost {
-    static Weight gain(const std::vector<Connection>& connections, Block own, Block target) {
-        Weight gained = 0;
-        for (const Connection& each : connections) {
+    static Weight here(const std::vector<Connection>& connections, Block own) {
+        for (const Connection& each : connections)
             if (each.block == own)
-                gained -= each.weight;
-            else if (each.block == target)
-                gained += each.weight;
-        }
-        return gained;
+                return each.weight;
+        return 0;
+    }
+    static Weight gain(const std::vector<Connection>& /*connections*/, Weight here,
+                       const Connection& target) {
+        return target.weight - here;
     }
 };
 
@@ -29,22 +29,22 @@ class DistanceCost {
                 table_.push_back(blocks.distance(a, b));
     }
 
-    Weight gain(const std::vector<Connection>& connections, Block own, Block target) const {
-        Weight gained = 0;
-        if (table_.empty()) {
-            for (const Connection& each : connections)
-                gained +=
-                    each.weight * (blocks_.distance(own, each.block) - blocks_.distance(target, each.block));
-            return gained;
-        }
-        const Weight* const from = &table_[own * size_];
-        const Weight* const to = &table_[target * size_];
+    Weight here(const std::vector<Connection>& connections, Block own) const {
+        Weight total = 0;
         for (const Connection& each : connections)
-            gained += each.weight * (from[each.block] - to[each.block]);
-        return gained;
+            total += each.weight * distance(own, each.block);
+        return total;
+    }
+
+    Weight gain(const std::vector<Connection>& connections, Weight here_now, const Connection& target) const {
+        return here_now - here(connections, target.block);
     }
 
   private:
+    Weight distance(Block a, Block b) const {
+        return table_.empty() ? blocks_.distance(a, b) : table_[a * size_ + b];
+    }
+
     const Blocks& blocks_;
     std::size_t size_;
     std::vector<Weight> table_;

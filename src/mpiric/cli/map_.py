@@ -114,11 +114,11 @@ def command(record: Path | None, **given: Any) -> int:
             given["html"].write_text(
                 mapped_html(mapped, asked.request.graph, asked.request.machine), encoding="utf-8"
             )
-    models = () if asked.traffic is None else asked.traffic.collectives
+    run = None if asked.traffic is None else asked.traffic.run
     if given["as_json"]:
-        print_json(mapped_json(mapped, models))
+        print_json(mapped_json(mapped, run))
         return 0
-    print(mapped_text(mapped, models))
+    print(mapped_text(mapped, run))
     if given["show"]:
         print(mapped_picture(mapped, asked.request.graph, asked.request.machine))
     return 0

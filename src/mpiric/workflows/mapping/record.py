@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
-from mpiric.model.collective_model import CollectiveModel
 from mpiric.model.errors import MpiricError
 from mpiric.model.profile import Message
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.model.record import Record
+from mpiric.model.recorded_run import RecordedRun
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 
@@ -30,10 +30,7 @@ class RecordedTraffic:
     slots: tuple[int, ...]  # of each node
     given: Numbers  # slot of each rank, counted node by node
     io_bytes: Weights  # that each rank reads and writes in files
-    exact_bytes: float  # of messages and one-sided transfers
-    collectives: tuple[CollectiveModel, ...]  # how collective calls became pairs, the heaviest first
-    wall_s: float  # of the run
-    exchange_s: float  # in calls that exchange data, mean of the ranks
+    run: RecordedRun
 
 
 def recorded_traffic(path: Path) -> RecordedTraffic:
@@ -70,10 +67,12 @@ def traffic_of(record: Record, name: str) -> RecordedTraffic:
         slots=tuple(sum(node == number for node in node_of.values()) for number in range(len(names))),
         given=given,
         io_bytes=_io_bytes(record),
-        exact_bytes=float(sum(message.bytes for message in exact)),
-        collectives=collectives.models,
-        wall_s=max(rank.wall_s for rank in record.ranks),
-        exchange_s=_exchange_s(record),
+        run=RecordedRun(
+            wall_s=max(rank.wall_s for rank in record.ranks),
+            exchange_s=_exchange_s(record),
+            exact_bytes=float(sum(message.bytes for message in exact)),
+            collectives=collectives.models,
+        ),
     )
 
 

@@ -1,0 +1,139 @@
+"""Other programs that map a graph onto a machine: a file goes in, the slot of each vertex comes out."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mpiric.model.rank_graph import Numbers, RankGraph
+
+_MT_KAHYPAR = """
+import sys
+import mtkahypar
+graph_path, out, preset, threads, imbalance, fan_outs, distances = sys.argv[1:]
+fan_outs = [int(word) for word in fan_outs.split(":")]
+distances = [int(word) for word in distances.split(":")]
+slots = 1
+for fan_out in fan_outs:
+    slots *= fan_out
+def distance(a, b):
+    for fan_out, each in zip(fan_outs, distances):
+        a, b = a // fan_out, b // fan_out
+        if a == b:
+            return each
+pairs = [(a, b) for a in range(slots) for b in range(a + 1, slots)]
+mtkahypar.set_seed(1)
+library = mtkahypar.initialize(int(threads), print_warnings=False)
+context = library.context_from_preset(getattr(mtkahypar.PresetType, preset))
+context.set_mapping_parameters(slots, float(imbalance))
+context.logging = False
+graph = library.graph_from_file(graph_path, context, mtkahypar.FileFormat.METIS)
+target = library.create_target_graph(context, slots, len(pairs), pairs, [distance(a, b) for a, b in pairs])
+mapped = graph.map_onto_graph(target, context)
+with open(out, "w") as file:
+    file.write("".join(f"{mapped.block_id(v)}\\n" for v in graph.nodes()))
+"""
+
+
+@dataclass(frozen=True)
+class PeerTask:
+    """A graph, and groups of one size on each level of the machine, innermost first."""
+
+    graph: RankGraph
+    fan_outs: tuple[int, ...]
+    distances: tuple[float, ...]
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class PeerAnswer:
+    """The slot of each vertex, and what it took."""
+
+    slots: Numbers
+    cpu_s: float
+    elapsed_s: float
+
+
+def kahip(task: PeerTask, preset: str, program: Path) -> PeerAnswer:
+    """KaHIP's global multisection: `global_multisection` of the wheel."""
+    words = [f"--preconfiguration={preset}", "--imbalance=3", "--seed=1", "--output_filename={out}"]
+    words.append(f"--hierarchy_parameter_string={_joined(task.fan_outs)}")
+    words.append(f"--distance_parameter_string={_joined(task.distances)}")
+    libraries = {"LD_LIBRARY_PATH": str(program.parents[1] / "lib")}
+    return _run(task, [str(program), "{graph}", *words], libraries)
+
+
+def mt_kahypar(task: PeerTask, preset: str, directory: Path) -> PeerAnswer:
+    """Mt-KaHyPar, mapping onto a graph, of a directory that its wheel is in; preset DEFAULT or QUALITY."""
+    words = [sys.executable, "-c", _MT_KAHYPAR, "{graph}", "{out}", preset, str(task.threads), "0.03"]
+    words += [_joined(task.fan_outs), _joined(task.distances)]
+    return _run(task, words, {"PYTHONPATH": str(directory)})
+
+
+def scotch(task: PeerTask, strategy: str, program: Path) -> PeerAnswer:
+    """Scotch's `gmap` onto a tree of groups; strategy q (quality) or s (speed)."""
+    levels = [
+        f"{fan_out} {distance:g}" for fan_out, distance in zip(task.fan_outs, task.distances, strict=True)
+    ]
+    target = f"tleaf\n{len(levels)} {' '.join(reversed(levels))}\n"
+    words = [str(program), "-b0.03", f"-c{strategy}", "{scotch}", "{target}", "{mapping}"]
+    library = str(program.parents[1] / "lib" / "x86_64-linux-gnu")
+    return _run(task, words, {"LD_LIBRARY_PATH": library}, target=target)
+
+
+def _run(task: PeerTask, words: Sequence[str], variables: Mapping[str, str], target: str = "") -> PeerAnswer:
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        graph, out, mapping = directory / "graph.metis", directory / "out", directory / "mapping"
+        graph.write_text(_metis(task.graph))
+        if target:
+            (directory / "scotch").write_text(_scotch(task.graph))
+            (directory / "target").write_text(target)
+        paths = {"graph": graph, "out": out, "mapping": mapping}
+        paths |= {"scotch": directory / "scotch", "target": directory / "target"}
+        filled = [_filled(word, paths) for word in words]
+        before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run(filled, env={**os.environ, **variables}, check=True, capture_output=True)
+        elapsed_s, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if target:
+            table = np.loadtxt(mapping, dtype=np.int64, skiprows=1)
+            slots = np.zeros(task.graph.size, dtype=np.int64)
+            slots[table[:, 0]] = table[:, 1]
+        else:
+            slots = np.loadtxt(out, dtype=np.int64)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return PeerAnswer(slots, cpu_s, elapsed_s)
+
+
+def _filled(word: str, paths: Mapping[str, Path]) -> str:
+    for name, path in paths.items():
+        word = word.replace(f"{{{name}}}", str(path))
+    return word
+
+
+def _metis(graph: RankGraph) -> str:
+    """The graph with whole edge weights, which are twice the halves that the rows hold."""
+    weights = np.rint(graph.weights * 2).astype(np.int64)
+    cells = np.stack((graph.targets + 1, weights), axis=1)
+    rows = np.split(cells, graph.offsets[1:-1])
+    lines = (" ".join(map(str, row.ravel().tolist())) for row in rows)
+    return f"{graph.size} {len(graph.targets) // 2} 001\n" + "\n".join(lines) + "\n"
+
+
+def _scotch(graph: RankGraph) -> str:
+    weights = np.rint(graph.weights * 2).astype(np.int64)
+    cells = np.stack((weights, graph.targets), axis=1)
+    rows = np.split(cells, graph.offsets[1:-1])
+    lines = (f"{len(row)} " + " ".join(map(str, row.ravel().tolist())) for row in rows)
+    return f"0\n{graph.size} {len(graph.targets)}\n0 010\n" + "\n".join(lines) + "\n"
+
+
+def _joined(numbers: Sequence[float]) -> str:
+    return ":".join(f"{number:g}" for number in numbers)

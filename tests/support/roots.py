@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,10 @@ def root_of(suite: str) -> Path:
 
 
 def inside(
-    root: Path, words: Sequence[object], places: Sequence[Path] = ()
+    root: Path,
+    words: Sequence[object],
+    places: Sequence[Path] = (),
+    settings: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a root file system, where some directories are this system's."""
     own = {
@@ -34,6 +37,7 @@ def inside(
         "NO_COLOR": "1",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        **(settings or {}),
     }
     # A directory in /proc or /dev of the other root is mounted for this command alone.
     enter = [

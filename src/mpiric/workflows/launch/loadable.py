@@ -11,6 +11,7 @@ from mpiric.model.job import Container, Job, Segment
 _OURS = "mpiric's library"
 _MUSL, _LIBC = "ld-musl-", "libc.so.6"
 _LIBRARY_DIRECTORIES = ("lib", "lib64", "usr/lib", "usr/lib64")
+_SEPARATORS = " :"  # of LD_PRELOAD, and there is no escape (ld.so(8))
 _PATIENCE_S = 60  # an engine may unpack its image first
 
 
@@ -19,6 +20,8 @@ def why_not_loadable(job: Job, library: str, host: Host, *, whose: str = "mpiric
 
     ``whose`` is what the sentence calls it.
     """
+    if set(library) & set(_SEPARATORS):
+        return f"{whose} is {library}, which LD_PRELOAD cannot name: spaces and colons end a path there"
     ours = host.elf(library)
     if ours is None:
         return ""

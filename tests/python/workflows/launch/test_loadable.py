@@ -60,6 +60,13 @@ def test_the_interpreter_of_a_script_is_what_counts():
     assert "/opt/bin/sh uses the C library musl" in reason("mpirun -n 2 ./run.sh", elfs, files=files)
 
 
+@pytest.mark.parametrize("library", ["/my programs/libmpiric.so", "/a:b/libmpiric.so"])
+def test_a_library_that_no_preload_can_name_is_not_given(library):
+    host = ReplayHost(Recording(elfs={library: Elf("", (), (), "", glibc_needed=(2, 17))}))
+    job = parse_command(["mpirun", "-n", "2", "./app"], "/home/u", {})
+    assert "which LD_PRELOAD cannot name" in why_not_loadable(job, library, host)
+
+
 def test_a_program_that_says_nothing_is_not_refused():
     assert reason("mpirun -n 2 ./app", {}) == ""
     assert reason("mpirun -n 2 ./app", {"/home/u/./app": program("")}) == ""

@@ -202,8 +202,8 @@ def measured(case: Case, bed: Bed, given: Namespace, client: fs.Client) -> dict[
         str(_RANKS),
         program,
     )
-    lab = Lab(client, bed, (*line, *case.pattern.words(1 if given.quick else given.mebibytes)))
-    tuned = lab.tune("40s" if given.quick else given.budget)
+    lab = Lab(client, bed, (*line, *case.pattern.words(given.mebibytes)))
+    tuned = lab.tune("2m" if given.quick else given.budget)
     command = tuned["command"] or {"argv": list(lab.argv), "env": {}}
     prepare = tuple(tuple(words) for words in tuned["prepare"])
     answer = Setup("tuned", environment=command["env"], prepare=prepare, argv=tuple(command["argv"]))

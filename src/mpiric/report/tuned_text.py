@@ -21,7 +21,7 @@ _HEADLINE = {
     Verdict.SLOWER: ("bold red", "slower"),
     Verdict.NO_DIFFERENCE: ("bold yellow", "no difference shown"),
 }
-_UNITS = {"wall": " s", "main": " s", "core-hours": " core-hours"}
+_UNITS = {"wall": " s", "main": " s", "io": " s", "core-hours": " core-hours"}
 _MOST_REJECTED = 6
 
 

@@ -200,7 +200,7 @@ bool locks(int kind) {
 #define TOINT(kind, name, number)                                                                            \
     IS(name, MPI_##kind##_toint(name) == (number) && MPI_##kind##_fromint(number) == (name))
 
-const auto checks = std::to_array<Check>({
+constexpr auto checks = std::to_array<Check>({
     IS(MPI_SEEK_SET, seek_leads_to(MPI_SEEK_SET, 1)),
     IS(MPI_SEEK_CUR, seek_leads_to(MPI_SEEK_CUR, 5)),
     IS(MPI_SEEK_END, seek_leads_to(MPI_SEEK_END, 9)),

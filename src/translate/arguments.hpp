@@ -24,7 +24,7 @@ template <class T> class Handles {
         pointer_ = given_ ? room_.data() : nullptr;
         if (is_kept && given_ && count > 0)
             pointer_ =
-                static_cast<const LHandle<T>*>(kept(room_.data(), sizeof(LHandle<T>) * std::size_t(count)));
+                static_cast<const LHandle<T>*>(kept(static_cast<const void*>(room_.data()), sizeof(LHandle<T>) * std::size_t(count)));
     }
     const LHandle<T>* pointer() const { return pointer_; }
 

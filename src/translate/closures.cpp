@@ -18,7 +18,7 @@ void Closures::make_page() {
         give_up("there is no memory for the entrance of a callback");
     page_ = static_cast<char*>(at);
     used_ = 0;
-    std::memcpy(page_ + page_bytes, &receiver_, sizeof receiver_);
+    std::memcpy(page_ + page_bytes, static_cast<void*>(&receiver_), sizeof receiver_);
     for (std::size_t which = 0; which < on_a_page; ++which) {
         // movq function(%rip), %r10 ; jmp *receiver(%rip)
         const int function = int(page_bytes + 8 * (which + 1) - (entrance_bytes * which + 7));
@@ -41,7 +41,7 @@ void* Closures::entrance(void* function) {
     if (!known) {
         if (!page_ || used_ == on_a_page)
             make_page();
-        std::memcpy(page_ + page_bytes + 8 * (used_ + 1), &function, sizeof function);
+        std::memcpy(page_ + page_bytes + 8 * (used_ + 1), static_cast<void*>(&function), sizeof function);
         known = page_ + entrance_bytes * used_++;
     }
     return known;

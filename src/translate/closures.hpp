@@ -13,7 +13,7 @@ namespace mpiric::translate {
 /// not executable.
 class Closures {
   public:
-    explicit Closures(void (*receiver)()) : receiver_(receiver) {}
+    explicit Closures(void (*receiver)()) noexcept : receiver_(receiver) {}
     /// The entrance of a function; null for null.
     void* entrance(void* function);
 

@@ -14,7 +14,7 @@ extern "C"
 
 // A function of the library, as it is there.
 #define CALL(name, result, ...)                                                                              \
-    (reinterpret_cast<result (*)(__VA_ARGS__)>(::mpiric_originals[2 * ::mpiric::translate::F_##name]))
+    (reinterpret_cast<result (*)(__VA_ARGS__)>(::mpiric_originals[2UL * ::mpiric::translate::F_##name]))
 
 namespace mpiric::translate {
 

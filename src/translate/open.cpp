@@ -114,6 +114,12 @@ template <class Handle> Handle as_handle(std::uintptr_t value) {
 namespace mpiric::translate {
 namespace {
 
+template <class T> void note_world(const char* name, LHandle<T> handle) {
+    if constexpr (std::is_same_v<T, Comm>)
+        if (std::strcmp(name, "MPI_COMM_WORLD") == 0)
+            world = handle;
+}
+
 void add_predefined_handles() {
 #define ABSENT absent_handle
 #define PREDEFINED(kind, name, mpich, openmpi, standard)                                                     \
@@ -122,8 +128,7 @@ void add_predefined_handles() {
         const auto library_handle =                                                                          \
             as_handle<LHandle<kind>>(library_value == absent_handle ? 0 : library_value);                    \
         add_predefined<kind>(as_handle<PHandle<kind>>(program_value), library_handle);                       \
-        if (std::is_same_v<kind, Comm> && std::strcmp(#name, "MPI_COMM_WORLD") == 0)                         \
-            std::memcpy(&world, &library_handle, sizeof world);                                              \
+        note_world<kind>(#name, library_handle);                                                             \
     }
 #include "generated/predefined.inc"
 #undef PREDEFINED
@@ -146,11 +151,11 @@ const NarrowForm narrow_forms[] = {
 /// What answers a function for the program; null when nothing does.
 void* translation_of(unsigned function) {
     const Entry& entry = entries[function];
-    const bool is_there = mpiric_originals[2 * function] != reinterpret_cast<void*>(&mpiric_lacking);
+    const bool is_there = mpiric_originals[2UL * function] != reinterpret_cast<void*>(&mpiric_lacking);
     if (!is_there)
         for (const NarrowForm& narrow : narrow_forms)
             if (narrow.large == function)
-                return mpiric_originals[2 * narrow.plain] != reinterpret_cast<void*>(&mpiric_lacking) ? narrow.form : nullptr;
+                return mpiric_originals[2UL * narrow.plain] != reinterpret_cast<void*>(&mpiric_lacking) ? narrow.form : nullptr;
     return entry.how == How::own || (is_there && entry.how != How::refused) ? entry.translation : nullptr;
 }
 
@@ -172,7 +177,7 @@ bool is_linked_to_library(void* function) {
     Dl_info where;
     link_map *object = nullptr, *library = nullptr;
     if (!dladdr1(function, &where, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) ||
-        dlinfo(opened, RTLD_DI_LINKMAP, &library) != 0)
+        dlinfo(opened, RTLD_DI_LINKMAP, static_cast<void*>(&library)) != 0)
         return false;
     const char* soname = dynamic_string(*library, DT_SONAME, 0);
     unsigned place = 0;
@@ -224,11 +229,11 @@ void find_functions() {
             by_profiling_name = dlsym(opened, ("P" + extension(entries[at].name)).c_str());
         }
         if (void* tool = original ? tool_below(entries[at].name) : nullptr)
-            mpiric_originals[2 * at] = tool;
+            mpiric_originals[2UL * at] = tool;
         else if (original)
-            mpiric_originals[2 * at] = original;
+            mpiric_originals[2UL * at] = original;
         if (original || by_profiling_name)
-            mpiric_originals[2 * at + 1] = by_profiling_name ? by_profiling_name : original;
+            mpiric_originals[2UL * at + 1] = by_profiling_name ? by_profiling_name : original;
     }
     for (unsigned name = 0; name < 2 * function_count; ++name) {
         void* next = next_of(name);

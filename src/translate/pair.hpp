@@ -25,8 +25,8 @@ namespace mpiric::translate {
 namespace program = MPIRIC_PROGRAM;
 namespace library = MPIRIC_LIBRARY;
 
-template <class T> using PHandle = typename program::HandleOf<T>::type;
-template <class T> using LHandle = typename library::HandleOf<T>::type;
+template <class T> using PHandle = program::HandleOf<T>::type;
+template <class T> using LHandle = library::HandleOf<T>::type;
 
 #define CLASS(name, type)                                                                                    \
     using P##name = PHandle<type>;                                                                           \

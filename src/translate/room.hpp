@@ -19,7 +19,7 @@ template <class T> class Room {
     }
     ~Room() {
         if (data_ != small_)
-            std::free(data_);
+            std::free(static_cast<void*>(data_));
     }
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;

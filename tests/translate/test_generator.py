@@ -116,7 +116,7 @@ def test_data_that_is_only_moved_may_be_of_a_larger_type():
 
 
 def test_a_reduction_takes_what_fits_and_nothing_else():
-    assert "if (!(fits_int(count))) return refuse(" in narrow_form("MPI_Allreduce_c")
+    assert "if (!fits_int(count)) return refuse(" in narrow_form("MPI_Allreduce_c")
 
 
 def test_arrays_that_a_rank_need_not_give_are_not_read_there():

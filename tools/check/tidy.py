@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/lint"  # configured, never built
 CACHE = ROOT / "build/native/CMakeCache.txt"
 PASSED = ROOT / "build/tidy"
-ROOMS = ("probes", "runtime", "front", "mapper")
+ROOMS = ("probes", "runtime", "front", "mapper", "translate")
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 

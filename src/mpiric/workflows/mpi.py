@@ -190,7 +190,10 @@ def wrong_constants(host: Host, mpi: MpiLibrary) -> tuple[str, ...]:
     """
     if not mpi.standard_library:
         return ()
-    program = native_part("probe-abi", AbiFamily.STANDARD)
+    try:
+        program = native_part("probe-abi", AbiFamily.STANDARD)
+    except NotFoundError:  # native parts for other families only
+        return ()
     paths = (dirname(mpi.standard_library), *mpi.library_path, host.environ.get("LD_LIBRARY_PATH", ""))
     environment = {
         **_LET_IT_START,

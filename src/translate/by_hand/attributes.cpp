@@ -97,7 +97,7 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
                 *static_cast<void**>(result) = new_value(type, reinterpret_cast<long>(integer));
             return TO_LIBRARY(error, rc);
         }
-        rc = given.copy(translated, own_keyval, given.extra, copied, &copied, flag);
+        rc = given.copy(translated, own_keyval, given.extra, copied, static_cast<void*>(&copied), flag);
     }
     if (rc == 0 && *flag) {
         const bool is_same = fortran && copied == &fortran->value;

@@ -46,7 +46,7 @@ bool is_predefined_integer(int keyval, void* value, long& integer) {
 template <auto get, class Handle> int get_for_fortran(Handle from, int keyval, void* value, int* flag, int type) {
     mpiric_open();
     void* found = nullptr;
-    const int own = c_keyval(keyval), rc = get(from, own, &found, flag);
+    const int own = c_keyval(keyval), rc = get(from, own, static_cast<void*>(&found), flag);
     if (rc != 0 || !*flag)
         return rc;
     long integer = reinterpret_cast<long>(found);

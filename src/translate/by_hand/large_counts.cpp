@@ -90,7 +90,7 @@ static int n_MPI_Get_count_c(const PStatus* status, PDatatype type, long long* c
     const int rc = t_MPI_Type_size_x(type, &bytes);
     if (rc != 0 || !count)
         return rc;
-    const auto received = (long long)(status->bytes());
+    const auto received = static_cast<long long>(status->bytes());
     *count = bytes > 0 && received % bytes == 0 ? received / bytes : received == 0 ? 0 : program::UNDEFINED;
     return 0;
 }

@@ -224,10 +224,10 @@ constexpr int fortran_offset = 4096;
 
 /// Calls a conversion of the library. MPICH's numbers need none, but for files.
 template <class T> int ask_c2f(LHandle<T> handle) {
-    return reinterpret_cast<int (*)(LHandle<T>)>(mpiric_originals[2 * T::c2f])(handle);
+    return reinterpret_cast<int (*)(LHandle<T>)>(mpiric_originals[2UL * T::c2f])(handle);
 }
 template <class T> LHandle<T> ask_f2c(int number) {
-    return reinterpret_cast<LHandle<T> (*)(int)>(mpiric_originals[2 * T::f2c])(number);
+    return reinterpret_cast<LHandle<T> (*)(int)>(mpiric_originals[2UL * T::f2c])(number);
 }
 
 /// Fortran's integers of predefined handles, where they are not the handles themselves, in the order of the

@@ -20,7 +20,7 @@ class BoundObject {
                 return;
             const LHandle<T> handle = in<T>(*static_cast<PHandle<T>*>(given));
             static_assert(sizeof handle <= sizeof handle_);
-            std::memcpy(&handle_, &handle, sizeof handle);
+            std::memcpy(&handle_, static_cast<const void*>(&handle), sizeof handle);
             is_known = true;
         };
         convert(1, static_cast<Comm*>(nullptr));

@@ -180,7 +180,10 @@ class Writer:
         if array or parameter.direction == "out":
             self.body.after.append(f"{keeper}.done();")
         elif parameter.direction == "inout":
-            self.body.after.append(f"{keeper}.write(const_cast<PStatus*>({name}));")
+            is_const = "const" in parameter.declaration
+            self.body.after.append(
+                f"{keeper}.write({f'const_cast<PStatus*>({name})' if is_const else name});"
+            )
 
     def integer(self, parameter: Parameter, role: str) -> None:
         """An integer whose values differ between families, a pointer to one, or an array of them."""

@@ -48,13 +48,18 @@ def narrowed(function: Function, plain: Function) -> str | None:
     )
     lines = [
         *writer.before,
-        *([f"if (!({' && '.join(writer.fits)})) return {refusal};"] if writer.fits else []),
+        *([f"if ({negated(writer.fits)}) return {refusal};"] if writer.fits else []),
         f"const int rc = t_{plain.name}({', '.join(writer.arguments)});",
         *writer.after,
         "return rc;",
     ]
     body = "".join(f"    {line}\n" for line in lines)
     return f"static int n_{function.name}({parameters}) {{\n{body}}}"
+
+
+def negated(conditions: list[str]) -> str:
+    """That one of the conditions does not hold, as C++."""
+    return f"!({' && '.join(conditions)})" if len(conditions) > 1 else f"!{conditions[0]}"
 
 
 class _Writer:
@@ -78,7 +83,13 @@ class _Writer:
         elif own == other:
             self.arguments.append(name)
         elif other in (*_WIDE, *(f"{each}*" for each in _WIDE), *(f"const {each}" for each in _WIDE)):
-            self.arguments.append(f"reinterpret_cast<{other}*>({name})" if array else f"({other})({name})")
+            self.arguments.append(
+                f"reinterpret_cast<{other}*>({name})"
+                if array
+                else f"reinterpret_cast<{other}>({name})"
+                if other.endswith("*")
+                else f"{other.split()[0]}({name})"
+            )
         elif own in _WIDE and other == "int" and not array:
             self.scalar(name, wide, follows)
         elif array and own.removeprefix("const ") in _WIDE and other == "const int":

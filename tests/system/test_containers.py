@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,23 @@ def test_a_profile_counts_what_ranks_inside_send(ring, run_mpiric, tmp_path):
     assert profile["p2p"] == [[0, 1, 10, 80], [1, 0, 10, 80]]
     calls = {use["name"]: use["calls"] for use in profile["functions"]}
     assert (calls["MPI_Allreduce"], calls["MPI_Irecv"]) == (20, 20)
+
+
+@pytest.fixture
+def short_place():
+    """A directory with a path as short as Podman wants it."""
+    with tempfile.TemporaryDirectory(prefix="p", ignore_cleanup_errors=True) as place:
+        yield Path(place)
+
+
+@pytest.mark.requires("podman", "runc", "root", "mpicc.openmpi")
+@pytest.mark.usefixtures("ring")
+def test_podman_keeps_the_launcher_from_the_ranks(image, run_mpiric, short_place):
+    places = ("--root", short_place / "s", "--runroot", short_place / "r", "--storage-driver", "vfs")
+    limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000")  # which a sandbox may not raise
+    engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs", "run", "--rm", *limits)
+    rest = ("--network=none", "--volume=/usr:/usr:ro", "--rootfs", image, "/opt/app/ring")
+    launcher = ("mpirun.openmpi", "--oversubscribe", "-n", "2")
+    subprocess.run([*engine, *rest[:-1], "/bin/true"], check=True)  # two at once do not make its storage
+    done = run_mpiric("run", "--no-recipe", "--dry-run", "--", *launcher, *engine, *rest)
+    assert "podman run --env-host --network=host" in done.stderr, done.stderr

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -105,6 +106,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
 PREFIXED: dict[str, Callable[[str], bool]] = {
     "header": lambda name: Path("/usr/include", name).is_file(),
     "mpi": _is_mpi_prefix,  # brought by `mpiric mpi install`
+    "imports": lambda name: find_spec(name) is not None,  # in the environment of the tests
     "python": _is_python_module,  # in an environment of its own, see `program_python`
 }
 

@@ -14,6 +14,9 @@ COUNT: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N"}
 command_line = click.argument(
     "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD", required=True
 )
+command_line_or_none = click.argument(
+    "command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="-- CMD"
+)
 mpi_option = click.option(
     "--mpi",
     "mpi_label",

@@ -1,6 +1,7 @@
 """`mpiric doctor`: findings only, for people in a hurry and for CI."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import click
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, command_line, mpi_option
+from mpiric.cli._options import DIRECTORY, FILE, command_line_or_none, mpi_option
 from mpiric.cli.profile import letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
@@ -17,6 +18,8 @@ from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice
+from mpiric.profile.advise import advise_on
+from mpiric.profile.darshan import read_log
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
 from mpiric.workflows.profile.diagnosis import Diagnosis
@@ -28,6 +31,7 @@ Examples:
   mpiric doctor -- mpirun -n 4 ./app small.dat             for at most a minute
   mpiric doctor --limit 10s -- mpirun -n 64 ./app big.dat  what ten seconds of it show
   mpiric doctor --fail-on unbound-ranks,settings -- mpirun -n 4 ./app small.dat    in CI
+  mpiric doctor --darshan run.darshan                      a run that is over, its files only
   mpiric doctor --json -- mpirun -n 4 ./app small.dat | jq -r '.findings[].id'
 """
 
@@ -56,14 +60,24 @@ Examples:
     help="Exit with 125 when one of these findings is there: ids, or run, placement, settings, machine, any.",
 )
 @click.option(
+    "--darshan",
+    "log",
+    **FILE,
+    help="Run nothing: say what this log of Darshan's shows (needs PyDarshan: mpiric[darshan]).",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's output goes to stderr."
 )
-@command_line
+@command_line_or_none
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Run CMD once and say what is wrong with how it runs here: each finding with its evidence and its fix.
 
     The exit status is the program's own, 0 when it ran well until the limit, or 125 for --fail-on.
     """
+    if given["log"]:
+        return _tell_of_log(given["log"], command_line, given)
+    if not command_line:
+        raise click.UsageError("Missing argument '-- CMD'.")
     request = ProfileRequest(
         argv=command_line,
         working_directory=str(Path.cwd()),
@@ -80,6 +94,18 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     with after_run(status):
         _tell(diagnosis, as_json=given["as_json"])
     return status
+
+
+def _tell_of_log(log: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:
+    """Findings of a run that is over; what they propose is for ``command_line`` where that is given."""
+    found = advise_on(read_log(log).numbers, shlex.join(command_line))
+    if given["as_json"]:
+        print_json({"findings": [advice_json(each) for each in found], "log": str(log)})
+    else:
+        print_findings(found, letter_console())
+    named = {"any", "run"} if found else set()
+    failing = named.union(each.finding.id for each in found) & set(given["fail_on"].split(","))
+    return int(ExitCode.FOUND) if failing else 0
 
 
 def _tell(diagnosis: Diagnosis, *, as_json: bool) -> None:

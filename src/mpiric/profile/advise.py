@@ -64,7 +64,11 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 
 def advise(profile: Profile) -> tuple[Advice, ...]:
     """What the rules say about a profile: causes before their effects, the most promising first."""
-    numbers = profile.numbers
+    return advise_on(profile.numbers, profile.command)
+
+
+def advise_on(numbers: Mapping[str, float], command: str) -> tuple[Advice, ...]:
+    """What those rules say of which all numbers are there, in the same order."""
     given = [
         Advice(
             Finding(rule.id, *(quote(text, numbers) for text in (rule.says, rule.evidence, rule.fix))),
@@ -72,11 +76,11 @@ def advise(profile: Profile) -> tuple[Advice, ...]:
             _expected(rule, numbers),
             quote(rule.basis, numbers),
             rule.knobs,
-            _commands(rule, profile.command or "CMD"),
+            _commands(rule, command or "CMD"),
             rule.source,
         )
         for rule in rules()
-        if all(condition.holds(numbers) for condition in rule.when)
+        if all(condition.number in numbers and condition.holds(numbers) for condition in rule.when)
     ]
     return causes_first(given, {rule.id: rule.effect_of for rule in rules()})
 

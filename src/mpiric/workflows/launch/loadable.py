@@ -15,12 +15,12 @@ _SEPARATORS = " :"  # of LD_PRELOAD, and there is no escape (ld.so(8))
 _PATIENCE_S = 60  # an engine may unpack its image first
 
 
-def why_not_loadable(job: Job, library: str, host: Host, *, whose: str = "mpiric's library") -> str:
+def why_not_loadable(job: Job, library: str, host: Host, *, whose: str = _OURS) -> str:
     """Why the programs of a job would not load a library, "" where they do or their files do not say.
 
     ``whose`` is what the sentence calls it.
     """
-    if set(library) & set(_SEPARATORS):
+    if whose == _OURS and set(library) & set(_SEPARATORS):  # an MPI library comes by LD_LIBRARY_PATH
         return f"{whose} is {library}, which LD_PRELOAD cannot name: spaces and colons end a path there"
     ours = host.elf(library)
     if ours is None:

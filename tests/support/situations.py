@@ -156,7 +156,9 @@ def situation(
 def orders(case: Situation, off_node: float = 0.6) -> RankOrders:
     """One order that saves something, as a tune plans it."""
     choice = RankOrderChoice("mapped", "/home/u/.local/state/mpiric/orders/mapped.txt", off_node, off_node)
-    return RankOrders((choice,), "/opt/mpiric/libmpiric.so", case.mpi.abi_families[0], why_not="")
+    return RankOrders(
+        (choice,), "/opt/mpiric/libmpiric.so", case.mpi.abi_families[0], "/opt/mpiric/mpiric-mapper", ""
+    )
 
 
 def all_situations() -> Iterator[Situation]:

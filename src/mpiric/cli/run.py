@@ -50,6 +50,11 @@ Examples:
     help="Put each rank into the slot that its line names, as `mpiric map --out FILE` writes it.",
 )
 @click.option(
+    "--honour-reorder",
+    is_flag=True,
+    help="Have MPI_Cart_create and its like put neighbours on one node where the program lets them reorder.",
+)
+@click.option(
     "--policy",
     **FILE,
     help="Collective algorithms by this policy; with --policy-out, learn what it does not cover.",
@@ -108,7 +113,10 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         recipe=given["recipe"],
         store=given["store"],
         use_recipe=not given["no_recipe"],
-        values=_values(given["settings"], given["mpi_label"]),
+        values={
+            **_values(given["settings"], given["mpi_label"]),
+            **({"honour-reorder": "yes"} if given["honour_reorder"] else {}),
+        },
         policy=given["policy"],
         rank_order=given["rank_order"],
         policy_out=given["policy_out"],

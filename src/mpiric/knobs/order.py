@@ -1,10 +1,11 @@
 """The order of ranks: which of them share a node."""
 
-from mpiric.knobs._declare import no, yes
+from mpiric.knobs._declare import no, promising, yes
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
+_TOPOLOGIES = ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
 _ORDERS = ("mapped", "block", "round-robin", "folded", "given")
 
 
@@ -51,6 +52,27 @@ def _spelling(value: str, situation: Situation) -> Spelling | None:
     )
 
 
+def _honour_applies(situation: Situation) -> Applicability:
+    if situation.nodes < 2:
+        return no("the job stays on one node")
+    if not situation.observation.can_call(*_TOPOLOGIES):
+        return no("the program makes no topology")
+    if not situation.rank_orders.engine:
+        return no(situation.rank_orders.why_not or "no run of it was recorded")
+    return yes("the program can make topologies, whose ranks the libraries keep in their order")
+
+
+def _honour_spelling(_value: str, situation: Situation) -> Spelling | None:
+    orders = situation.rank_orders
+    if not orders.engine or orders.family not in situation.mpi.abi_families[:1]:
+        return None
+    return Spelling(
+        environment={"MPIRIC_HONOUR_REORDER": orders.engine},
+        preload=(orders.library,),
+        note="needs mpiric's runtime in the ranks",
+    )
+
+
 KNOBS = (
     Knob(
         name="rank-order",
@@ -66,6 +88,20 @@ KNOBS = (
         promise=_promise,
         spell=_spelling,
         moves_with=("mapping",),
+        matters_when=("nodes >= 2", "other_node_share > 0 or collective_calls >= 1"),
+        ceiling=("mpi_bound",),
+        symptoms=("mpi_share", "point_to_point_share"),
+    ),
+    Knob(
+        name="honour-reorder",
+        sentence="Whether topologies that may reorder ranks do, by mpiric's mapping engine",
+        why="Libraries ignore reorder=1, and the program has said who its neighbours are",
+        source="MPICH issue 1654 (reorder ignored); Open MPI issues 11756, 8939 (reordered wrongly)",
+        domain=Choice(("yes",)),
+        values=lambda _: ("yes",),
+        applies=_honour_applies,
+        promise=promising(0.3, "neighbours that the program names come to one node"),
+        spell=_honour_spelling,
         matters_when=("nodes >= 2", "other_node_share > 0 or collective_calls >= 1"),
         ceiling=("mpi_bound",),
         symptoms=("mpi_share", "point_to_point_share"),

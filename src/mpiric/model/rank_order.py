@@ -52,6 +52,7 @@ class RankOrders:
     choices: tuple[RankOrderChoice, ...] = ()
     library: str = ""  # absolute path of the runtime, "" where there is none for this MPI
     family: str = ""  # ABI family that it is for
+    engine: str = ""  # absolute path of the mapping engine, which topologies are honoured by
     why_not: str = "no run of it was recorded"  # why there are no choices
 
     def named(self, name: str) -> RankOrderChoice | None:

@@ -88,6 +88,7 @@ Options read_options() noexcept {
     options.file_hints = text("MPIRIC_FILE_HINTS");
     options.file_layouts = text("MPIRIC_FILE_LAYOUTS");
     options.rank_order = text("MPIRIC_RANK_ORDER");
+    options.honour_reorder = text("MPIRIC_HONOUR_REORDER");
     options.mark = text("MPIRIC_MARK");
     options.mark_out = *options.mark ? text("MPIRIC_MARK_OUT") : "";
     options.mark_end = flag("MPIRIC_MARK_END", options.mark_end);

@@ -1,10 +1,14 @@
 #include "order/substitution.hpp"
 
+#include "order/topologies.hpp"
+
 namespace mpiric::order {
 
 constinit void* library_functions[symbols::function_count];
 
 symbols::NextFunction before_library(Function function) noexcept {
+    if (void* topology = topology_before_library(function))
+        return {topology, topology};
     const symbols::NextFunction by_hand = handwritten_before_library(function);
     if (by_hand.next || by_hand.library)
         return by_hand;

@@ -72,7 +72,7 @@ bool acts_on_files() noexcept { return *runtime.options.file_hints || *runtime.o
 constinit bool posix_watched = false;
 
 bool tunes() noexcept { return runtime.options.collectives != Collectives::off; }
-bool reorders() noexcept { return *runtime.options.rank_order; }
+bool reorders() noexcept { return *runtime.options.rank_order || *runtime.options.honour_reorder; }
 
 /// Whether output is held back, which calls of MPI must know of.
 bool defers() noexcept { return files::deferred::wanted(runtime.options); }

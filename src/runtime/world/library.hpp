@@ -72,6 +72,7 @@ struct Handles {
     MPI_Errhandler errors_return{};
     MPI_Info info_null{};
     MPI_Op op_null{};
+    const int *unweighted{}, *weights_empty{};  ///< that a distributed graph may have for weights
 };
 extern constinit Handles handles;
 

@@ -5,10 +5,26 @@
 #include <iterator>
 
 namespace mpiric::world {
+namespace {
+
+#ifdef MPI_UNWEIGHTED
+const int* unweighted() noexcept { return MPI_UNWEIGHTED; }
+const int* weights_empty() noexcept { return MPI_WEIGHTS_EMPTY; }
+#else
+/// MPICH's are variables of the library.
+const int* value_of(const char* symbol) noexcept {
+    const auto* variable = static_cast<const int* const*>(find_variable(symbol));
+    return variable ? *variable : nullptr;
+}
+const int* unweighted() noexcept { return value_of("MPI_UNWEIGHTED"); }
+const int* weights_empty() noexcept { return value_of("MPI_WEIGHTS_EMPTY"); }
+#endif
+
+}  // namespace
 
 Handles predefined() noexcept {
-    return {MPI_COMM_WORLD, MPI_COMM_SELF,     MPI_COMM_NULL, MPI_WIN_NULL, MPI_DATATYPE_NULL,
-            MPI_BYTE,       MPI_ERRORS_RETURN, MPI_INFO_NULL, MPI_OP_NULL};
+    return {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_WIN_NULL, MPI_DATATYPE_NULL, MPI_BYTE,
+            MPI_ERRORS_RETURN, MPI_INFO_NULL, MPI_OP_NULL,   unweighted(), weights_empty()};
 }
 
 bool is_predefined(MPI_Op op) noexcept {

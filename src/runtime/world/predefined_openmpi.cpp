@@ -22,7 +22,9 @@ Handles predefined() noexcept {
             object<MPI_Datatype>("ompi_mpi_byte"),
             object<MPI_Errhandler>("ompi_mpi_errors_return"),
             object<MPI_Info>("ompi_mpi_info_null"),
-            object<MPI_Op>("ompi_mpi_op_null")};
+            object<MPI_Op>("ompi_mpi_op_null"),
+            MPI_UNWEIGHTED,
+            MPI_WEIGHTS_EMPTY};
 }
 
 bool is_predefined(MPI_Op op) noexcept {

@@ -25,7 +25,7 @@ from mpiric.workflows.mapping.map import MapRequest, map_ranks, order_cost
 from mpiric.workflows.mapping.record import RecordedTraffic, traffic_of
 
 _DIRECTORY, _LIST = "orders", "orders.json"
-_RUNTIME, _SWITCH = "libmpiric.so", "MPIRIC_RANK_ORDER"
+_RUNTIME, _ENGINE, _SWITCH = "libmpiric.so", "mpiric-mapper", "MPIRIC_RANK_ORDER"
 _MOST_BYTES = 256 << 20
 _LEAST_GAIN = 0.01  # of weighted hop-bytes
 NO_GAIN = "no gain expected: no other order has its messages go a shorter way"
@@ -79,7 +79,8 @@ def with_orders(situation: Situation, orders: RankOrders, host: Host) -> Situati
         return replace(situation, rank_orders=RankOrders(why_not=why))
     if why := why_not_loadable(situation.job, library, host):
         return replace(situation, rank_orders=RankOrders(why_not=why))
-    return replace(situation, rank_orders=replace(orders, library=library, family=families[0]))
+    engine = native_part(_ENGINE)
+    return replace(situation, rank_orders=replace(orders, library=library, family=families[0], engine=engine))
 
 
 def with_order(situation: Situation, slots: Sequence[int], name: str, store: Path, host: Host) -> Situation:

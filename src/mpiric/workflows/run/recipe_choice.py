@@ -8,6 +8,7 @@ from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.model.whole_check import WholeVerdict
@@ -19,7 +20,7 @@ from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.mapping.orders import with_order
+from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.trials.observe import expected_situation
 
@@ -78,10 +79,11 @@ def settable(configuration: Configuration, situation: Situation) -> tuple[Config
 
 def with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
     """The order of ranks that a recipe carries, where rank 0 can read it."""
-    name = recipe.configuration.as_dict().get("rank-order", "") if recipe else ""
-    if recipe is None or not name or not recipe.rank_order:
-        return situation
-    return with_order(situation, recipe.rank_order, name, store or default_store(), host)
+    values = recipe.configuration.as_dict() if recipe else {}
+    if recipe is not None and "rank-order" in values and recipe.rank_order:
+        where = store or default_store()
+        return with_order(situation, recipe.rank_order, values["rank-order"], where, host)
+    return with_orders(situation, RankOrders(), host) if "honour-reorder" in values else situation
 
 
 def check_value(knob: str, value: str) -> str:

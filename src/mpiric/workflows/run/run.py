@@ -16,7 +16,7 @@ from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.mapping.orders import check_order, read_order, with_order
+from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
@@ -98,7 +98,9 @@ def prepare(request: RunRequest, host: Host) -> PreparedRun:
 def _with_given_order(
     request: RunRequest, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str]]:
-    """The order of ranks that was asked for by name of a file."""
+    """The order of ranks that was asked for by name of a file, and that of topologies."""
+    if request.values.get("honour-reorder"):
+        situation = with_orders(situation, situation.rank_orders, host)
     if request.rank_order is None:
         return situation, {}
     slots, store = read_order(request.rank_order), request.store or default_store()

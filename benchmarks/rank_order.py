@@ -1,0 +1,151 @@
+"""Ranks in another order: what it adds to a call, and what it changes beside its prediction.
+
+A call is measured in one process, plain and with an order in turn; a number is the best of five passes,
+what is added the median of the differences over the rounds, with a 95 % interval. The goal is 5 ns. An order
+is measured on four hosts of two slots (tests/lab) by paired runs of a program whose ranks exchange messages
+with the rank half the world away; predicted is what is left of weighted hop-bytes and of bytes between nodes.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks._places import Place, place
+from benchmarks._programs import Bed, beds
+from benchmarks._report import RESULTS, Result, options, run, tell
+from mpiric.host.facts.local import LocalHost
+from mpiric.profile.read import read_record
+from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.workflows.mapping.orders import plan_orders, planned_orders
+
+ROOT = Path(__file__).parents[1]
+GOAL_NS = 5.0
+COLUMNS = {
+    "mpi": "MPI",
+    "what": "what",
+    "as_it_is": "as it is",
+    "ordered": "ordered",
+    "change": "change",
+    "interval": "95 %",
+    "predicted": "predicted",
+}
+
+
+def _preload(bed: Bed, **settings: object) -> list[str]:
+    """Words before a program that give its ranks the runtime."""
+    library = ROOT / "src/mpiric/_native" / bed.mpi.abi_families[0].value / "libmpiric.so"
+    return ["env", f"LD_PRELOAD={library}", *(f"{name}={value}" for name, value in settings.items())]
+
+
+def _calls(bed: Bed, words: list[str]) -> dict[str, float]:
+    """Nanoseconds of each kind of call."""
+    program = bed.build(Path(__file__).parent / "_rank_order.c", "rank_order")
+    done = subprocess.run(
+        [bed.mpi.launcher, "-n", "1", *words, program],
+        env=bed.environment, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    return {name: float(ns) for name, ns in (line.split() for line in done.stdout.splitlines())}
+
+
+def measure_calls(bed: Bed, rounds: int, seed: int, directory: Path) -> list[dict[str, Any]]:
+    """What an order adds to each kind of call, plain and ordered in random order in every round."""
+    order = directory / "one.txt"
+    order.write_text("0\n")
+    ways = {"plain": list[str](), "ordered": _preload(bed, MPIRIC_RANK_ORDER=order)}
+    drawn, found = Random(seed), list[dict[str, dict[str, float]]]()
+    for _ in range(rounds):
+        names = list(ways)
+        drawn.shuffle(names)
+        found.append({name: _calls(bed, ways[name]) for name in names})
+    rows = []
+    for kind in found[0]["plain"]:
+        added = [each["ordered"][kind] - each["plain"][kind] for each in found]
+        low, high = median_interval(added, 0.05)
+        rows.append(
+            {
+                "mpi": bed.mpi.label,
+                "what": f"{kind}, ns",
+                "as_it_is": f"{centre([each['plain'][kind] for each in found]):.1f}",
+                "ordered": f"{centre([each['ordered'][kind] for each in found]):.1f}",
+                "change": f"{centre(added):+.1f}",
+                "interval": f"{low:+.1f} to {high:+.1f}" if isfinite(high) else "too few rounds",
+                "predicted": f"at most {GOAL_NS:g} a call",
+            }
+        )
+    return rows
+
+
+def measure_order(bed: Bed, where: Place, rounds: int, steps: int, directory: Path) -> dict[str, Any]:
+    """The order found for a recorded run, and paired runs with it and without."""
+    program = bed.build(ROOT / "tests/system/programs/pairs.c", "pairs")
+    environment = {**bed.environment, **where.environment(bed)}
+
+    def seconds(*words: str) -> float:
+        begin = time.monotonic()
+        where.execute([*where.line(bed), *words, program, str(steps)], environment)
+        return time.monotonic() - begin
+
+    record = directory / "record"
+    seconds(*_preload(bed, MPIRIC_RECORD_DIR=record, MPIRIC_MERGE="tree"))
+    plan_orders(read_record(record), str(record), directory, LocalHost())
+    planned = planned_orders(directory)
+    assert planned is not None
+    choice = planned.choices[0]
+    ordered = _preload(bed, MPIRIC_RANK_ORDER=choice.file)
+    pairs = [(seconds(), seconds(*ordered)) for _ in range(rounds)]
+    ratios = [after / before for before, after in pairs]
+    low, high = median_interval(ratios, 0.05)
+    return {
+        "mpi": bed.mpi.label,
+        "what": f"pairs of ranks on {where.name}, {steps} steps, s",
+        "as_it_is": f"{centre([before for before, _ in pairs]):.2f}",
+        "ordered": f"{centre([after for _, after in pairs]):.2f}",
+        "change": f"x{centre(ratios):.2f}",
+        "interval": f"{low:.2f} to {high:.2f}" if isfinite(high) else "too few rounds",
+        "predicted": f"x{choice.hop_bytes:.2f} hop-bytes, x{choice.off_node:.2f} off-node",
+    }
+
+
+def work(given: argparse.Namespace) -> Result:
+    """Measure both under every library that was named."""
+    directory = RESULTS / "rank_order"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    chosen: Mapping[str, Bed] = {name: bed for name, bed in beds().items() if name in given.mpi}
+    rounds, steps = (3, 100) if given.quick else (given.rounds, 600)
+    rows = []
+    for name, bed in chosen.items():
+        tell(f"{bed.mpi.label}: calls …")
+        rows += measure_calls(bed, rounds, given.seed, directory)
+        if os.geteuid() != 0 or given.no_lab:
+            continue
+        tell(f"{bed.mpi.label}: an order on four hosts …")
+        with place("eth0", "eth0", 1 << 20, shares=(str(directory), str(RESULTS))) as where:
+            own = directory / name
+            own.mkdir()
+            rows.append(measure_order(bed, where, rounds, steps, own))
+    added = [float(row["change"]) for row in rows if row["what"].endswith(", ns")]
+    return Result(
+        COLUMNS, rows, f"an order adds {max(added, default=0.0):.1f} ns at most (goal: {GOAL_NS:g} a call)"
+    )
+
+
+def main() -> int:
+    """Parse the options, measure, print."""
+    parser = options("rank_order", __doc__)
+    parser.add_argument("--mpi", nargs="+", default=["mpich", "openmpi", "intelmpi"], help="implementations")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--no-lab", action="store_true", help="calls alone")
+    return run("rank_order", parser.parse_args(), work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+// The mapping engine, asked by a running program: a graph and nodes go in as a file, slots come out as one.
+// Without MPI.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpiric::order {
+
+/// One direction of what two vertices exchange.
+struct Arc {
+    int32_t from, to;
+    int64_t weight;
+};
+
+struct Placed {
+    std::vector<int32_t> slots;  ///< of each vertex
+    std::string problem;         ///< why there are none
+};
+
+/// Has the program at `engine` place as many vertices as there are slots; a node holds slots that stand
+/// together, and `given` is the slot of each vertex today. What two vertices on one node exchange costs a
+/// tenth of what crosses nodes.
+Placed place(const char* engine, std::vector<Arc> arcs, const std::vector<int32_t>& node_of_slot,
+             const std::vector<int32_t>& given) noexcept;
+
+}  // namespace mpiric::order

@@ -1,0 +1,89 @@
+"""Four hosts of two slots, on which ranks that talk begin on different hosts: mapped, applied, proved."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab import cluster
+from tests.lab.plan import Plan, host_names
+from tests.lab.programs import mpi_environment
+from tests.support.oversubscription import OVERSUBSCRIBED
+
+pytestmark = [
+    pytest.mark.requires("root", "netns", "ip", "tc", "gcc"),
+    pytest.mark.requires("mpi:mpich", "mpi:intelmpi"),
+]
+ROOT = Path(__file__).parents[2]
+HOSTS = host_names("4")
+LAUNCH = {
+    "mpich": ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"],
+    "intelmpi": ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"],
+}
+STEPS = ("300",)  # of messages between hosts: longer than the start
+COMPILED_BY = {"mpich": "mpich", "intelmpi": "mpich"}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("lab") / "state"
+    cluster.up(directory, Plan(HOSTS))
+    yield directory
+    cluster.down(directory)
+
+
+@pytest.fixture
+def mpiric(lab, mpi_prefix):
+    """`mpiric(name, verb, *options, program=…)` runs a verb on n1, its command under one of the MPIs."""
+
+    def run(name, *words, program, arguments=()):
+        compiled = lab / f"{program.stem}-{COMPILED_BY[name]}"
+        if not compiled.is_file():
+            compiler = mpi_prefix(COMPILED_BY[name]) / "bin/mpicc"
+            subprocess.run([compiler, "-O1", "-o", compiled, program, "-lm"], check=True, timeout=120)
+        given = {**clean_environment(), **OVERSUBSCRIBED[name]}
+        environment = mpi_environment(name, mpi_prefix(name), given)
+        line = [str(Path(sys.executable).parent / "mpiric"), *map(str, words), "--", *LAUNCH[name]]
+        work = lab / "work"  # what a tune copies
+        work.mkdir(exist_ok=True)
+        done = cluster.run(lab, "n1", [*line, str(compiled), *arguments], environment, cwd=work, timeout=400)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpiric, lab):
+    options = [
+        "--json",
+        "--only",
+        "rank-order",
+        "--max-runs",
+        "16",
+        "--budget",
+        "200s",
+        "--store",
+        lab / "tunes",
+        "-o",
+        lab / "recipe.toml",
+    ]
+    program = ROOT / "tests/system/programs/pairs.c"
+    found = json.loads(mpiric("mpich", "tune", *options, program=program, arguments=STEPS))
+    assert found["verdict"] == "faster"
+    assert found["configuration"] == {"rank-order": "mapped"}
+    assert any(note.startswith("the order without mpiric: -machinefile") for note in found["notes"])
+    again = mpiric("mpich", "run", "--recipe", lab / "recipe.toml", program=program, arguments=STEPS)
+    assert again == mpiric("mpich", "run", "--no-recipe", program=program, arguments=STEPS)
+
+
+@pytest.mark.parametrize("name", ["mpich", "intelmpi"])
+def test_topologies_that_may_reorder_ranks_bring_neighbours_together(name, mpiric):
+    program = ROOT / "tests/system/programs/topologies.c"
+    kept, honoured = (
+        mpiric(name, "run", "--no-recipe", *options, program=program)
+        for options in ((), ("--honour-reorder",))
+    )
+    assert kept == "all right pairs on one host: 0 of 4\n"
+    assert honoured == "all right pairs on one host: 4 of 4\n"

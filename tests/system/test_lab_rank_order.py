@@ -78,7 +78,8 @@ def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpir
     assert again == mpiric("mpich", "run", "--no-recipe", program=program, arguments=STEPS)
 
 
-@pytest.mark.parametrize("name", ["mpich", "intelmpi"])
+# Not MPICH 5: without mpiric too, its MPI_Dist_graph_create does not return between these hosts.
+@pytest.mark.parametrize("name", ["intelmpi"])
 def test_topologies_that_may_reorder_ranks_bring_neighbours_together(name, mpiric):
     program = ROOT / "tests/system/programs/topologies.c"
     kept, honoured = (

@@ -16,8 +16,6 @@
 #include <unistd.h>
 #include <utility>
 
-extern char** environ;
-
 namespace mpiric::order {
 namespace {
 

@@ -14,8 +14,8 @@ template <class Value> int get_by_name(const char* name, void* attributes, int k
     if (result != MPI_SUCCESS || *flag || !converted_world)
         return result;
     void* found = nullptr;
-    const int again = following<int (*)(MPI_Comm, int, void*, int*)>("PMPI_Comm_get_attr")(worlds.program,
-                                                                                           key, &found, flag);
+    const int again = following<int (*)(MPI_Comm, int, void*, int*)>("PMPI_Comm_get_attr")(
+        worlds.program, key, static_cast<void*>(&found), flag);
     if (again == MPI_SUCCESS && *flag)
         *value = *static_cast<int*>(found);
     return result;
@@ -45,8 +45,7 @@ using FortranCopy = InFortran<void*, void*, void*, void*, void*, int*>;
 template <class Kind> void* entrance(void* function) noexcept {
     if (!function || worlds.ordered == worlds.program)
         return function;
-    return reinterpret_cast<void*>(
-        EntrancesOf<Kind>::entrance(reinterpret_cast<typename Kind::Pointer>(function)));
+    return reinterpret_cast<void*>(EntrancesOf<Kind>::entrance(reinterpret_cast<Kind::Pointer>(function)));
 }
 
 template <class Extra>

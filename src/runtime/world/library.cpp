@@ -112,7 +112,7 @@ const StandIn* stand_in() noexcept {
 
 void* find_function(const char* symbol) noexcept {
     const StandIn* below = stand_in();
-    return below ? below->next(symbol) : find(symbol);
+    return below && below->next ? below->next(symbol) : find(symbol);
 }
 
 void* find(const char* symbol) noexcept {

@@ -73,16 +73,21 @@ bool is_done(MPI_Request& request) noexcept {
 /// Room for so many bytes of what was learned; null where there is none.
 Learned* make_learned(std::string keys) noexcept { return new (std::nothrow) Learned{std::move(keys)}; }
 
-void receive_learned(const Report& report) noexcept try {
-    Learned* learned = make_learned(std::string(report.learned_bytes, ' '));
+/// Where there is no room the rank's message is never received: its part is missing.
+void receive_learned(const Report& report) noexcept {
+    Learned* learned = make_learned({});
     if (!learned)
         return;
+    try {
+        learned->keys.resize(report.learned_bytes);
+    } catch (const std::bad_alloc&) {
+        delete learned;
+        return;
+    }
     library.Irecv(learned->keys.data(), int(learned->keys.size()), handles.byte, report.rank, learned_tag,
                   ending.comm, &learned->request);
     learned->next = ending.learned;
     ending.learned = learned;
-} catch (...) {
-    // The rank's message is never received: its part is missing.
 }
 
 /// Whether what was learned elsewhere has arrived, or on its own rank has left.

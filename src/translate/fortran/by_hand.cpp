@@ -84,15 +84,15 @@ FORTRAN(MPI_Type_get_contents)(const int* datatype, const int* max_integers, con
 // Fortran gets no address of a buffer that it has attached.
 FORTRAN(MPI_Buffer_detach)(void*, int* size, int* ierror) {
     void* unused;
-    answer(ierror, C(MPI_Buffer_detach)(&unused, size));
+    answer(ierror, C(MPI_Buffer_detach)(static_cast<void*>(&unused), size));
 }
 FORTRAN(MPI_Comm_detach_buffer)(const int* comm, void*, int* size, int* ierror) {
     void* unused;
-    answer(ierror, C(MPI_Comm_detach_buffer)(handle<Comm>(*comm), &unused, size));
+    answer(ierror, C(MPI_Comm_detach_buffer)(handle<Comm>(*comm), static_cast<void*>(&unused), size));
 }
 FORTRAN(MPI_Session_detach_buffer)(const int* session, void*, int* size, int* ierror) {
     void* unused;
-    answer(ierror, C(MPI_Session_detach_buffer)(handle<Session>(*session), &unused, size));
+    answer(ierror, C(MPI_Session_detach_buffer)(handle<Session>(*session), static_cast<void*>(&unused), size));
 }
 
 FORTRAN(MPI_Info_get)(const int* info, const char* key, const int* valuelen, char* value, int* flag, int* ierror, int key_length, int value_length) {
@@ -178,6 +178,10 @@ FORTRAN(MPI_Comm_spawn_multiple)(const int* count, const char* commands, const c
     std::vector<std::unique_ptr<Words>> words;
     std::vector<char*> name_pointers;
     std::vector<char**> word_pointers;
+    names.reserve(std::size_t(number_of));
+    name_pointers.reserve(std::size_t(number_of));
+    words.reserve(std::size_t(number_of));
+    word_pointers.reserve(std::size_t(number_of));
     for (long at = 0; at < number_of; ++at)
         names.emplace_back(String(commands + at * command_length, command_length).pointer());
     for (std::string& name : names)

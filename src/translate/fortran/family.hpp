@@ -27,7 +27,7 @@
 namespace mpiric::translate {
 
 namespace program = MPIRIC_PROGRAM;
-template <class T> using PHandle = typename program::HandleOf<T>::type;
+template <class T> using PHandle = program::HandleOf<T>::type;
 #define CLASS(name) using P##name = PHandle<name>;
 CLASS(Comm)
 CLASS(Group)

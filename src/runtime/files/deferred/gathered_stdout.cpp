@@ -142,7 +142,7 @@ void begin_stdout(size_t bytes) noexcept {
     // Beside messages on the same pipe or terminal, lines come when they are printed.
     if (fstat(STDERR_FILENO, &errors) == 0 && errors.st_ino == out.st_ino && errors.st_dev == out.st_dev)
         return;
-    gathered.capacity = std::max<size_t>(bytes, 4 * PIPE_BUF);
+    gathered.capacity = std::max<size_t>(bytes, size_t{4} * PIPE_BUF);
     gathered.beside = new_buffer(gathered.capacity);
     char* buffer = new_buffer(gathered.capacity);
     if (!gathered.beside || !buffer)

@@ -10,7 +10,7 @@ namespace mpiric::files::deferred {
 namespace {
 
 constexpr int most_signals = 65;
-constinit struct sigaction before[most_signals];
+constinit struct sigaction before[most_signals]{};
 using LastWords = void (*)();
 constinit LastWords last_words = nullptr;
 

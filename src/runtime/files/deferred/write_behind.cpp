@@ -20,15 +20,15 @@ constexpr int descriptor_count = 4096;  // writes to those above are never held
 constexpr size_t large_part = 4;        // a write of more than this part of a buffer is no small one
 
 struct Descriptor {
-    bool regular = false;  ///< and seen when it was opened
-    bool may_hold = false;
-    bool added_noatime = false;
     const FILE* stream = nullptr;
-    bool failed = false;  ///< to write out what it holds, the last time
     dev_t device = 0;
     ino_t inode = 0;
     char* held = nullptr;  ///< buffer of `capacity` bytes, which follow the descriptor's position in the file
     size_t bytes = 0;
+    bool regular = false;  ///< and seen when it was opened
+    bool may_hold = false;
+    bool added_noatime = false;
+    bool failed = false;  ///< to write out what it holds, the last time
 };
 constinit Descriptor descriptors[descriptor_count];
 constinit int descriptors_end = 0;           ///< above all that were noted

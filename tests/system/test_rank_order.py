@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.oversubscription import yielding
+from tests.support.oversubscription import OVERSUBSCRIBED, yielding
 from tests.support.preloaded import NATIVE, OVERSUBSCRIBE, calls
 
 from mpiric.host.facts.local import LocalHost
@@ -34,7 +34,9 @@ def order(tmp_path):
 
 def compiled(compiler: str | Path, source: str, directory: Path) -> Path:
     program = directory / Path(source).stem
-    subprocess.run([compiler, "-O1", PROGRAMS / source, "-o", program], check=True, timeout=120)
+    subprocess.run(
+        [compiler, "-O1", PROGRAMS / source, "-o", program], cwd=directory, check=True, timeout=120
+    )
     return program
 
 
@@ -54,7 +56,8 @@ def reordered(mpi_run, tmp_path, order):
         )
         program = compiled(mpi.compilers["c"], "reordered.c", tmp_path)
         given = {"MPIRIC_RANK_ORDER": order, **settings}
-        return mpi_run(mpi, 4, *preloaded(family, **given), program, SLOTS, tmp_path / "ranks.bin")
+        words = [*preloaded(family, **given), program, SLOTS, tmp_path / "ranks.bin"]
+        return mpi_run(mpi, 4, *words, env=OVERSUBSCRIBED[implementation])
 
     return run
 

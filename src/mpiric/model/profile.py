@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
-from mpiric.model.mapped_ranks import OrderProposal
 from mpiric.model.storage import FileLayout
+
+if TYPE_CHECKING:  # numpy, which an ordinary user's keeper of ranks may have to do without
+    from mpiric.model.mapped_ranks import OrderProposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,4 +249,4 @@ class Profile:
     advice: tuple[Advice, ...] = ()
     shape: NodeTopology | None = None
     notes: tuple[str, ...] = field(default=())  # what is missing or was lost
-    order: OrderProposal | None = None  # of ranks, where the traffic was mapped
+    order: "OrderProposal | None" = None  # of ranks, where the traffic was mapped

@@ -22,7 +22,7 @@ LAUNCH = {
     "mpich": ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"],
     "intelmpi": ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"],
 }
-STEPS = ("300",)  # of messages between hosts: longer than the start
+STEPS = ("1000",)  # of messages between hosts: longer than the start
 COMPILED_BY = {"mpich": "mpich", "intelmpi": "mpich"}
 
 
@@ -61,7 +61,7 @@ def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpir
         "--only",
         "rank-order",
         "--max-runs",
-        "16",
+        "40",
         "--budget",
         "200s",
         "--store",

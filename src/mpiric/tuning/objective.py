@@ -2,11 +2,11 @@
 
 import re
 import shlex
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.processes.captured import CommandLate, run_in_shell
 from mpiric.model.errors import MpiricError
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
@@ -99,19 +99,14 @@ def _answered(
     enter: Callable[[], None] | None,
 ) -> float:
     try:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=None if enter else directory,
-            preexec_fn=enter,
-            env={**environment, "MPIRIC_STDOUT": str(stdout)},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_COMMAND_LIMIT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
+        done = run_in_shell(
+            command,
+            directory=directory,
+            environment={**environment, "MPIRIC_STDOUT": str(stdout)},
+            limit_s=_COMMAND_LIMIT_S,
+            enter=enter,
         )
-    except subprocess.TimeoutExpired:
+    except CommandLate:
         raise MpiricError(
             f"the objective's command {shlex.quote(command)} did not end in {_COMMAND_LIMIT_S} s"
         ) from None

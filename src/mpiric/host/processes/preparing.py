@@ -1,11 +1,11 @@
 """What must be done before a launch: files for its ranks to read, layouts of directories."""
 
 import shlex
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from mpiric.host.processes.captured import CommandLate, last_line, run_captured
 from mpiric.model.launch import Launch
 
 _LIMIT_S = 60.0  # of a command; a file system whose servers are away answers nothing at all
@@ -45,24 +45,11 @@ def _write(path: Path, text: str) -> None:
 def _run(command: tuple[str, ...], environment: Mapping[str, str], directory: str | Path) -> str:
     words = f"`{shlex.join(command)}` cannot be carried out"
     try:
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            env=dict(environment),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LIMIT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        done = run_captured(command, directory=directory, environment=environment, limit_s=_LIMIT_S)
     except FileNotFoundError:
         return f"{words}: {command[0]} is not there"
     except OSError as error:
         return f"{words}: {error.strerror}"
-    except subprocess.TimeoutExpired:
+    except CommandLate:
         return f"{words}: no answer in {_LIMIT_S:.0f} s"
-    if done.returncode == 0:
-        return ""
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    return f"{words}: {lines[-1] if lines else f'status {done.returncode}'}"
+    return "" if done.returncode == 0 else f"{words}: {last_line(done) or f'status {done.returncode}'}"

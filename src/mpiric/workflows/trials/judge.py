@@ -3,12 +3,12 @@
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
@@ -130,11 +130,11 @@ class Judge:
             if self.marks_of_length is None:
                 return trial.split.per_mark_s
             return forecast_s(trial.split, self.marks_of_length)
-        settle_s = trial.safe_s - trial.wall_s if self.until_safe and trial.safe_s is not None else 0.0
+        until_safe_s = trial.safe_s - trial.wall_s if self.until_safe and trial.safe_s is not None else 0.0
         if self.objective.text in _PARTS:
             part_s = getattr(trial.split, _PARTS[self.objective.text], None)
-            return None if part_s is None else part_s + settle_s
-        return None if trial.came_early or self.at_mark is not None else trial.wall_s + settle_s
+            return None if part_s is None else part_s + until_safe_s
+        return None if trial.came_early or self.at_mark is not None else trial.wall_s + until_safe_s
 
     def least(self, split: Split | None) -> float | None:
         """The least objective of a stopped run, by bounds of its times; None if they say nothing."""
@@ -229,25 +229,20 @@ class Judge:
         }
         check = f"the check {shlex.quote(self.check_command)}"
         try:
-            done = subprocess.run(
-                ["/bin/sh", "-c", self.check_command],
-                cwd=None if directory.entering else directory.path,
-                preexec_fn=directory.entering,
-                env=environment,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_CHECK_LIMIT_S,
-                stdin=subprocess.DEVNULL,
-                check=False,
+            done = run_in_shell(
+                self.check_command,
+                directory=directory.path,
+                environment=environment,
+                limit_s=_CHECK_LIMIT_S,
+                enter=directory.entering,
             )
-        except subprocess.TimeoutExpired:
+        except CommandLate:
             return Outcome.DIFFERENT, f"{check} did not end in {_CHECK_LIMIT_S} s"
         if done.returncode == 0:
             return None
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        printed = f": {lines[-1]}" if lines else ""
-        return Outcome.DIFFERENT, f"{check} said no (status {done.returncode}){printed}"
+        printed = last_line(done)
+        because = f"{check} said no (status {done.returncode})"
+        return Outcome.DIFFERENT, f"{because}: {printed}" if printed else because
 
 
 def _known(time_s: float | None) -> float:

@@ -25,10 +25,10 @@ from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, MarkedRun, started_unix_s
+from mpiric.workflows.trials.durability import cool, make_durable
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.file_times import FileArming
 from mpiric.workflows.trials.judge import OUTPUTS, Judge, set_by
-from mpiric.workflows.trials.settling import cool, settle
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the original
@@ -257,18 +257,18 @@ class Trials:
             trial = self._stopped(trial, execution, armed, marks, limit_s)
         if armed:
             armed.remove()
-        trial = self._settled(trial, situation, directory)
+        trial = self._made_durable(trial, situation, directory)
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory, marks)
         self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
         return TrialResult(trial, execution.ranks, marks)
 
-    def _settled(self, trial: Trial, situation: Situation, directory: TrialDirectory) -> Trial:
+    def _made_durable(self, trial: Trial, situation: Situation, directory: TrialDirectory) -> Trial:
         """The trial with the time until its bytes were safe; a disk that lost some has made it fail."""
         if trial.outcome is not Outcome.OK or trial.came_early or not Path(directory.path).is_dir():
             return trial
         try:
-            written = settle(
+            written = make_durable(
                 situation.job,
                 situation.nodes,
                 directory,
@@ -280,7 +280,7 @@ class Trials:
             return replace(trial, outcome=Outcome.FAILED, reason=reason)
         except MpiricError:
             return trial
-        safe_s = trial.wall_s + written.settle_s
+        safe_s = trial.wall_s + written.until_safe_s
         return replace(trial, safe_s=safe_s, written_bytes=written.size_bytes)
 
     def _stopped(

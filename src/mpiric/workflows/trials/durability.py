@@ -1,13 +1,13 @@
 """When a run's bytes are safe: what it wrote is synchronised from every node that may hold some of it."""
 
 import shlex
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.host.processes.captured import CommandLate, run_captured
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.workflows.launch.other_program import line_without_program
@@ -23,16 +23,16 @@ _SCRIPT = (
 
 
 @dataclass(frozen=True)
-class Settled:
+class DurableFiles:
     """What a run left: bytes in files that it made or changed, and the time until they were safe."""
 
     size_bytes: int
-    settle_s: float
+    until_safe_s: float
 
 
-def settle(
+def make_durable(
     job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = (), read_back: bool = False
-) -> Settled:
+) -> DurableFiles:
     """Bring what a run wrote to the servers; on several nodes by a launch of `sync` on each.
 
     The launch's own start does not count: each rank says how long its node took. It drops the pages of the
@@ -46,8 +46,8 @@ def settle(
     if read_back:
         drop_cached(files)
     if nodes <= 1 or size_bytes < _SMALL_BYTES or directory.mount is not None:
-        return Settled(size_bytes, local_s)
-    return Settled(size_bytes, local_s + _on_nodes(job, directory.path, cold))
+        return DurableFiles(size_bytes, local_s)
+    return DurableFiles(size_bytes, local_s + _on_nodes(job, directory.path, cold))
 
 
 def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
@@ -58,18 +58,8 @@ def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
 def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
     argv = [*line_without_program(job), "sh", "-c", _SCRIPT, "sh", *cold]
     try:
-        done = subprocess.run(
-            argv,
-            cwd=directory,
-            env=dict(job.environment),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LIMIT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = run_captured(argv, directory=directory, environment=job.environment, limit_s=_LIMIT_S)
+    except (OSError, CommandLate) as error:
         raise MpiricError(f"the nodes cannot be asked to synchronise: {error}") from error
     took = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("safe ")]
     if done.returncode != 0 or not took:

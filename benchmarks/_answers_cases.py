@@ -16,7 +16,7 @@ class Program:
     threaded: bool = False  # linked with OpenMP
 
     def causes_under(self, mpi: str) -> tuple[Cause, ...] | None:
-        """Its causes under a library; None where one of them does not exist."""
+        """Causes of the case under a library; None where one of them does not exist."""
         found = [cause_of(name, mpi) for name in self.causes]
         whole = tuple(cause for cause in found if cause is not None)
         return whole if len(whole) == len(found) else None

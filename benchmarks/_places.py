@@ -84,7 +84,7 @@ class Place:
 def place(
     name: str, device: str, most: int, hosts: int = 4, per_node: int = 2, shares: tuple[str, ...] = ()
 ) -> Iterator[Place]:
-    """Here when no device is named, else on hosts of a cluster that see `shares`; it ends with the block."""
+    """Give this machine when no device is named, else hosts of a cluster that see `shares`, in the block."""
     if not device:
         yield Place(name, 2, 1, most)
         return

@@ -82,7 +82,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """As `--only` matches it."""
+        """The name that `--only` matches."""
         return self.pattern.name
 
 
@@ -99,7 +99,7 @@ class Lab:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of the library, with the lab's `lfs` in front."""
+        """Variables that the library wants, with the lab's `lfs` first on PATH."""
         path = f"{fs.SOURCES}:{self.bed.environment['PATH']}"
         return {**self.bed.environment, "PATH": path, "LAB_FS_TARGETS": str(_TARGETS)}
 

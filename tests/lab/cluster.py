@@ -91,6 +91,16 @@ def _build(directory: Path, *, outlives: bool) -> None:
         os.write(go, state.ENDS_WITH_US)  # and left open: the kernel closes it when this process ends
 
 
+@contextmanager
+def running(directory: Path, plan: Plan) -> Iterator[Path]:
+    """A cluster that is up within a `with` block; its state directory."""
+    up(directory, plan)
+    try:
+        yield directory
+    finally:
+        down(directory)
+
+
 def down(directory: Path) -> bool:
     """End a cluster, or what is left of one; False when there was nothing."""
     directory = directory.absolute()

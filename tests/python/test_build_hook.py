@@ -23,7 +23,7 @@ CHARTS = "src/mpiric/report/library/echarts.min.js"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """As much of a checkout as a package needs to be made of it."""
+    """Make as much of a checkout as a package needs to be made of it."""
     for name in (*COPIED.split(), *(f"spec/candidates/{mpi}.toml" for mpi in ("mpich", "openmpi"))):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())

@@ -63,7 +63,7 @@ class ScriptedRunner(Runner):
         """Nothing was started."""
 
     def can_mount(self, mount: object) -> bool:
-        """It writes into directories that are there."""
+        """No: it writes into directories that are there."""
         return False
 
     def execute(  # type: ignore[override]

@@ -15,10 +15,6 @@ NEEDS = ("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")  #
 @contextmanager
 def slurm_lab(place: Path, hosts: Sequence[str], plan: SlurmPlan | None = None) -> Iterator[Path]:
     """Bring it up in ``place``, a directory that every host sees; its state directory."""
-    state = place / "state"
-    cluster.up(state, Plan(tuple(hosts), shares=(str(place),)))
-    try:
+    with cluster.running(place / "state", Plan(tuple(hosts), shares=(str(place),))) as state:
         daemons.up(state, plan or SlurmPlan())
         yield state
-    finally:
-        cluster.down(state)

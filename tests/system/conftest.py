@@ -2,7 +2,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab import cluster
 from tests.lab.host import LabHost
+from tests.lab.plan import Plan
 from tests.lab.slurm import daemons
 from tests.support.login import Login
 from tests.support.slurm_lab import slurm_lab
@@ -18,8 +20,10 @@ def shop(tmp_path: Path, environment: dict[str, str], run_mpiric: Callable[..., 
 
 @pytest.fixture(scope="module")
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """State directory of a virtual cluster of the module's ``HOSTS`` under its ``SLURM``."""
-    with slurm_lab(tmp_path_factory.mktemp("lab"), request.module.HOSTS, request.module.SLURM) as state:
+    """State directory of a virtual cluster of the module's ``HOSTS``, under its ``SLURM`` if it has one."""
+    place = tmp_path_factory.mktemp("lab")
+    hosts, slurm = request.module.HOSTS, getattr(request.module, "SLURM", None)
+    with slurm_lab(place, hosts, slurm) if slurm else cluster.running(place / "state", Plan(hosts)) as state:
         yield state
 
 

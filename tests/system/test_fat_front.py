@@ -93,7 +93,7 @@ def test_why_python_cannot_be_started_is_said(front: Front) -> None:
 def test_an_environment_that_was_moved_or_copied_is_started_by_its_own_python(
     front: Front, first_line: str
 ) -> None:
-    """Its script names the Python of where it was installed, which is gone or another installation's."""
+    """The script names the Python of where it was installed, which is gone or another installation's."""
     script, python = front.place / "bin/mpiric-python", front.place / "bin/python3"
     script.write_text(f"{first_line}\nfrom mpiric.cli.main import main\n\nmain()\n")
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

@@ -4,17 +4,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 
 pytestmark = pytest.mark.requires(
     "root", "netns", "ip", "tc", "gcc", "debian-mpich", "mpi:mpich", "mpi:intelmpi"
 )
+HOSTS = host_names("2")
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -35,14 +35,6 @@ int main(int n, char **v) {
   return 0;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    directory = tmp_path_factory.mktemp("lab") / "state"
-    cluster.up(directory, Plan(host_names("2")))
-    yield directory
-    cluster.down(directory)
 
 
 def test_a_file_runs_between_hosts_under_each_mpi_of_its_abi(lab: Path) -> None:

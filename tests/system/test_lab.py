@@ -15,15 +15,8 @@ from tests.lab.errors import LabError
 from tests.lab.plan import FAST, SLOW, Network, Plan, host_names, network
 
 pytestmark = pytest.mark.requires("root", "netns", "ip", "tc", "ping", "gcc")
-FOUR = Plan(host_names("4"))
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("lab") / "state"
-    cluster.up(directory, FOUR)
-    yield directory
-    cluster.down(directory)
+HOSTS = host_names("4")
+FOUR = Plan(HOSTS)
 
 
 def shortest_round_trip_ms(lab, target):
@@ -70,7 +63,7 @@ def gone(directory, within_s=30):
     return True
 
 
-@pytest.mark.parametrize("host", FOUR.hosts)
+@pytest.mark.parametrize("host", HOSTS)
 def test_every_host_has_its_own_name(lab, host):
     assert cluster.run(lab, host, ["hostname"]).stdout.strip() == host
 
@@ -172,7 +165,7 @@ def test_down_leaves_no_process_no_namespace_no_mount_and_no_file(tmp_path):
     cluster.up(directory, FOUR)
     cluster.run(directory, "n1", ["sh", "-c", "setsid sleep 900 >/dev/null 2>&1 &"])
     before = {pid: born_at(pid) for pid in state.visible_pids(state.read_record(directory)).values()}
-    assert len(before) > len(FOUR.hosts)
+    assert len(before) > len(HOSTS)
     assert cluster.down(directory)
     assert not {born_at(pid) for pid in before} & set(before.values())  # with a process its namespaces go
     assert mentions(directory) == []

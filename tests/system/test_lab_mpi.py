@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 
 pytestmark = [
@@ -16,14 +16,6 @@ pytestmark = [
 ]
 HOSTS = host_names("4")
 EVERY_HOST = {(rank, 4, host) for rank, host in enumerate(HOSTS)}
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("lab") / "state"
-    cluster.up(directory, Plan(HOSTS))
-    yield directory
-    cluster.down(directory)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import clean_environment
 from tests.lab import cluster
-from tests.lab.plan import Plan, host_names
+from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment
 from tests.support.oversubscription import OVERSUBSCRIBED
 
@@ -24,14 +24,6 @@ LAUNCH = {
 }
 STEPS = ("1000",)  # of messages between hosts: longer than the start
 COMPILED_BY = {"mpich": "mpich", "intelmpi": "mpich"}
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("lab") / "state"
-    cluster.up(directory, Plan(HOSTS))
-    yield directory
-    cluster.down(directory)
 
 
 @pytest.fixture

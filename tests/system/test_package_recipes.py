@@ -115,7 +115,7 @@ join_path = None
 
 
 def test_the_recipe_of_spack_says_what_is_needed(recipes, tmp_path, environment):
-    """By the Spack in MPIRIC_SPACK; without one against a stub of the directives that the recipe uses."""
+    """Read it by the Spack in MPIRIC_SPACK; without one, by a stub of the directives that the recipe uses."""
     repository = recipes / "spack/spack_repo/mpiric"
     if spack := os.environ.get("MPIRIC_SPACK"):
         words = [f"{spack}/bin/spack", "--config-scope", str(tmp_path / "scope")]

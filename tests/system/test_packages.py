@@ -85,7 +85,7 @@ def launch_line(mpi: str, prefix: Path, program: Path) -> list[str]:
 
 
 def settings(prefix: Path) -> dict[str, str]:
-    """With which programs find an MPI library that is in a prefix of its own."""
+    """Variables with which programs find an MPI library that is in a prefix of its own."""
     (mpi,) = [mpi for mpi in mpis_here() if mpi.prefix == str(prefix)]
     return {**mpi.environment, **WITHOUT_LIBFABRIC, "LD_LIBRARY_PATH": ":".join(mpi.library_path)}
 
@@ -123,7 +123,7 @@ def test_auditwheel_agrees_with_the_tag(wheel, program_python):
 
 @pytest.mark.requires("unshare", "netns")
 def test_the_source_distribution_makes_the_same_wheel_without_a_network(wheel, tmp_path, environment):
-    """In another directory, from nothing but what it holds and the build's programs."""
+    """Build it in another directory, from nothing but what it holds and the build's programs."""
     run("tar", "-xf", DIST / f"mpiric-{VERSION}.tar.gz", "-C", tmp_path)
     (source,) = tmp_path.glob("mpiric-*")
     epoch = run("git", "log", "-1", "--format=%ct", cwd=ROOT).stdout.strip()
@@ -142,7 +142,7 @@ def test_the_source_distribution_makes_the_same_wheel_without_a_network(wheel, t
 
 @pytest.mark.requires("unshare", "netns", "mpi:mpich")
 def test_an_installation_is_moved_upgraded_and_removed(install, tmp_path, environment, analytic, mpi_prefix):
-    """In a path with a space; what an older version had and what an uninstall takes leaves nothing."""
+    """Install into a path with a space; an older version and an uninstall leave nothing behind."""
     older = write_wheel(
         tmp_path / "older", "mpiric", "0.0.1", {"share/mpiric/gone": b"", "bin/mpiric-gone": b""}
     )
@@ -234,7 +234,7 @@ def test_the_portable_library_enters_an_older_image_and_this_systems_own_is_not_
 
 @pytest.mark.requires("environment-modules", "python:easybuild")
 def test_easybuild_installs_the_recipe_beside_the_packages(wheel, tmp_path, environment, program_python):
-    """By the system's Python and modules tool; the module brings mpiric."""
+    """Install it by the system's Python and modules tool; the module brings mpiric."""
     (tmp_path / "modules/libexec").mkdir(parents=True)
     (tmp_path / "modules/libexec/modulecmd.tcl").symlink_to(MODULECMD)
     programs = program_python("easybuild").parent

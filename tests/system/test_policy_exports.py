@@ -103,7 +103,7 @@ def test_the_library_chooses_what_the_policy_says(mpi: MpiLibrary, digests, tmp_
 def test_the_runtime_has_the_library_do_what_the_policy_says(
     mpi: MpiLibrary, digests, tmp_path: Path
 ) -> None:
-    """Or the library has it from the environment, where it looks at nothing else."""
+    """The policy goes in by the runtime, or by the environment where the library looks at nothing else."""
     tuner = tuner_for(mpi)
     if not tuner.library:
         pytest.skip(f"no runtime for {mpi.label}")

@@ -111,7 +111,7 @@ def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
 
 @pytest.fixture
 def family(mpi: MpiLibrary) -> AbiFamily:
-    """Of programs that this library runs by translation."""
+    """The family of the programs that this library runs by translation."""
     found = next((each for each in list(AbiFamily)[:2] if can_translate(each, mpi)), None)
     return found or pytest.skip("no translation")
 

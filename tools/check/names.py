@@ -1,4 +1,4 @@
-"""Names and docstrings of the package: a class name stands for one class, a docstring for itself."""
+"""Names and docstrings: a class name stands for one class of the package, each docstring for itself."""
 
 import ast
 import re
@@ -9,11 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/mpiric"
+DOCUMENTED = (PACKAGE, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
-# Beginnings whose subject is left out: "Of its files.", "That of a file.", "Whether all of them have."
+# Beginnings whose subject is left out: "Of its files.", "By its pid.", "Whether all of them have."
 _ELIDED = re.compile(
-    r"(Of (the|its|a|all|one|those|what)|That of|Those (of|that)|As (a|many|text|options|variables))\b"
+    r"(After|Also|And|As|At|Before|Between|But|By|For|From|Here|In|Into|It|Its|Not|Of|On|Only|Or|So|Than|That|Then|Those"
+    r"|To|Until|Up|When|With|Without)\b"
     r"|The other way\b|The same\.|Whether (it|all|they)( of them)? (is|are|has|have|does|do)( one)?\."
 )
 
@@ -42,8 +44,10 @@ def elided_docstrings(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 def main() -> int:
     """Print what is wrong; the exit status says whether anything is."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
-    problems = [*repeated_classes(trees), *elided_docstrings(trees)]
+    files = sorted(path for place in DOCUMENTED for path in place.rglob("*.py"))
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    package = {path: tree for path, tree in trees.items() if PACKAGE in path.parents}
+    problems = [*repeated_classes(package), *elided_docstrings(trees)]
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -73,7 +73,7 @@ class Inspection:
         return self.chosen_by(frozenset.intersection(*cpus)) if cpus else ""
 
     def by_generation(self) -> dict[str, str]:
-        """For each CPU generation, the variant it takes."""
+        """CPU generation → the variant it takes."""
         return {name: self.chosen_by(generic_features(name)) for name in _GENERATIONS[self.machine]}
 
 

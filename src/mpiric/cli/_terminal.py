@@ -12,7 +12,7 @@ _WIDTH_OF_FILES = 110  # rich would squeeze tables to 80 columns when nobody's t
 
 
 def stdout_console() -> Console:
-    """Without colours when stdout is no terminal or NO_COLOR is set."""
+    """Make the console of stdout, without colours when stdout is no terminal or NO_COLOR is set."""
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _WIDTH_OF_FILES
     return Console(highlight=False, markup=False, width=width)
 

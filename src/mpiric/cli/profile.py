@@ -128,7 +128,7 @@ def _as_json(done: Profiled) -> dict[str, Any]:
 
 
 def _pace(done: Profiled) -> dict[str, Any]:
-    """When the calls that count the program's steps came; no mark where nothing does."""
+    """Describe when the calls that count the program's steps came; no mark where nothing counts them."""
     mark, pace = done.pace
     return {"pace": [list(each) for each in pace], "pace_mark": mark}
 

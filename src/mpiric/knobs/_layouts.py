@@ -117,7 +117,7 @@ def _commands(rule: LayoutRule, storage: Storage) -> Iterator[tuple[str, ...]]:
 
 
 def _for_runtime(rule: LayoutRule) -> str:
-    """As spec/options.toml has MPIRIC_FILE_LAYOUTS."""
+    """Write a rule as spec/options.toml has MPIRIC_FILE_LAYOUTS."""
     extents = ",".join(
         f"{each.count}x{each.size_bytes}" + (f"@{each.end_bytes}" if each.end_bytes else "")
         for each in rule.layout.stripes

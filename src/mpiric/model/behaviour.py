@@ -64,5 +64,5 @@ class Behaviour:
         return min(1.0, sum(self.numbers.get(name, 1.0) for name in names))
 
     def cuts(self, reach: str, threshold_bytes: float) -> tuple[float, ...]:
-        """On which side of a threshold each size lies: equal for thresholds that do the same here."""
+        """The side of a threshold on which each size lies: equal for thresholds that do the same."""
         return tuple(size.side_of(threshold_bytes) for size in self.sizes.get(reach, ()))

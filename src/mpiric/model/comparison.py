@@ -17,7 +17,7 @@ class QuantityChange:
 
     @property
     def ratio(self) -> float | None:
-        """After over before; None where there was nothing before."""
+        """The value after over the value before; None where there was nothing before."""
         return self.after / self.before if self.before else None
 
 

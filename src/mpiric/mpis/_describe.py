@@ -190,7 +190,7 @@ def _compilers(host: Host, implementation: Implementation, prefix: str) -> dict[
 
 
 def _is_own(host: Host, path: str, names: tuple[str, ...]) -> bool:
-    """Not a system-wide alternative that leads to another implementation's wrapper."""
+    """Whether a wrapper is the implementation's own, no system-wide alternative that leads to another's."""
     name, real = basename(path), basename(host.real_path(path))
     return "." in name or "." not in real or real in names
 

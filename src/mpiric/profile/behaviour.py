@@ -181,7 +181,7 @@ def _own_share(rank: RankRecord) -> float:
 
 
 def _fault_share(rank: RankRecord, *, huge: bool) -> float:
-    """Of faults, which take no more than the kernel does, at what one of them costs on that machine."""
+    """Share of time in page faults, each at its cost on that machine, together at most the kernel's share."""
     each_s = _FAULT_SLACK * fact(rank, "fault_ns") / 1e9 if "fault_ns" in rank.facts else _FAULT_S
     each_s = max(each_s, _HUGE_FAULT_S) if huge else each_s
     kernel_s, faults = fact(rank, "time.system_us") / 1e6, fact(rank, "faults.minor")
@@ -202,7 +202,7 @@ def _on_cpu_s(rank: RankRecord) -> float:
 
 
 def _collectives(record: Record) -> tuple[CollectiveCalls, ...]:
-    """By name, size of communicator and size of call; those that are alone on theirs are left out."""
+    """Collective calls by name, size of communicator and of call; communicators of one rank are left out."""
     calls: dict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
     times: dict[tuple[str, int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for rank, cell, ranks in _calls_together(record):

@@ -21,7 +21,7 @@ _NODES = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def mapped_picture(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
-    """Before on the left, after on the right."""
+    """Draw the matrix before on the left, after on the right."""
     return "\n".join(_lines(mapped, graph, machine))
 
 

@@ -25,7 +25,7 @@ def share_words(change: KnobChange) -> str:
 
 
 def together_words(tuned: Tuned) -> str:
-    """That the settings' shares multiply to something else than the whole; "" when they do not."""
+    """Say that the settings' shares multiply to something else than the whole; "" when they do not."""
     evidence = tuned.evidence
     if evidence is None or not evidence.interacts:
         return ""

@@ -188,7 +188,7 @@ class Flux(BatchScheduler):
         return tuple(name for name in names if name in down)
 
     def command_environment(self, host: Host) -> dict[str, str | None]:
-        """In a job of ours, jobs are those of the instance it was submitted to."""
+        """Name the instance that a job of mpiric's was submitted to: its jobs are the ones meant."""
         parent = host.environ.get(_PARENT, "")
         return {"FLUX_URI": parent} if parent else {}
 

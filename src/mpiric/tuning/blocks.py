@@ -28,7 +28,7 @@ class Planned:
 
 
 def deal(runs: Sequence[Planned], most: int, fewest_runs: int = 1) -> tuple[tuple[Planned, ...], ...]:
-    """At most ``most`` blocks of about the same size, none below ``fewest_runs`` while there are several."""
+    """Deal runs into at most ``most`` blocks of about one size, several only of ``fewest_runs`` each."""
     whole = [list(group) for _, group in groupby(enumerate(runs), lambda numbered: _unit(*numbered))]
     count = max(1, min(most, len(whole), len(runs) // max(1, fewest_runs)))
     blocks: list[list[Planned]] = [[] for _ in range(count)]

@@ -118,7 +118,7 @@ bool opens_again(int file) noexcept {
     return fstat(file, &facts) == 0 && (facts.st_mode & 0600) == 0600;
 }
 
-/// Beside the file, where no other of the job's processes makes one.
+/// A path beside the file, where no other of the job's processes makes one.
 bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
     const char* slash = std::strrchr(path, '/');
     const int head = slash ? int(slash + 1 - path) : 0;

@@ -81,7 +81,7 @@ def stop(directory: Path, host: str, daemons: Sequence[str]) -> None:
 
 
 def wait_for_nodes(directory: Path, hosts: Sequence[str]) -> None:
-    """Until the controller takes each of these nodes for usable."""
+    """Wait until the controller takes each of these nodes for usable."""
     deadline = time.monotonic() + _PATIENCE_S
     query = ["timeout", "5", "sinfo", "--noheader", "--Node", "--format=%N %T", "--nodes", ",".join(hosts)]
     controller = read_record(directory).plan.hosts[0]

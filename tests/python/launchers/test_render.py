@@ -255,7 +255,7 @@ def test_variables_of_the_launcher_stay_in_its_environment(parse):
 
 
 def test_new_options_stand_before_the_users_own(parse):
-    """So that no word of theirs can be taken for the value of an option mpiric does not know."""
+    """Otherwise a word of theirs could be taken for the value of an option that mpiric does not know."""
     launch = rendered(parse("mpirun --tomorrow -n 2 ./a", "openmpi4"), options=(("--bind-to", "core"),))
     assert launch.argv[1:3] == ("--bind-to", "core")
 

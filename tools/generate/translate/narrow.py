@@ -58,7 +58,7 @@ def narrowed(function: Function, plain: Function) -> str | None:
 
 
 def negated(conditions: list[str]) -> str:
-    """That one of the conditions does not hold, as C++."""
+    """Write as C++ that one of the conditions does not hold."""
     return f"!({' && '.join(conditions)})" if len(conditions) > 1 else f"!{conditions[0]}"
 
 

@@ -26,7 +26,7 @@ class OverlayMount:
 
 
 def entering(pid: int, directory: str) -> Callable[[], None]:
-    """For a child about to exec: sees what the process sees, and stands in ``directory`` of it."""
+    """Make what a child calls before exec, to see what the process sees and stand in ``directory`` of it."""
 
     def enter() -> None:
         for name in ("user", "mnt"):

@@ -149,7 +149,7 @@ class Slurm(BatchScheduler):
     def why_it_failed(
         self, host: Host, allocation: Allocation, stderr: str, patience: Patience | None = None
     ) -> RunFailure:
-        """Also start a step of nothing on all hosts: sinfo learns of a dead host minutes later.
+        """Ask sinfo, and start a step of nothing on all hosts: sinfo learns of a dead host minutes later.
 
         A controller that has just come back lets steps wait (a minute, in 22.05), which says nothing about
         hosts, but excuses the run.

@@ -68,7 +68,7 @@ def _squeeze(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def timing_columns(shape: str) -> tuple[bool, ...]:
-    """For each value of a shape, whether unit or keyword make it look like a measurement."""
+    """Whether unit or keyword make a value look like a measurement, for each value of a shape."""
     parts = re.split(r"(\x01|\x02\w+\x02)", shape)
     found: list[bool] = []
     for index in range(1, len(parts), 2):
@@ -83,7 +83,7 @@ def timing_columns(shape: str) -> tuple[bool, ...]:
 
 @lru_cache(maxsize=4096)
 def unit_columns(shape: str) -> tuple[bool, ...]:
-    """For each value, whether a unit of time, rate or share is written right behind it."""
+    """Whether a unit of time, rate or share is written right behind a value, for each value of a shape."""
     parts = re.split(r"(\x01|\x02\w+\x02)", shape)
     return tuple(_UNIT.match(parts[index + 1]) is not None for index in range(1, len(parts), 2))
 

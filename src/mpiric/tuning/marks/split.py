@@ -44,13 +44,13 @@ def _first_rank(run: RunMarks) -> RankMarks | None:
 
 
 def _start_s(first: RankMarks, started_unix_s: float, latest_s: float) -> float:
-    """From the launch to the end of MPI_Init. Hosts' clocks differ: at least what it took, within the run."""
+    """Time from launch to end of MPI_Init. Hosts' clocks differ: at least what it took, within the run."""
     in_init_s = first.begin_unix_s + first.init_s - started_unix_s
     return min(max(in_init_s, first.init_s), max(first.init_s, latest_s))
 
 
 def _before_steps_s(first: RankMarks, pair: MarkPair, per_mark_s: float) -> float:
-    """From the end of MPI_Init to the first step, if all steps take as long as those between the marks."""
+    """Time from the end of MPI_Init to the first step, if all steps take as long as those between marks."""
     return max(0.0, first.first.at_s - pair.first * per_mark_s) if first.first is not None else 0.0
 
 

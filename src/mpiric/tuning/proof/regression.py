@@ -1,4 +1,4 @@
-"""Then and now: whether runs made today are slower than runs recorded on another day.
+"""Regression: whether runs made today are slower than runs recorded on another day.
 
 The two groups cannot be paired, so this is the two-sample problem: the ratio is the Hodges-Lehmann
 estimate (median of all quotients now ÷ then), its interval comes from inverting the exact Mann-Whitney test

@@ -1,4 +1,4 @@
-"""When a proof decides and when it gives up, and how its one budget of error is shared."""
+"""Stopping rule: when a proof decides, when it gives up, and how its one budget of error is shared."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When a proof decides and when it gives up."""
+    """The rule by which a proof decides or gives up."""
 
     confidence: float = 0.99  # that nothing a proof claims is wrong
     minimum_effect: float = 0.01  # 0.01: a difference below 1 % is never called

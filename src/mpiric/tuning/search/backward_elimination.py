@@ -74,7 +74,7 @@ def _keeps_up(evaluator: Evaluator, part: Point, whole: Point) -> bool:
 
 
 def _doubt(evaluator: Evaluator, pairs: int) -> float:
-    """By how much the median difference of so many pairs may be off."""
+    """The error that the median difference of so many pairs may have."""
     return _SURE * sqrt(2 / pairs) * evaluator.effects().sizes.noise
 
 

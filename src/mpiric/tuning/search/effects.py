@@ -68,7 +68,7 @@ class Effects:
         return across @ self._weights + self._centre, within - half.T @ half
 
     def _parts(self, left: NDArray[Any], right: NDArray[Any]) -> tuple[Array, Array, Array]:
-        """For every two points: likeness of their levels summed, over pairs of factors, and identity."""
+        """Likeness of levels of every two points: summed, over pairs of factors, and identity."""
         total = np.zeros((len(left), len(right)))
         squares = np.zeros_like(total)
         same = np.ones_like(total)

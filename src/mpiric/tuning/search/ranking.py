@@ -93,7 +93,7 @@ def slimmest(evaluator: Evaluator, best: Point) -> Point:
 
 
 def live_levels(evaluator: Evaluator) -> list[list[int]]:
-    """For each factor the levels worth combining: of unpromising ones only those that have shown a gain."""
+    """Levels worth combining, for each factor: of unpromising ones only those that have shown a gain."""
     factors = evaluator.space.factors
     everything = [list(range(len(factor.values) + 1)) for factor in factors]
     ranked = rank(evaluator)

@@ -8,7 +8,7 @@ from mpiric.tuning.search.space import Point, SearchSpace
 def propose(
     space: SearchSpace, points: Sequence[Point], logs: Sequence[float], seed: int, count: int
 ) -> list[Point]:
-    """Up to ``count`` different points that tree-structured Parzen estimators would try next.
+    """Propose up to ``count`` different points that tree-structured Parzen estimators would try next.
 
     A fresh study is told all runs, so the answer depends on them and the seed alone.
     """

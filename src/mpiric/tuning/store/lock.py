@@ -117,7 +117,7 @@ def _read(path: Path) -> str | None:
 
 
 def process_started(pid: int) -> float:
-    """When the process began, so that a reused number is not taken for it; 0 when it is gone."""
+    """Read when a process began, so that a reused number is not taken for it; 0 when it is gone."""
     try:
         return round(psutil.Process(pid).create_time(), 1)
     except (psutil.Error, ValueError, OverflowError):

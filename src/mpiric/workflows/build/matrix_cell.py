@@ -35,7 +35,7 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """In words, for who watches."""
+        """The outcome in words, for who watches."""
         if self.is_green:
             return "right, at the second try: the first came to no end" if self.is_second_try else "right"
         return self.sentence if self.library_unfit else f"WRONG, {self.sentence}"

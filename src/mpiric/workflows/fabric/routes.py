@@ -12,7 +12,7 @@ _IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx"
 
 
 def network_routes(situation: Situation, report: TransportReport) -> tuple[Configuration, ...]:
-    """For messages between nodes: library × provider × interface, each that can be written, each once."""
+    """Routes of messages between nodes: library × provider × interface, those that can be written, once."""
     if situation.nodes < 2:
         return ()
     found: dict[str, Configuration] = {}
@@ -26,7 +26,7 @@ def network_routes(situation: Situation, report: TransportReport) -> tuple[Confi
 
 
 def node_routes(situation: Situation) -> tuple[Configuration, ...]:
-    """For messages on a node: one knob each."""
+    """Routes of messages on a node: one knob each."""
     names = ["node-transport", "single-copy"]
     names += ["network-library"] if situation.nodes == 1 else []
     found = (Configuration(((name, value),)) for name in names for value in _values(name, situation))

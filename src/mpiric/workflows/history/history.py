@@ -39,7 +39,7 @@ class Past:
 
 @dataclass(frozen=True)
 class DayComparison:
-    """Then and now, for the command as it is and, where the baseline has one, with its recipe."""
+    """Runs of two days compared, of the command as it is and, where the baseline has one, with its recipe."""
 
     baseline: Baseline
     as_it_is: Regression

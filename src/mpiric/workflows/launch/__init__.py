@@ -1,1 +1,1 @@
-"""From the user's command to what is executed: the job parsed, its nodes, names and settings."""
+"""Launch: the user's command, parsed and rendered as what is executed; its nodes, names and settings."""

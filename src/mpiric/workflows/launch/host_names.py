@@ -72,7 +72,7 @@ def host_names(job: Job, nics: Sequence[Nic], host: Host) -> HostNames:
 
 
 def _renamings(name: str, interfaces: Iterable[str]) -> Iterator[Renaming]:
-    """To the plain name, and from it to what it may be called elsewhere; a domain can be in the way."""
+    """Renamings to the plain name, and from it to what a host may be called elsewhere; domains can differ."""
     parts = [_around(join, word) for word in (*interfaces, *_WORDS) for join in _JOINS]
     domain = "." + name.partition(".")[2]
     taken = [(before, after) for before, after in (*parts, ("", domain)) if _fits(name, before, after)]

@@ -1,4 +1,4 @@
-"""On how many nodes a job runs, from its command line and the allocation around it."""
+"""Nodes of a job, from its command line and the allocation around it."""
 
 from dataclasses import replace
 from math import ceil

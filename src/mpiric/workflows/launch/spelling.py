@@ -44,7 +44,7 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
 
 
 def completed(configuration: Configuration, situation: Situation) -> Configuration:
-    """With what the chosen values need from other knobs, unless those are chosen as well."""
+    """Add what the chosen values need from other knobs, unless those are chosen as well."""
     under = _switched(configuration, situation)
     values = configuration.as_dict()
     for name, value in configuration.items:

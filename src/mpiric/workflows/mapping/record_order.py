@@ -1,4 +1,4 @@
-"""From a record to the order that suits its traffic, and what it is predicted to change: one call."""
+"""The order that suits a record's traffic, and what it is predicted to change."""
 
 from dataclasses import dataclass
 from pathlib import Path

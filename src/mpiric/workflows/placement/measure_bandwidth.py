@@ -32,7 +32,7 @@ class _Subset:
 
 
 def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth, ...]:
-    """On the largest NUMA node, then the whole node with the winner's cores and with all of them.
+    """Measure bandwidth on the largest NUMA node, then on the whole node with the winner's and all cores.
 
     Raises MpiricError when the probe fails: bandwidth that was not measured is not made up.
     """

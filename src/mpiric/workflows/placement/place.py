@@ -33,7 +33,7 @@ class Placed:
 def place(
     host: Host, request: PlacementRequest, source: str, working_directory: str, pus: tuple[int, ...] = ()
 ) -> Placed:
-    """For another machine's topology, or for this one within affinity and control group.
+    """Plan for another machine's topology, or for this one within affinity and control group.
 
     ``pus`` restricts it further. Raises MpiricError when the job does not fit.
     """

@@ -33,7 +33,7 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
 
 
 def _is_of(process: ProcessSeen, which: str) -> bool:
-    """By its pid, its launcher's, its step (``12.0``), or the scheduler's job (``12``, ``12.server``)."""
+    """Whether a pid, a launcher's pid, a step (``12.0``) or a job (``12``, ``12.server``) means a process."""
     names = {process.job.split()[-1], process.scheduled}
     return which in {str(process.pid), *names, *(name.split(".")[0] for name in names if name)}
 

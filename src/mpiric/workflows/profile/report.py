@@ -42,7 +42,7 @@ def load(record: Path, host: Host | None = None) -> Profile:
 
 
 def with_others(profile: Profile, record: Path) -> Profile:
-    """With a note on what else the command ran: other records beside this one, or spawned ranks without."""
+    """Note what else the command ran: other records beside this one, or spawned ranks without."""
     more = sorted(path.name for path in record.glob("record-*.mpiric")) if record.is_dir() else []
     spawns = any(use.name in _SPAWNING for use in profile.functions)
     if more:
@@ -71,7 +71,7 @@ def advised_knobs(record: Path) -> tuple[str, ...]:
 
 
 def with_order(profile: Profile, record: Path, host: Host) -> Profile:
-    """With an order of its ranks, where several nodes make one matter and there are not too many to draw."""
+    """Add an order of its ranks, where several nodes make one matter and there are not too many to draw."""
     if len(profile.nodes) < 2 or profile.world_size > _MOST_ORDERED:
         return profile
     try:

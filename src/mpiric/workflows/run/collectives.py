@@ -98,7 +98,7 @@ def _said_before_init(request: RunRequest, situation: Situation) -> list[str]:
 def _with_site_policy(
     site: Path, request: RunRequest, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str], list[str]]:
-    """It was not requested: where it cannot be used, the command runs without it."""
+    """Apply the site's policy. It was not requested: where it cannot be used, the command runs without it."""
     try:
         tuner = _obeying(site, request, situation, host)
     except MpiricError as error:

@@ -52,7 +52,7 @@ def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
 
 
 def with_names(configuration: Configuration, situation: Situation, host: Host) -> Situation:
-    """With the names of the hosts on other networks, where they are to be written."""
+    """Add the names of the hosts on other networks, where they are to be written."""
     return with_host_names(situation, host) if "host-names" in configuration.as_dict() else situation
 
 

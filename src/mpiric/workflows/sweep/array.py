@@ -70,7 +70,7 @@ def _measure(
 
 
 def _take_in(plan: SweepPlan, array_round: ArrayRound) -> int:
-    """Into the log of the sweep, what its jobs have measured; how many points."""
+    """Copy what its jobs have measured into the log of the sweep; return how many points."""
     taken, main = 0, Log(array_round.submission / LOG, plan, resume=True)
     for element in range(array_round.size):
         path = array_round.directory(element) / LOG

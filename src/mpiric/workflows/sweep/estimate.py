@@ -49,7 +49,7 @@ def guessed_s(plan: SweepPlan, network: Network) -> float:
 
 
 class Costs:
-    """By the library's own times, as far as they are known."""
+    """What points will take, by the library's own times as far as they are known."""
 
     def __init__(self, plan: SweepPlan, measured: Times) -> None:
         self._plan = plan
@@ -73,7 +73,7 @@ class Costs:
         return _point_s(self._plan, point, _between(known, point.size), shortest_s)
 
     def sum_s(self, points: Iterable[SweepPoint]) -> float:
-        """Of several, those that are not known left away."""
+        """Sum over several points; those that are not known count nothing."""
         return sum(self.point_s(point) or 0.0 for point in points)
 
     def patience_s(self, points: Sequence[SweepPoint]) -> float:
@@ -170,7 +170,7 @@ def _point_s(plan: SweepPlan, point: SweepPoint, call_s: float, short_s: float) 
 
 
 def _between(known: list[tuple[int, float]], size: int) -> float:
-    """On the line between the neighbours, on logarithmic axes; beyond the ends in proportion to the size."""
+    """Interpolate between the neighbours on logarithmic axes; beyond the ends in proportion to the size."""
     below = max((each for each in known if each[0] <= size), default=None)
     above = min((each for each in known if each[0] >= size), default=None)
     if below is None or above is None:

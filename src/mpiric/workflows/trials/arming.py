@@ -62,7 +62,7 @@ class MarkedRun(Protocol):
 
     @property
     def early_end(self) -> EarlyEnd | None:
-        """When the run may end before the program does; None when it is whole."""
+        """The moment at which the run may end before the program does; None when it is whole."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class FollowedRun:
 
     @property
     def early_end(self) -> EarlyEnd | None:
-        """When the run may end before the program does. What is never followed comes at no time."""
+        """The moment at which the run may end early: none for a mark that is never followed."""
         return EarlyEnd(self._is_over, every_s=EVERY_S, is_hopeless=self._is_too_slow)
 
     @property
@@ -117,7 +117,7 @@ class FollowedRun:
         return None
 
     def marks(self, execution: Execution) -> RunMarks | None:
-        """When the lines came; the output is cut behind the last mark."""
+        """Read when the lines came; the output is cut behind the last mark."""
         return self.follower.marks(execution.started_ns)
 
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
@@ -153,7 +153,7 @@ class ArmedRun:
 
     @property
     def early_end(self) -> EarlyEnd | None:
-        """When the run may end before the program does; None when it is whole."""
+        """The moment at which the run may end before the program does; None when it is whole."""
         if not self.arming.ends:
             return None
         return EarlyEnd(self._has_ended, _PATIENCE_S, ends_itself=True, is_hopeless=self._is_too_slow)
@@ -205,7 +205,7 @@ class ArmedRun:
 
 
 def started_unix_s(execution: Execution) -> float:
-    """When a launch was started, by the wall clock of this host."""
+    """The time a launch was started, by the wall clock of this host."""
     return time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
 
 

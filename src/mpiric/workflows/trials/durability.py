@@ -1,4 +1,4 @@
-"""When a run's bytes are safe: what it wrote is synchronised from every node that may hold some of it."""
+"""Durability of a run's bytes: what it wrote is synchronised from every node that may hold some of it."""
 
 import shlex
 from collections.abc import Iterable

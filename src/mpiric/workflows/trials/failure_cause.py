@@ -63,7 +63,7 @@ class AllocationHosts:
         return cause.excuse
 
     def leave(self) -> None:
-        """In a job of ``--submit``: have it begun again, on hosts that are there; wait to be ended."""
+        """Leave a job of ``--submit``: have it begun again, on hosts that are there; wait to be ended."""
         job = self._scheduler.own_job(self._host.environ)
         if self._host.environ.get(NAME_VARIABLE) and self._scheduler.requeue(self._host, job):
             time.sleep(_KILLED_WITHIN_S)

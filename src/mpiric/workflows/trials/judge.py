@@ -47,7 +47,7 @@ class Judge:
     _stdout_of_original: str = field(default="", init=False)
 
     def learn(self, originals: Sequence[Trial], *, compare: bool) -> None:
-        """From now on every run must print and write what these runs of the original have in common."""
+        """Require of every later run what these runs of the original print and write in common."""
         self._stdout_of_original = originals[0].stdout
         if compare:
             self.printed = learn([Path(trial.stdout) for trial in originals])
@@ -56,7 +56,7 @@ class Judge:
     def learn_at_mark(
         self, pair: MarkPair, originals: Sequence[tuple[Trial, RunMarks]], *, compare: bool
     ) -> None:
-        """From now on every run must come to its last mark by the way of these runs, which ended there."""
+        """Require that every later run comes to its last mark as these runs did, which ended there."""
         self._compares = compare
         self.at_mark = learn_at_mark(pair, [_stopped(trial, marks) for trial, marks in originals])
 
@@ -66,7 +66,7 @@ class Judge:
         return self.at_mark or self.printed
 
     def limit_memory(self, situation: Situation) -> None:
-        """From now on refuse runs whose memory grows far beyond the original's."""
+        """Refuse later runs whose memory grows far beyond the original's."""
         observation, memory = situation.observation, situation.machine.memory
         whole = min(memory.total_bytes, memory.limit_bytes or memory.total_bytes)
         self._rss_limit_bytes = memory_limit(whole, observation.rss_peak_bytes, len(observation.ranks))

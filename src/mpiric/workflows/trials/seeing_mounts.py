@@ -26,7 +26,7 @@ def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool
 
 
 def sees_mounts(parsed: ParsedJob, host: Host) -> bool:
-    """Only what the keeper's descendants start does: no rank of another node, container or daemon.
+    """Whether ranks see the keeper's mounts: its descendants do, none of another node, container or daemon.
 
     Within an allocation launchers start ranks through the scheduler's daemons, also on this node, and hosts
     that are named through ssh.

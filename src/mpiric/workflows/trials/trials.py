@@ -105,7 +105,7 @@ class TrialSource(Protocol):
         ...
 
     def watch_memory(self, situation: Situation) -> None:
-        """From now on refuse runs whose memory grows far beyond the original's."""
+        """Refuse later runs whose memory grows far beyond the original's."""
         ...
 
 
@@ -189,7 +189,7 @@ class Trials:
         return result
 
     def watch_memory(self, situation: Situation) -> None:
-        """From now on refuse runs whose memory grows far beyond the original's."""
+        """Refuse later runs whose memory grows far beyond the original's."""
         self.judge.limit_memory(situation)
 
     @property
@@ -377,7 +377,7 @@ class Trials:
         return bool(excuse)
 
     def _doubted(self, result: TrialResult, situation: Situation, settings: tuple[str, ...]) -> TrialResult:
-        """Before output counts against a configuration: see whether the original always prints the same."""
+        """See whether the original always prints the same, before output counts against a configuration."""
         self._reruns_left -= 1
         trial, before = result.trial, self.judge.expectation
         again = self.run(situation, Configuration(), Phase.OBSERVE)

@@ -144,7 +144,7 @@ def _hand_on(request: TuneRequest, array_round: ArrayRound, host: Host, element:
 
 
 def _take_in(array_round: ArrayRound, main: TuneLog) -> None:
-    """Into the log of the tune, what the blocks have measured and it does not have yet."""
+    """Copy what the blocks have measured, and the tune's log does not have yet, into that log."""
     have = {(trial.block, trial.number) for trial in main.read().trials}
     for number in range(array_round.number + 1):
         path = replace(array_round, number=number).path

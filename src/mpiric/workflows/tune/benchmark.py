@@ -157,7 +157,7 @@ def _at(plan: SweepPlan, subject: Subject, sizes: Iterable[int]) -> tuple[int, .
 
 
 def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
-    """Of calls whose size is not known what they take in the middle of the sizes that were measured."""
+    """Times of the library's own calls; those of unknown size count as the middle of the sizes measured."""
     own: dict[tuple[Subject, int], list[Measured]] = defaultdict(list)
     for point, times in log.measured.items():
         if point.candidate == LIBRARY:

@@ -35,7 +35,7 @@ def check_io_budget(text: str) -> str:
 
 
 def begin_file_runs(state: TuneState) -> None:
-    """From now on runs last until what they wrote is safe, where the space holds knobs of files.
+    """Have runs last until what they wrote is safe, where the space holds knobs of files.
 
     Inputs are then cold, unless the user wants them warm; no more is run than the allowed bytes.
     """

@@ -66,7 +66,7 @@ def _compares(trial: Trial) -> bool:
 
 
 def spent_s(log: TuneLog) -> float:
-    """On runs, and on the benchmark of its collectives."""
+    """Time spent on runs, and on the benchmark of its collectives."""
     found = log.read()
     benchmarks = (event.get("elapsed_s") for event in found.events if event["event"] == "benchmark")
     return sum(trial.wall_s for trial in found.trials) + sum(s for s in benchmarks if isinstance(s, float))

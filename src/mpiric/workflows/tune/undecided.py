@@ -28,7 +28,7 @@ def undecided(learned: LearnedPolicy, *, rounding: bool) -> tuple[LearnedKey, ..
 def that_matter(
     keys: Iterable[LearnedKey], own_s: Mapping[tuple[Subject, int], float], wall_s: float
 ) -> tuple[LearnedKey, ...]:
-    """Those in whose calls a run of ``wall_s`` spends some of its time; on all parts of the job together.
+    """Keys in whose calls a run of ``wall_s`` spends some of its time, on all parts of the job together.
 
     ``own_s`` is what a call takes by the library when nothing is in its way. What the program may itself
     have seen has waiting for late ranks in it, which no algorithm shortens.
@@ -41,7 +41,7 @@ def that_matter(
 
 
 def by_promise(subject: Subject, names: Iterable[str], keys: Iterable[LearnedKey]) -> tuple[str, ...]:
-    """In the order in which they are to be tried, as there may be no time for all.
+    """Sort candidates as they are to be tried: there may be no time for all.
 
     The library comes first, then what was the faster beside it in the program's own few calls; what was
     not seen there counts as equal to the library.

@@ -1,4 +1,4 @@
-"""From evidence to what the user keeps: the changes in words, the recipe, the page."""
+"""Results that the user keeps: the changes in words, the recipe, the page."""
 
 from collections.abc import Sequence
 from pathlib import Path

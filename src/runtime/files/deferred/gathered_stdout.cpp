@@ -139,7 +139,7 @@ void begin_stdout(size_t bytes) noexcept {
     struct stat out{}, errors{};
     if (fstat(STDOUT_FILENO, &out) != 0 || S_ISREG(out.st_mode) || S_ISBLK(out.st_mode))
         return;
-    // Beside messages on the same pipe or terminal, lines come when they are printed.
+    // Where messages go to the same pipe or terminal, lines come when they are printed.
     if (fstat(STDERR_FILENO, &errors) == 0 && errors.st_ino == out.st_ino && errors.st_dev == out.st_dev)
         return;
     gathered.capacity = std::max<size_t>(bytes, size_t{4} * PIPE_BUF);

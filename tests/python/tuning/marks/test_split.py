@@ -103,7 +103,7 @@ def test_pairs_whose_second_run_was_stopped_bound_the_gain_of_the_steps_and_tell
 
 
 def test_stopped_runs_of_one_side_alone_would_have_shown_a_gain_where_there_is_none():
-    """Of pairs around 1, those that were stopped are the ones with the slowest original."""
+    """The pairs that were stopped, of pairs around 1, are those with the slowest original."""
     even = [(Split(0.1, f), Split(0.1, 1.0)) for f in (0.98, 0.99, 1.01, 0.97) * 3]
     stopped = [(Split(0.1, 1.0), Split(0.1, 2.0, start_from_s=0.1))] * 6
     gain = split_gain(even + stopped)

@@ -85,7 +85,7 @@ def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace
     path.write_text(text + "\n", encoding="utf-8")
     if given.save:
         PAGES.mkdir(exist_ok=True)
-        (PAGES / f"{name}.md").write_text(page(name, result, document, _commit()), encoding="utf-8")
+        (PAGES / f"{name}.md").write_text(page(name, result, document, commit()), encoding="utf-8")
     if given.json:
         print(text)
         return 0
@@ -119,7 +119,7 @@ def page(name: str, result: Result, document: Mapping[str, Any], commit: str) ->
     )
 
 
-def _commit() -> str:
+def commit() -> str:
     """Commit of the checkout, marked where its files differ from it; the version outside of a checkout."""
     described = subprocess.run(
         ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],

@@ -11,13 +11,14 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import MarkedProgram, Seen, marked_program
 from benchmarks._programs import Bed, bed
@@ -62,6 +63,7 @@ def main() -> int:
     parser.add_argument("--places", type=int, help="in each program (default 100, quick 6)")
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     parser.add_argument("--mpi", default="mpich", help="implementation")
+    offer_parts(parser)
     offer_sources(parser)
     return run("flipped_bits", parser.parse_args(), measure)
 
@@ -71,12 +73,10 @@ def measure(given: Namespace) -> Result:
     places = given.places or (6 if given.quick else 100)
     own_bed = bed(given.mpi)
     flipper = own_bed.build(_SOURCE, "libflip.so", "-shared", "-fPIC")
-    rows: list[dict[str, Any]] = []
+    kept = KeptRows("flipped_bits", given)
     for program in programs(given.sources, only=given.only or _WORKS):
-        try:
-            rows += _rows(program, own_bed, flipper, places, given.seed)
-        except MpiricError as error:  # noqa: PERF203
-            tell(f"{program.name}: {error.message}")
+        kept.add(program.name, partial(_rows, program, own_bed, flipper, places, given.seed))
+    rows = kept.rows
     flips, caught, printed, idle = (
         sum(row[key] for row in rows) for key in ("flips", "caught", "by_stdout", "without_effect")
     )
@@ -85,7 +85,7 @@ def measure(given: Namespace) -> Result:
         rows,
         f"{caught} of {flips - idle} flips that have an effect are caught at the mark "
         f"({caught / max(1, flips - idle):.1%}, goal {_GOAL:.0%}), {printed} would be by standard output; "
-        f"{idle} more show nowhere.",
+        f"{idle} more show nowhere.{kept.remark}",
     )
 
 

@@ -5,11 +5,12 @@ have called by then must agree within the 0.5 % that a tune asks for. Programs w
 """
 
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import AS_IT_IS, MarkedProgram, marked_program
 from benchmarks._programs import Bed, releases
@@ -17,7 +18,6 @@ from benchmarks._report import Result, options, run, tell
 from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
-from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import Crossing
@@ -57,24 +57,25 @@ def main() -> int:
     """Look at each program."""
     parser = options("marks", (__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
-    parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
+    offer_parts(parser)
     offer_sources(parser)
     return run("marks", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
     """A row for each program and library."""
-    rows: list[dict[str, Any]] = []
-    until = time.monotonic() + parse_duration(given.time_limit)
+    kept = KeptRows("marks", given)
     for program in programs(given.sources, given.only or ()):
-        rows += [] if time.monotonic() >= until else _rows(program, runs=2 if given.quick else 3)
+        kept.add(program.name, partial(_rows, program, runs=2 if given.quick else 3))
+    rows = kept.rows
     found = [row for row in rows if row["right"] is not None]
     right = sum(bool(row["right"]) for row in found)
     return Result(
         COLUMNS,
         rows,
         f"{right} of {len(found)} programs × libraries have marks that all runs and settings agree on within "
-        f"{MOST_APART:.1%}, or are refused as they should be; {len(rows) - len(found)} were not here.",
+        f"{MOST_APART:.1%}, or are refused as they should be; {len(rows) - len(found)} were not here."
+        f"{kept.remark}",
     )
 
 

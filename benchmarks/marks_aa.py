@@ -7,9 +7,12 @@ order and by the stopping rule of a tune, with the command as it is on both side
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import MarkedProgram, marked_program
 from benchmarks._programs import Bed, bed
@@ -27,7 +30,7 @@ from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01
 _SAME = Configuration.of({"nothing": "changed"})  # by name only: it is run as the original
-_WORKS = ("cg", "heat3d", "CoMD")
+_WORKS = ("cg", "heat3d", "CoMD", "LAMMPS melt")
 _WINDOW = (20, 120)  # numbers of the calls
 _RULE = StoppingRule(max_pairs=12)  # small proofs: nine pairs that agree decide
 
@@ -47,7 +50,7 @@ def main() -> int:
     """Prove until the number asked for or the time limit is reached."""
     parser = options("marks_aa", (__doc__ or "").splitlines()[0])
     parser.add_argument("--proofs", type=int, help="in all (default 200, quick 4)")
-    parser.add_argument("--time-limit", default="9m", help="stop after this and report what there is")
+    offer_parts(parser, time_limit="9m")
     parser.add_argument("--mpi", default="mpich", help="implementation")
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     offer_sources(parser)
@@ -55,27 +58,24 @@ def main() -> int:
 
 
 def measure(given: Namespace) -> Result:
-    """The programs share the time, so each gets its part whenever it ends."""
+    """A row for each program; proofs of one end at the time limit too."""
     wanted = given.proofs or (4 if given.quick else 200)
     until = time.monotonic() + parse_duration(given.time_limit)
     chosen = programs(given.sources, given.only or _WORKS)
-    rows = []
-    for index, program in enumerate(chosen):
-        part_s = (until - time.monotonic()) / (len(chosen) - index)
-        try:
-            rows.append(_row(program, bed(given.mpi), wanted // len(chosen), time.monotonic() + part_s))
-        except MpiricError as error:
-            tell(f"{program.name}: {error.message}")
+    kept, own_bed = KeptRows("marks_aa", given), bed(given.mpi)
+    for program in chosen:
+        kept.add(program.name, partial(_rows, program, own_bed, wanted // len(chosen), until))
+    rows = kept.rows
     proofs, wrong = (sum(row[key] for row in rows) for key in ("proofs", "wrong"))
     return Result(
         COLUMNS,
         rows,
         f"{wrong} of {proofs} proofs of identical sides at marks call a difference "
-        f"(at most {upper_bound(wrong, proofs):.1%} at 95 %; goal {_GOAL:.0%}).",
+        f"(at most {upper_bound(wrong, proofs):.1%} at 95 %; goal {_GOAL:.0%}).{kept.remark}",
     )
 
 
-def _row(program: MarkProgram, own_bed: Bed, proofs: int, until: float) -> dict[str, Any]:
+def _rows(program: MarkProgram, own_bed: Bed, proofs: int, until: float) -> Iterator[dict[str, Any]]:
     argv, inputs = program.command(own_bed)
     with marked_program(argv, own_bed, inputs) as marked:
         pair = marked.learn().any_pair
@@ -89,7 +89,7 @@ def _row(program: MarkProgram, own_bed: Bed, proofs: int, until: float) -> dict[
     times = sorted(each for evidence in made for both in evidence.pairs for each in both)
     quarter, middle = len(times) // 4, median(times) if times else 0.0
     wrong = sum(evidence.verdict is not Verdict.NO_DIFFERENCE for evidence in made)
-    return {
+    yield {
         "program": program.name,
         "mark": f"{pair.key.function.removeprefix('MPI_')} {pair.first}–{pair.last}",
         "proofs": len(made),

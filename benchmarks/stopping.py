@@ -13,6 +13,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -21,6 +22,7 @@ from typing import Any
 from tests.lab import cluster
 from tests.support.slurm_lab import slurm_lab
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._marked import MarkedProgram, Seen, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import ROOT, Result, options, run, tell
@@ -65,6 +67,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, help="for each launcher (default 200, quick 10)")
     parser.add_argument("--launcher", action="append", choices=[*_LAUNCHERS], help="only these")
     parser.add_argument("--inside", help="in the virtual cluster already: where its hosts see files")
+    offer_parts(parser)
     given = parser.parse_args()
     if os.geteuid() == 0 and _OWN_SHM not in os.environ and not given.inside:
         words = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
@@ -80,22 +83,24 @@ def main() -> int:
 def measure(given: Namespace) -> Result:
     """One row a launcher."""
     trials = given.trials or (10 if given.quick else 200)
-    rows = []
+    kept = KeptRows("stopping", given)
     for launcher in given.launcher or _LAUNCHERS:
-        try:
-            rows.append(_in_the_lab(trials) if launcher == "srun" else _row(launcher, trials, None))
-        except NotFoundError as error:
-            tell(f"{launcher}: {error.message}")
-            continue
-        tell(str(rows[-1]))
+        kept.add(launcher, partial(_rows, launcher, trials))
+    rows = kept.rows
     left = sum(row["processes"] + row["shm"] + row["sessions"] for row in rows)
     made, within = (sum(row[key] for row in rows) for key in ("trials", "within"))
     return Result(
         COLUMNS,
         rows,
         f"{left} things were left by {made} stopped runs; the launcher was gone within the goal "
-        f"(0.1 s, srun 1 s) in {within} of them.",
+        f"(0.1 s, srun 1 s) in {within} of them.{kept.remark}",
     )
+
+
+def _rows(launcher: str, trials: int) -> Iterator[dict[str, Any]]:
+    row = _in_the_lab(trials) if launcher == "srun" else _row(launcher, trials, None)
+    tell(str(row))
+    yield row
 
 
 def _row(launcher: str, trials: int, shared: Path | None) -> dict[str, Any]:

@@ -7,14 +7,15 @@ or the interval of one holds the other, and good when the median of forecast ÷ 
 """
 
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from random import Random
 from statistics import median
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import AS_IT_IS, MarkedProgram, Seen, marked_program
 from benchmarks._programs import Bed, releases
@@ -22,8 +23,7 @@ from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
 from mpiric import knobs
 from mpiric.model.configuration import Configuration
-from mpiric.model.duration import parse_duration
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
 from mpiric.tuning.marks.later_pace import UNREACHED, pace_of, per_mark_s
@@ -63,29 +63,25 @@ def main() -> int:
     parser = options("windows", (__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     parser.add_argument("--rounds", type=int, help="runs of each configuration (default 7, quick 3)")
-    parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
+    offer_parts(parser)
     offer_sources(parser)
     return run("windows", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
     """A row for each program, library and configuration."""
-    rows: list[dict[str, Any]] = []
-    until = time.monotonic() + parse_duration(given.time_limit)
+    kept = KeptRows("windows", given)
+    rounds = given.rounds or (3 if given.quick else 7)
     for program in programs(given.sources, given.only or ()):
         for prefix, bed in releases(program.libraries if program.meaning else ()).items():
-            if time.monotonic() >= until:
-                break
-            try:
-                rows += _rows(program, bed, given.rounds or (3 if given.quick else 7), given.seed)
-            except MpiricError as error:
-                tell(f"{program.name}, {prefix}: {error.message}")
+            kept.add(f"{program.name}, {prefix}", partial(_rows, program, bed, rounds, given.seed))
+    rows = kept.rows
     right, good = (sum(row[key] for row in rows) for key in ("right", "good"))
     return Result(
         COLUMNS,
         rows,
         f"of {len(rows)} programs × configurations {right} have the same ratio by the window as by all steps "
-        f"(within 2 % or inside the interval), and {good} a forecast within 5 %.",
+        f"(within 2 % or inside the interval), and {good} a forecast within 5 %.{kept.remark}",
     )
 
 

@@ -1,0 +1,77 @@
+"""Rows of a table that survive a benchmark which is stopped: `--resume` measures those that are missing."""
+
+import json
+import os
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from benchmarks._report import RESULTS, commit, tell
+from mpiric.model.duration import parse_duration
+from mpiric.model.errors import MpiricError
+
+Row = dict[str, Any]
+
+
+def offer_parts(parser: ArgumentParser, time_limit: str = "12h") -> None:
+    """The options that `KeptRows` obeys."""
+    parser.add_argument(
+        "--time-limit", default=time_limit, help=f"begin no part after this time (default {time_limit})"
+    )
+    parser.add_argument("--resume", action="store_true", help="keep the parts that were measured before")
+
+
+class KeptRows:
+    """Rows by the name of the part that they are of, each written down as soon as it is measured."""
+
+    def __init__(self, benchmark: str, given: Namespace) -> None:
+        """Begin anew, or with ``--resume`` where the last one stopped."""
+        self._path = RESULTS / f"{benchmark}{'-quick' if given.quick else ''}.jsonl"
+        self._until = time.monotonic() + parse_duration(given.time_limit)
+        self._parts: dict[str, list[Row]] = {}
+        self._resumed: list[dict[str, Any]] = []  # what is known of parts of earlier runs
+        self._left: list[str] = []  # parts that the time did not reach
+        if not given.resume:
+            self._path.unlink(missing_ok=True)
+        if self._path.exists():
+            lines = map(json.loads, self._path.read_text().splitlines())
+            for line in lines:
+                self._parts[line["part"]] = line["rows"]
+                self._resumed.append(line)
+
+    def add(self, part: str, measure: Callable[[], Iterable[Row]]) -> None:
+        """Measure a part unless its rows are there or the time is over; say why where it cannot be."""
+        if part in self._parts:
+            return
+        if time.monotonic() >= self._until:
+            self._left.append(part)
+            return
+        load = os.getloadavg()[0]
+        try:
+            self._parts[part] = list(measure())
+        except MpiricError as error:
+            tell(f"{part}: {error.message}")
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a") as file:
+            line = {"part": part, "mpiric": commit(), "load": load, "rows": self._parts[part]}
+            print(json.dumps(line), file=file)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of all parts, in the order in which these were measured first."""
+        return [row for rows in self._parts.values() for row in rows]
+
+    @property
+    def remark(self) -> str:
+        """What the page has to say of its rows: that some are missing, or of earlier runs."""
+        missing = f" Not reached in time: {'; '.join(self._left)}." if self._left else ""
+        if not self._resumed:
+            return missing
+        commits = ", ".join(sorted({str(line["mpiric"]) for line in self._resumed}))
+        load = max(float(line["load"]) for line in self._resumed)
+        return (
+            f"{missing} {len(self._resumed)} of {len(self._parts)} parts are of earlier runs "
+            f"({commits}; load before them at most {load:.1f})."
+        )

@@ -19,6 +19,8 @@ _SIZES = Bytes(16 * _KIB, 64 * _MIB)
 _LATE_S = 0.2  # MPIRIC_LATE_MS
 _GFORTRAN = ("GFORTRAN_FORMATTED_BUFFER_SIZE", "GFORTRAN_UNFORMATTED_BUFFER_SIZE")
 _FORTRAN_LIBRARIES = ("libgfortran.", "libifcore")
+_WRITES_MUCH, _WRITING = ("io_bytes_written >= 1e5",), ("io_bound", "unsafe_bound")
+_SMALL = ("io_share", "small_io_share")
 _FEW_LINES = 8.0  # a flush: where more lines go out together, little is left to gain
 
 
@@ -136,8 +138,8 @@ KNOBS = (
         promise=_files_promise,
         files=FilesEffect.LATE,
         spell=_held_back("MPIRIC_STDIO_KIB", "of each stream that is open"),
-        matters_when=("io_bytes_written >= 1e5",),
-        ceiling=("io_bound", "unsafe_bound"),
+        matters_when=_WRITES_MUCH,
+        ceiling=_WRITING,
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -152,8 +154,8 @@ KNOBS = (
         files=FilesEffect.LATE,
         spell=_held_back("MPIRIC_WRITE_BEHIND_KIB", "of each file that it writes"),
         matters_when=("small_io_share >= 0.05",),
-        ceiling=("io_bound", "unsafe_bound"),
-        symptoms=("io_share", "small_io_share"),
+        ceiling=_WRITING,
+        symptoms=_SMALL,
     ),
     Knob(
         name="access-times",
@@ -186,8 +188,8 @@ KNOBS = (
         promise=_files_promise,
         files=FilesEffect.LATE,
         spell=_spell_fortran,
-        matters_when=("io_bytes_written >= 1e5",),
-        ceiling=("io_bound", "unsafe_bound"),
-        symptoms=("io_share", "small_io_share"),
+        matters_when=_WRITES_MUCH,
+        ceiling=_WRITING,
+        symptoms=_SMALL,
     ),
 )

@@ -6,6 +6,8 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 _TOPOLOGIES = ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
+_WHEN = ("nodes >= 2", "other_node_share > 0 or collective_calls >= 1")
+_SYMPTOMS = ("mpi_share", "point_to_point_share")
 _ORDERS = ("mapped", "block", "round-robin", "folded", "given")
 
 
@@ -88,9 +90,9 @@ KNOBS = (
         promise=_promise,
         spell=_spelling,
         moves_with=("mapping",),
-        matters_when=("nodes >= 2", "other_node_share > 0 or collective_calls >= 1"),
+        matters_when=_WHEN,
         ceiling=("mpi_bound",),
-        symptoms=("mpi_share", "point_to_point_share"),
+        symptoms=_SYMPTOMS,
     ),
     Knob(
         name="honour-reorder",
@@ -102,8 +104,8 @@ KNOBS = (
         applies=_honour_applies,
         promise=promising(0.3, "neighbours that the program names come to one node"),
         spell=_honour_spelling,
-        matters_when=("nodes >= 2", "other_node_share > 0 or collective_calls >= 1"),
+        matters_when=_WHEN,
         ceiling=("mpi_bound",),
-        symptoms=("mpi_share", "point_to_point_share"),
+        symptoms=_SYMPTOMS,
     ),
 )

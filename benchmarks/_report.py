@@ -119,10 +119,10 @@ def page(name: str, result: Result, document: Mapping[str, Any], commit: str) ->
     )
 
 
-def commit() -> str:
-    """Commit of the checkout, marked where its files differ from it; the version outside of a checkout."""
+def commit(root: Path = ROOT) -> str:
+    """Commit of a checkout, marked where its files differ from it; the version outside of a checkout."""
     described = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+        ["git", "-C", str(root), "describe", "--always", "--dirty"],
         capture_output=True,
         text=True,
         check=False,

@@ -4,7 +4,7 @@ Each program is slow for one or two known reasons, or for none, or gains at its 
 --json` gets the command as a user has it; its answer is compared with the causes, and runs in turns with the
 original and with the command of an expert. A cause without whose cure the expert's command is as fast does
 not count on this machine. `--baseline TREE` has another checkout's mpiric answer beside it; `--verify` runs
-the commands without a tune.
+the commands without a tune. What is measured is kept by case and checkout: the table can be made in parts.
 """
 
 import json
@@ -15,6 +15,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from math import inf
 from pathlib import Path
 from random import Random
@@ -26,7 +27,7 @@ from benchmarks._answers_causes import command
 from benchmarks._answers_score import Remedy, is_right, score
 from benchmarks._interleaved import in_turns, launch
 from benchmarks._programs import Bed, changes_of, offer_choice, releases, results_directory
-from benchmarks._report import RESULTS, ROOT, Result, options, run, tell
+from benchmarks._report import RESULTS, ROOT, Result, commit, options, run, tell
 from benchmarks._search_trail import knobs_run, right_after
 from benchmarks._statistics import ratio
 from mpiric.host.facts.local import LocalHost
@@ -56,6 +57,8 @@ COLUMNS = {
     "gain": "gain",
     "loss": "loss",
     "answer": "answer",
+    "measured_at": "measured",
+    "commit": "of",
 }
 VERIFIED = {
     "program": "program",
@@ -80,7 +83,8 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=float, default=inf, help="after which no case begins; cases in random order"
     )
-    parser.add_argument("--resume", action="store_true", help="go on where the last one stopped")
+    parser.add_argument("--resume", action="store_true", help="keep what was measured before, and go on")
+    parser.add_argument("--again", action="store_true", help="with --resume: measure cases anew")
     offer_choice(parser)
     return run("answers", parser.parse_args(), measure)
 
@@ -92,29 +96,54 @@ def measure(given: Namespace) -> Result:
     log.parent.mkdir(parents=True, exist_ok=True)
     if not given.resume:
         log.unlink(missing_ok=True)
-    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+    before = read_rows(log)
     begun = time.monotonic()
-    done = {(row["program"], row["mpi"]) for row in rows}
     chosen = chosen_cases(given, beds)
     if given.minutes < inf:
         Random(given.seed).shuffle(chosen)  # so that a part is a sample of all
     for case in chosen:
         bed = beds[case.mpi]
+        known = {tree for *key, tree in before if key == [case.name, bed.mpi.label] and not given.again}
+        trees = {name: root for name, root in _trees_of(given).items() if name not in known}
         if time.monotonic() - begun > 60 * given.minutes:
             break
-        if (case.name, bed.mpi.label) not in done:
+        if trees:
             tell(f"{case.name} under {bed.mpi.label} …")
-            made = _verified(case, bed, given) if given.verify else _rows(case, bed, given)
+            made = _verified(case, bed, given) if given.verify else _rows(case, bed, trees, given)
             with log.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(row) + "\n" for row in made)
-            rows += made
+                file.writelines(json.dumps({**row, **_stamp(trees[row["tree"]])}) + "\n" for row in made)
+    rows = list(read_rows(log).values())
     if given.verify:
         return Result(
             VERIFIED, rows, f"{sum(row['real'] for row in rows)} of {len(rows)} are what they are called."
         )
+    return Result(COLUMNS, rows, f"{summary_of(rows)} {_parts(rows)}")
+
+
+def read_rows(log: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Case and checkout → the row that was measured last."""
+    lines = log.read_text("utf-8").splitlines() if log.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return {(row["program"], row["mpi"], row["tree"]): row for row in rows}
+
+
+def _trees_of(given: Namespace) -> dict[str, Path]:
+    """Checkouts that answer, by name; only this one where no tune is asked for."""
+    other = given.baseline and not given.verify
+    return {_OURS: ROOT} | ({"baseline": Path(given.baseline).resolve()} if other else {})
+
+
+def _stamp(root: Path) -> dict[str, str]:
+    now = datetime.now(timezone.utc)
+    return {"measured_at": now.isoformat(sep=" ", timespec="minutes"), "commit": commit(root)}
+
+
+def _parts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How much of the table was measured, and when."""
     ran = len({(row["program"], row["mpi"]) for row in rows})
-    part = f" {ran} of {len(chosen)} cases were run, drawn at random." if ran < len(chosen) else ""
-    return Result(COLUMNS, rows, summary_of(rows) + part)
+    first, last = (which(row["measured_at"] for row in rows) for which in (min, max))
+    part = "All" if ran == len(cases()) else f"{ran} of {len(cases())}"
+    return f"{part} cases were run, from {first} to {last}."
 
 
 def chosen_cases(given: Namespace, available: Mapping[str, Bed]) -> list[Case]:
@@ -140,6 +169,7 @@ def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
     row = {
         "program": case.name,
         "mpi": bed.mpi.label,
+        "tree": _OURS,
         "original_s": round(median(times["original"]), 3),
         "known_gain": round(known.middle, 3),
         "known_gain_ci95": known.interval,
@@ -150,10 +180,9 @@ def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
     return [row]
 
 
-def _rows(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
-    """A row for each tree: its answer against the causes that count here."""
+def _rows(case: Case, bed: Bed, trees: Mapping[str, Path], given: Namespace) -> list[dict[str, Any]]:
+    """A row for each checkout: its answer against the causes that count here."""
     sides = _known_sides(case, bed)
-    trees = {_OURS: ROOT} | ({"baseline": Path(given.baseline).resolve()} if given.baseline else {})
     answers: dict[str, tuple[dict[str, Any], tuple[Trial, ...]]] = {}
     for name in Random(f"{given.seed} {case.name} {case.mpi}").sample(list(trees), len(trees)):
         answers[name] = _tune(case, bed, sides["original"], (name, trees[name]), given)

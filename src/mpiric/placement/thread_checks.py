@@ -50,14 +50,14 @@ def stacked_on_core(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
 
 
 def unbound(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
-    """Ranks that may run everywhere, beside others."""
+    """Ranks that may run everywhere, beside others; of more ranks than PUs none has a place of its own."""
     usable = set(node.usable)
     free = [
         process
         for process in own
         if not node.binds(process) and any(set(t.cpus_allowed) >= usable for t in workers(process))
     ]
-    if not free or len(usable) < 2 or len(own) < 2:
+    if not free or not 2 <= len(own) <= len(usable):
         return None
     return Finding(
         "unbound-ranks",

@@ -37,6 +37,10 @@ def test_unbound_ranks_are_named():
     assert "--bind-to core (instead of none)" in found[0].fix
 
 
+def test_more_ranks_than_pus_are_not_told_to_be_bound():
+    assert "unbound-ranks" not in ids(NODE, *(rank(number, ALL) for number in range(5)))
+
+
 def test_threads_stacked_on_the_core_of_their_rank_are_named_with_their_width():
     found = judge(NODE, [rank(0, (0,), (0,)), rank(1, (1,), (1,))])
     assert found[0].id == "threads-stacked"

@@ -1,18 +1,15 @@
 # A library with the name and the symbols of an MPI and nothing behind them, made from its header: programs are linked
 # against it where the library itself is not there (a source distribution holds headers only) or is of another processor.
+include(${CMAKE_CURRENT_LIST_DIR}/MpiHeader.cmake)
 enable_language(ASM)
 
 function(mpiric_add_mpi_stub target soname header include)
   set(directory ${CMAKE_BINARY_DIR}/stubs/${target})
-  file(WRITE ${directory}/asked.c "#define MPICH_SKIP_MPICXX\n#define OMPI_SKIP_MPICXX\n#include <${header}>\n")
-  execute_process(
-    COMMAND ${CMAKE_C_COMPILER} -E -P -I${include} ${directory}/asked.c
-    OUTPUT_VARIABLE declarations COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL "[^A-Za-z_]P?MPI_[A-Za-z0-9_]+[ \t]*\\(" functions "${declarations}")
+  mpiric_read_mpi_header(declarations ${header} ${include})
+  mpiric_functions_of(functions "${declarations}" P?MPI_)
   string(REGEX MATCHALL "extern[^;()]*[ *](ompi_|MPI_|MPIR_)[A-Za-z0-9_]+" objects "${declarations}")
   set(lines "")
-  foreach(declaration IN LISTS functions)
-    string(REGEX MATCH "P?MPI_[A-Za-z0-9_]+" name "${declaration}")
+  foreach(name IN LISTS functions)
     list(APPEND lines ".globl ${name}\n.type ${name}, %function\n${name}:\n")
   endforeach()
   foreach(declaration IN LISTS objects)

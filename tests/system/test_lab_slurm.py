@@ -13,6 +13,7 @@ from tests.lab.plan import Plan, host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import Phantoms, SlurmPlan
+from tests.support.recipe_text import recipe_text
 from tests.support.slurm_lab import NEEDS
 
 from mpiric.model.allocation import Stage
@@ -30,6 +31,7 @@ BETZY = Phantoms("betzy", 1344, "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2 Re
 SLURM = SlurmPlan(phantoms=(BETZY,))
 RING = Path(__file__).parent / "runtime_programs/ring.c"
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
+OF_MPICH = ("srun", "mpich", "5.0.2", "mpich standard")
 PATIENCE = Patience(first_s=0.2, longest_s=1.0, controller_s=120)
 
 
@@ -268,31 +270,9 @@ def test_a_script_for_more_nodes_than_there_are_is_refused_in_slurms_words(lab, 
     assert "node configuration is not available" in checked["words"]
 
 
-RECIPE = """
-mpiric_recipe = 1
-name = "ranks"
-created = "2026-11-21T08:00:00Z"
-mpiric_version = "0.1.0"
-command = ["srun", "ranks-mpich"]
-checked_output = "learned"
-[configuration]
-binding = "core"
-malloc = "keep-memory"
-[fingerprint.machine]
-cores = "2"
-[fingerprint.mpi]
-implementation = "mpich"
-version = "5.0.2"
-abi = "mpich standard"
-[fingerprint.program]
-name = "ranks-mpich"
-launcher = "srun"
-"""
-
-
 def test_a_script_with_a_recipe_runs_with_its_settings(lab, host, mpi_prefix):
     program = ranks_program("mpich", mpi_prefix, lab)
-    (lab.parent / "r.toml").write_text(RECIPE)
+    (lab.parent / "r.toml").write_text(recipe_text(program.name, *OF_MPICH))
     script = lab.parent / "recipe.sh"
     environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
     wanted = ["--recipe", str(lab.parent / "r.toml"), "--nodes", "2", "--mpi", "pmi2", "-o", str(script)]
@@ -312,7 +292,7 @@ def test_a_script_under_srun_runs_under_the_library_of_its_recipe(lab, host, mpi
     wrapper.chmod(0o755)
     store = lab.parent / "recipes"
     store.mkdir()
-    (store / "w.recipe.toml").write_text(RECIPE.replace('name = "ranks-mpich"', 'name = "wrapper.sh"'))
+    (store / "w.recipe.toml").write_text(recipe_text(wrapper.name, *OF_MPICH))
     environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
     line = ["srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2", str(wrapper)]
 

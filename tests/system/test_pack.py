@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.recipe_text import recipe_text
 
 HERE = Path(__file__).parent
 LIBRARY = "int twice(int x) { return 2 * x; }\n"
@@ -26,25 +27,6 @@ int main(int count, char** words) {
     MPI_Finalize();
     return count == 3 ? atoi(words[2]) : 0;
 }
-"""
-RECIPE = """
-mpiric_recipe = 1
-name = "app"
-created = "2026-11-21T08:00:00Z"
-mpiric_version = "0.1.0"
-command = ["mpirun", "app"]
-checked_output = "learned"
-[configuration]
-binding = "core"
-malloc = "keep-memory"
-[fingerprint.machine]
-[fingerprint.mpi]
-implementation = "openmpi"
-version = "{version}"
-abi = "openmpi"
-[fingerprint.program]
-name = "app"
-launcher = "openmpi4"
 """
 RANKS = ("--oversubscribe", "-n", "2")
 pytestmark = pytest.mark.requires("mpirun.openmpi", "mpicc.openmpi", "gcc", "flock")
@@ -171,7 +153,8 @@ def test_a_recipe_goes_along(run_mpiric, app, start, tmp_path):
     """What ranks can be given from inside is set there, and the launcher's options stand in the line."""
     recipe = tmp_path / "app.toml"
     banner = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True).stdout
-    recipe.write_text(RECIPE.format(version=banner.split("\n")[0].split()[-1]))
+    version = banner.split("\n")[0].split()[-1]
+    recipe.write_text(recipe_text("app", "openmpi4", "openmpi", version, "openmpi"))
     line = ("mpirun.openmpi", *RANKS, app, "a")
     done = run_mpiric("pack", "--json", "--recipe", recipe, "-o", tmp_path / "app.pack", "--", *line)
     assert done.returncode == 0, done.stderr

@@ -49,9 +49,10 @@ class Packed:
 
 def pack(request: PackRequest, host: Host) -> Packed:
     """Gather, check and write. Raises MpiricError for a program that cannot be carried to that glibc."""
-    job = parse_job(request.argv, host, request.working_directory, request.environment).job
+    parsed = parse_job(request.argv, host, request.working_directory, request.environment)
+    job = parsed.job
     entry = entry_of(job, host)
-    prepared = prepare(_run_request(request), host)
+    prepared = prepare(_run_request(request), host, parsed)
     recipe = packed_recipe(prepared.applied) if prepared.applied else PackedRecipe()
     target = (request.output or Path(request.working_directory, f"{entry.name}.pack")).absolute()
     made = gather(entry, job, recipe, request.more, host)

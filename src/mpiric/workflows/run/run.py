@@ -14,7 +14,7 @@ from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
-from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
@@ -51,9 +51,12 @@ class PreparedRun:
     applied: AppliedRecipe | None = None
 
 
-def prepare(request: RunRequest, host: Host) -> PreparedRun:
-    """Choose recipe and settings. Raises MismatchError for a named recipe that must not be applied."""
-    parsed = parse_job(request.argv, host, request.working_directory, request.environment)
+def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) -> PreparedRun:
+    """Choose recipe and settings; ``parsed`` is the launch line where it has been read already.
+
+    Raises MismatchError for a named recipe that must not be applied.
+    """
+    parsed = parsed or parse_job(request.argv, host, request.working_directory, request.environment)
     warnings = breaking(parsed, host)
     try:
         situation = situation_for(request.recipe, request.store, parsed, host)

@@ -5,6 +5,7 @@ import os
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
 from typing import Any
 
 from benchmarks._report import RESULTS, commit, tell
@@ -55,7 +56,8 @@ class KeptRows:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a") as file:
-            line = {"part": part, "mpiric": commit(), "load": load, "rows": self._parts[part]}
+            date = datetime.now(timezone.utc).isoformat(sep=" ", timespec="minutes")
+            line = {"part": part, "mpiric": commit(), "load": load, "date": date, "rows": self._parts[part]}
             print(json.dumps(line), file=file)
 
     @property
@@ -71,7 +73,9 @@ class KeptRows:
             return missing
         commits = ", ".join(sorted({str(line["mpiric"]) for line in self._resumed}))
         load = max(float(line["load"]) for line in self._resumed)
+        dates = sorted(str(line["date"]) for line in self._resumed if "date" in line)
+        when = f" from {dates[0]} on" if dates else ""
         return (
             f"{missing} {len(self._resumed)} of {len(self._parts)} parts are of earlier runs "
-            f"({commits}; load before them at most {load:.1f})."
+            f"({commits}{when}; load before them at most {load:.1f})."
         )

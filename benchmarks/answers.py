@@ -12,11 +12,9 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
-from math import inf
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -26,8 +24,9 @@ from benchmarks._answers_cases import QUICK, Case, cases
 from benchmarks._answers_causes import command
 from benchmarks._answers_score import Remedy, is_right, score
 from benchmarks._interleaved import in_turns, launch
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import Bed, changes_of, offer_choice, releases, results_directory
-from benchmarks._report import RESULTS, ROOT, Result, commit, options, run, tell
+from benchmarks._report import ROOT, Result, commit, options, run, tell
 from benchmarks._search_trail import knobs_run, right_after
 from benchmarks._statistics import ratio
 from mpiric.host.facts.local import LocalHost
@@ -57,7 +56,6 @@ COLUMNS = {
     "gain": "gain",
     "loss": "loss",
     "answer": "answer",
-    "measured_at": "measured",
     "commit": "of",
 }
 VERIFIED = {
@@ -80,70 +78,34 @@ def main() -> int:
     parser.add_argument(
         "--verify", action="store_true", help="run the commands alone: what is each cause worth?"
     )
-    parser.add_argument(
-        "--minutes", type=float, default=inf, help="after which no case begins; cases in random order"
-    )
-    parser.add_argument("--resume", action="store_true", help="keep what was measured before, and go on")
-    parser.add_argument("--again", action="store_true", help="with --resume: measure cases anew")
+    offer_parts(parser)
     offer_choice(parser)
     return run("answers", parser.parse_args(), measure)
 
 
 def measure(given: Namespace) -> Result:
-    """Every case, each in the log before the next begins."""
+    """Every case under every checkout, each in the log before the next begins."""
     beds = releases({case.mpi: None for case in cases()})
-    log = RESULTS / f"answers{'-verify' if given.verify else ''}{'-quick' if given.quick else ''}.jsonl"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    if not given.resume:
-        log.unlink(missing_ok=True)
-    before = read_rows(log)
-    begun = time.monotonic()
+    kept = KeptRows(f"answers{'-verify' if given.verify else ''}", given)
     chosen = chosen_cases(given, beds)
-    if given.minutes < inf:
-        Random(given.seed).shuffle(chosen)  # so that a part is a sample of all
-    for case in chosen:
-        bed = beds[case.mpi]
-        known = {tree for *key, tree in before if key == [case.name, bed.mpi.label] and not given.again}
-        trees = {name: root for name, root in _trees_of(given).items() if name not in known}
-        if time.monotonic() - begun > 60 * given.minutes:
-            break
-        if trees:
-            tell(f"{case.name} under {bed.mpi.label} …")
-            made = _verified(case, bed, given) if given.verify else _rows(case, bed, trees, given)
-            with log.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps({**row, **_stamp(trees[row["tree"]])}) + "\n" for row in made)
-    rows = list(read_rows(log).values())
+    Random(given.seed).shuffle(chosen)  # so that a part is a sample of all
+    for tree, root in _trees_of(given).items():
+        for case in chosen:
+            bed = beds[case.mpi]
+            work = partial(_verified, case, bed) if given.verify else partial(_rows, case, bed, tree, root)
+            kept.add(f"{case.name} under {bed.mpi.label}, {tree}", partial(work, given))
+    rows = kept.rows
     if given.verify:
-        return Result(
-            VERIFIED, rows, f"{sum(row['real'] for row in rows)} of {len(rows)} are what they are called."
-        )
-    return Result(COLUMNS, rows, f"{summary_of(rows)} {_parts(rows)}")
-
-
-def read_rows(log: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Case and checkout → the row that was measured last."""
-    lines = log.read_text("utf-8").splitlines() if log.exists() else []
-    rows = [json.loads(line) for line in lines]
-    return {(row["program"], row["mpi"], row["tree"]): row for row in rows}
+        real = sum(row["real"] for row in rows)
+        return Result(VERIFIED, rows, f"{real} of {len(rows)} are what they are called.{kept.remark}")
+    ran = len({(row["program"], row["mpi"]) for row in rows})
+    return Result(COLUMNS, rows, f"{summary_of(rows)} {ran} of {len(cases())} cases were run.{kept.remark}")
 
 
 def _trees_of(given: Namespace) -> dict[str, Path]:
     """Checkouts that answer, by name; only this one where no tune is asked for."""
     other = given.baseline and not given.verify
     return {_OURS: ROOT} | ({"baseline": Path(given.baseline).resolve()} if other else {})
-
-
-def _stamp(root: Path) -> dict[str, str]:
-    now = datetime.now(timezone.utc)
-    return {"measured_at": now.isoformat(sep=" ", timespec="minutes"), "commit": commit(root)}
-
-
-def _parts(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How much of the table was measured, and when."""
-    ran = len({(row["program"], row["mpi"]) for row in rows})
-    first, last = (which(row["measured_at"] for row in rows) for which in (min, max))
-    part = "All" if ran == len(cases()) else f"{ran} of {len(cases())}"
-    return f"{part} cases were run, from {first} to {last}."
 
 
 def chosen_cases(given: Namespace, available: Mapping[str, Bed]) -> list[Case]:
@@ -169,7 +131,6 @@ def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
     row = {
         "program": case.name,
         "mpi": bed.mpi.label,
-        "tree": _OURS,
         "original_s": round(median(times["original"]), 3),
         "known_gain": round(known.middle, 3),
         "known_gain_ci95": known.interval,
@@ -180,17 +141,14 @@ def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
     return [row]
 
 
-def _rows(case: Case, bed: Bed, trees: Mapping[str, Path], given: Namespace) -> list[dict[str, Any]]:
-    """A row for each checkout: its answer against the causes that count here."""
+def _rows(case: Case, bed: Bed, tree: str, root: Path, given: Namespace) -> list[dict[str, Any]]:
+    """The answer of a checkout against the causes that count here."""
+    tell(f"{case.name} under {bed.mpi.label}, {tree} …")
     sides = _known_sides(case, bed)
-    answers: dict[str, tuple[dict[str, Any], tuple[Trial, ...]]] = {}
-    for name in Random(f"{given.seed} {case.name} {case.mpi}").sample(list(trees), len(trees)):
-        answers[name] = _tune(case, bed, sides["original"], (name, trees[name]), given)
-    given_environment = sides["original"].environment
-    for name, (tuned, _) in answers.items():
-        sides[name] = tuned_side(tuned["command"], given_environment) or sides["original"]
+    tuned, trials = _tune(case, bed, sides["original"], (tree, root), given)
+    sides[tree] = tuned_side(tuned["command"], sides["original"].environment) or sides["original"]
     times = in_turns(sides, bed.environment, _rounds(given), given.seed)
-    return [row_of(case, bed.mpi.label, name, *answers[name], times) for name in trees]
+    return [{**row_of(case, bed.mpi.label, tree, tuned, trials, times), "commit": commit(root)}]
 
 
 def tuned_side(said: Mapping[str, Any] | None, given: Mapping[str, str]) -> Launch | None:

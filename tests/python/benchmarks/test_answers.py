@@ -1,6 +1,5 @@
 """What the table of answers says of answers and times that are made up, and its own table of causes."""
 
-import json
 import re
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from benchmarks._answers_cases import PROGRAMS, QUICK, Case, cases
 from benchmarks._answers_causes import MPIS, causes, command
 from benchmarks._answers_score import Remedy, parse_cure, score
-from benchmarks.answers import counted, read_rows, row_of, summary_of, tuned_side, worth_of
+from benchmarks.answers import counted, row_of, summary_of, tuned_side, worth_of
 
 from mpiric.knobs import all_knobs
 from mpiric.launchers import parse_command
@@ -115,15 +114,6 @@ def test_the_summary_goes_by_tree() -> None:
     said = summary_of([made_row(), {**made_row(), "tree": "baseline", "missed": None}])
     assert "this: 1 of 2 causes missed, 1.00 superfluous settings an answer" in said
     assert "baseline: 0 of 2 causes missed" in said
-
-
-def test_of_a_case_measured_again_the_last_row_counts(tmp_path: Path) -> None:
-    log = tmp_path / "answers.jsonl"
-    made = {"program": "computes", "mpi": "mpich-5.0.2", "tree": "this"}
-    rows = [{**made, "runs": 40}, {**made, "tree": "baseline", "runs": 80}, {**made, "runs": 30}]
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert [row["runs"] for row in read_rows(log).values()] == [30, 80]
-    assert read_rows(tmp_path / "none.jsonl") == {}
 
 
 def test_the_printed_command_runs_in_the_environment_that_was_given() -> None:

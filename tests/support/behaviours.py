@@ -15,6 +15,7 @@ _QUIET = {
     "mpi_bound": 0.002,
     "own_bound": 0.999,
     "fault_bound": 0.001,
+    "allocator_bound": 0.001,
     "kernel_bound": 0.01,
     "outside_bound": 0.002,
     "node_message_bound": 0.0,
@@ -71,6 +72,7 @@ HEAT = replace(
     numbers={
         **messages(401_408, share=0.1).numbers,
         "fault_bound": 0.46,
+        "allocator_bound": 0.2,
         "kernel_bound": 0.55,
         "minor_faults_per_s": 232_000.0,
         "peak_bytes": 400.0 * MIB,
@@ -90,7 +92,9 @@ ALLREDUCE = behaviour(
     collective_calls=5.0,
     collective_bound=0.99,
 )
-CHURN = behaviour(own_bound=0.97, fault_bound=0.6, minor_faults_per_s=400_000.0, peak_bytes=80.0 * MIB)
+CHURN = behaviour(
+    own_bound=0.97, fault_bound=0.6, allocator_bound=0.4, minor_faults_per_s=400_000.0, peak_bytes=80.0 * MIB
+)
 SCATTERED = behaviour(own_bound=0.99, peak_bytes=1024.0 * MIB)
 BETWEEN_NODES = behaviour(
     MessageSizes(64, 64, 600),

@@ -39,6 +39,7 @@ BOUNDS: Mapping[str, str] = {
     "ucx_bound": "messages through UCX",
     "collective_bound": "collective operations",
     "fault_bound": "page faults",
+    "allocator_bound": "the allocator",
     "own_bound": "the program's own code",
     "io_bound": "files",
     "mpi_io_bound": "MPI-IO",

@@ -17,6 +17,8 @@ from mpiric.model.spelling import Spelling
 # a fault of a 4 KiB page costs about 0.25 µs bare metal and up to 1 µs virtualised.
 _MANY_FAULTS_PER_S = 20_000.0
 _KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
+_CEILING = ("allocator_bound", "fault_bound")
+_SYMPTOMS = ("minor_faults_per_s", "allocator_share", "system_share")
 _ALLOCATORS = ("jemalloc", "mimalloc", "tcmalloc")
 
 _GLIBC_SETTINGS: dict[str, Spelling] = {
@@ -103,6 +105,10 @@ def _allocator_promise(situation: Situation) -> Promise:
         return Promise(0.6, "memory is handed back and forth: another allocator may keep it", _ALLOCATORS)
     if is_hybrid(situation):
         return Promise(0.3, "threads that allocate at once wait for glibc's arenas")
+    behaviour = situation.observation.behaviour
+    bound = behaviour.numbers.get("allocator_bound", 0.0) if behaviour else 0.0
+    if bound > 0:
+        return Promise(0.2 + min(0.4, bound / 2), f"glibc's allocator may take {bound:.0%} of a rank's time")
     return Promise(0.2, "the program allocates with glibc; how much is unknown")
 
 
@@ -131,8 +137,8 @@ KNOBS = (
         applies=_malloc_applies,
         promise=_malloc_promise,
         spell=_spell_malloc,
-        ceiling=("fault_bound",),
-        symptoms=("minor_faults_per_s", "system_share"),
+        ceiling=_CEILING,
+        symptoms=("large_allocations_per_s", *_SYMPTOMS),
     ),
     Knob(
         name="allocator",
@@ -144,7 +150,7 @@ KNOBS = (
         applies=_allocator_applies,
         promise=_allocator_promise,
         spell=_spell_allocator,
-        ceiling=("own_bound", "fault_bound"),
-        symptoms=("minor_faults_per_s", "system_share"),
+        ceiling=_CEILING,
+        symptoms=("allocations_per_s", *_SYMPTOMS),
     ),
 )

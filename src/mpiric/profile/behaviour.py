@@ -16,6 +16,7 @@ from mpiric.profile.traffic import between_ranks, nodes_of
 
 _FAULT_S = 5e-6  # of a small page, at most, where the record does not say
 _FAULT_SLACK = 2.0  # times what a fault took at the end, when nothing else went on in the process
+_ALLOCATOR_SLACK = 2.0  # times what its calls take: caches that they empty, and lines that threads share
 _LAUNCHER_ENDS_S = 0.25  # after the ranks, at most as a rule
 _HUGE_FAULT_S = 500e-6  # of a huge one, which is zeroed as a whole
 _MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
@@ -157,6 +158,7 @@ def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
         "own_bound": max((_own_share(rank) for rank in record.ranks), default=1.0),
         "kernel_bound": most(lambda rank: _share(fact(rank, "time.system_us") / 1e6, _on_cpu_s(rank))),
         "fault_bound": most(lambda rank: _fault_share(rank, huge=huge), "faults.minor"),
+        "allocator_bound": most(_allocator_share, "allocator.us"),
     }
 
 
@@ -170,7 +172,8 @@ def _end_share(record: Record, run_s: float, ended_unix_s: float) -> float:
 
 def _with_end(numbers: Mapping[str, float], end: float) -> dict[str, float]:
     """Bounds of what may also take the time at the end; that of the kernel is a share of CPU time."""
-    ended = {name: numbers[name] * (1 - end) + end for name in ("own_bound", "fault_bound")}
+    bounds = ("own_bound", "fault_bound", "allocator_bound")
+    ended = {name: numbers[name] * (1 - end) + end for name in bounds}
     return {**numbers, **ended}
 
 
@@ -189,6 +192,13 @@ def _fault_share(rank: RankRecord, *, huge: bool) -> float:
     of_main = min(kernel_s, each_s * faults)
     of_all = min(kernel_s + of_before_s, each_s * (faults + before))
     return max(_share(of_main, _on_cpu_s(rank)), _share(of_all, _on_cpu_s(rank) + _before_s(rank)))
+
+
+def _allocator_share(rank: RankRecord) -> float:
+    """Share of calls to the allocator, of all threads together, and of what they do to caches."""
+    main_s, before_s = fact(rank, "allocator.us") / 1e6, fact(rank, "before.allocator_us") / 1e6
+    of_all = _share(_ALLOCATOR_SLACK * (main_s + before_s), rank.wall_s + _before_s(rank))
+    return max(_share(_ALLOCATOR_SLACK * main_s, rank.wall_s), of_all)
 
 
 def _before_s(rank: RankRecord) -> float:

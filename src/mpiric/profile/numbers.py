@@ -100,6 +100,13 @@ def system_numbers(record: Record) -> dict[str, float]:
     return {
         "system_share": _share(system_us, user_us + system_us),
         "cpu_use": _share((user_us + system_us) / _TICKS_PER_S, wall_s),
+        "allocator_share": _share(
+            sum(fact(rank, "allocator.us") for rank in record.ranks), user_us + system_us
+        ),
+        "allocations_per_s": _share(sum(fact(rank, "allocator.calls") for rank in record.ranks), wall_s),
+        "large_allocations_per_s": _share(
+            sum(fact(rank, "allocator.large_calls") for rank in record.ranks), wall_s
+        ),
         "minor_faults_per_s": _share(sum(fact(rank, "faults.minor") for rank in record.ranks), wall_s),
         "major_faults": sum(fact(rank, "faults.major") for rank in record.ranks),
         "involuntary_per_s": _share(sum(fact(rank, "switches.involuntary") for rank in record.ranks), wall_s),

@@ -116,7 +116,8 @@ def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
         ("alltoall-algorithm", COMPUTES, "the collective is not called"),
         ("allreduce-algorithm", HEAT, "0.4 % of a rank's time goes into MPI_Allreduce"),
         ("eager-network", HEAT, "the job runs on one node"),
-        ("malloc", ALLREDUCE, "0.05 % of a rank's time goes into page faults"),
+        ("malloc", ALLREDUCE, "0.15 % of a rank's time goes into the allocator and page faults"),
+        ("allocator", COMPUTES, "0.2 % of a rank's time goes into the allocator and page faults"),
         ("mpi-io-library", COMPUTES, "no time goes into MPI-IO"),
         ("huge-pages", COMPUTES, "a rank holds 12 MiB at most and takes 20 page faults a second"),
         (

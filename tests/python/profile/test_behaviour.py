@@ -108,6 +108,14 @@ def test_page_faults_take_no_more_than_the_kernel_does(facts, huge_pages, bound)
     assert found.numbers["fault_bound"] == pytest.approx(bound)
 
 
+def test_the_allocator_takes_twice_its_calls_of_the_whole_process_or_of_main():
+    calls = {"allocator.us": "1000000", "before.allocator_us": "500000", "before.user_us": "2000000"}
+    assert behaviour(rank(0, 10.0, facts=calls)).numbers["allocator_bound"] == pytest.approx(0.25)
+    late = {**calls, "before.allocator_us": "0"}
+    assert behaviour(rank(0, 10.0, facts=late)).numbers["allocator_bound"] == pytest.approx(0.2)
+    assert behaviour(rank(0, 10.0)).numbers["allocator_bound"] == 1.0  # nobody counted
+
+
 def test_messages_are_told_apart_by_how_far_they_go():
     def on(numa):
         return {"host": "n1", "numa_node": numa}

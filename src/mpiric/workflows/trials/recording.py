@@ -8,7 +8,7 @@ from pathlib import Path
 from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
@@ -23,7 +23,7 @@ from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.parse_job import program_path
 
 RECORDS = "records"  # directory of a tune that holds those of its runs
-_RUNTIME = "libmpiric.so"
+_RUNTIME, _ALLOCATOR = "libmpiric.so", "libmpiric-allocator.so"
 _KEPT_BYTES = 64 << 20  # of a tune's records together
 
 
@@ -34,12 +34,13 @@ class Recorder:
     library: str  # absolute path
     merge: str = "tree"  # "never" where not every rank is known to get it
     options: Mapping[str, str] = field(default_factory=dict)  # of the runtime, as spec/options.toml has them
+    before: tuple[str, ...] = ()  # other libraries of mpiric's, absolute paths
 
     def spelling(self, directory: Path) -> Spelling:
         """What a launch sets so that its ranks record into ``directory``."""
         return Spelling(
             environment={"MPIRIC_MERGE": self.merge, **self.options},
-            preload=(self.library,),
+            preload=(*self.before, self.library),
             directories={"MPIRIC_RECORD_DIR": str(directory)},
         )
 
@@ -63,7 +64,15 @@ def recorder_of(job: Job, family: AbiFamily, options: Mapping[str, str] | None =
     Ranks that a script starts elsewhere may lack the runtime: then none may wait for another's part.
     """
     merge = "tree" if job.launcher_words else "never"
-    return Recorder(native_part(_RUNTIME, family), merge, options or {})
+    return Recorder(native_part(_RUNTIME, family), merge, options or {}, _counting())
+
+
+def _counting() -> tuple[str, ...]:
+    """What counts the allocator's calls, where this installation has it."""
+    try:
+        return (native_part(_ALLOCATOR),)
+    except NotFoundError:
+        return ()
 
 
 def recorder_for(situation: Situation, host: Host) -> Recorder:

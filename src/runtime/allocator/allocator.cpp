@@ -1,0 +1,187 @@
+// A library of its own that recorded runs have in front of the allocator: counts its calls and takes their
+// time.
+//
+// It allocates nothing and hands every call on, to glibc's allocator or to whatever else is loaded. Runs that
+// are not recorded do not load it.
+#include "allocator/totals.hpp"
+#include "base/clock.hpp"
+#include "ticks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <dlfcn.h>
+#include <iterator>
+
+namespace {
+
+using mpiric::ticks;
+
+constexpr size_t large_bytes = 128u << 10;  // M_MMAP_THRESHOLD
+
+/// Counts of the threads that share a slot. With more threads than slots a few of them get lost.
+struct alignas(64) Slot {
+    uint64_t calls, large_calls, ticks;
+};
+constinit Slot slots[64];
+constinit std::atomic<uint32_t> threads{0};
+constinit thread_local Slot* own = nullptr;
+
+struct Moment {
+    uint64_t ticks, ns;
+};
+Moment now() noexcept { return {ticks(), mpiric::now_ns()}; }
+const Moment loaded_at = now();
+
+void add(uint64_t& count, uint64_t more) noexcept {
+    __atomic_store_n(&count, __atomic_load_n(&count, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+}
+
+Slot& slot() noexcept {
+    if (!own)
+        own = &slots[threads.fetch_add(1, std::memory_order_relaxed) % std::size(slots)];
+    return *own;
+}
+
+/// Time from here to the end of the block; of calls within one another that of the outermost.
+class Timed {
+  public:
+    Timed() noexcept : begin_(depth_++ == 0 ? ticks() : 0) {}
+    explicit Timed(size_t bytes) noexcept : Timed() {
+        add(slot().calls, 1);
+        if (bytes >= large_bytes)
+            add(slot().large_calls, 1);
+    }
+    ~Timed() {
+        if (--depth_ == 0)
+            add(slot().ticks, ticks() - begin_);
+    }
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+
+  private:
+    static inline constinit thread_local uint32_t depth_ = 0;
+    uint64_t begin_;
+};
+
+/// Memory for dlsym, which allocates in older glibc while the allocator is being looked for; never given
+/// back.
+alignas(std::max_align_t) constinit char early[16 << 10];
+constinit size_t early_used = 0;
+
+void* early_memory(size_t bytes) noexcept {
+    const size_t whole =
+        (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+    if (whole < bytes || whole > sizeof early - early_used)
+        return nullptr;
+    early_used += whole;
+    return early + (early_used - whole);
+}
+
+bool is_early(const void* memory) noexcept {
+    return memory >= static_cast<void*>(early) && memory < static_cast<void*>(early + sizeof early);
+}
+
+/// The next definition of one of an allocator's functions, as in RTLD_NEXT.
+template <class Function> class Next {
+  public:
+    explicit constexpr Next(const char* name) noexcept : name_(name) {}
+
+    /// Null while a look-up is under way in this thread.
+    Function* operator*() noexcept {
+        Function* found = found_.load(std::memory_order_relaxed);
+        if (found || looking)
+            return found;
+        looking = true;
+        found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
+        looking = false;
+        found_.store(found, std::memory_order_relaxed);
+        return found;
+    }
+
+  private:
+    static inline constinit thread_local bool looking = false;
+    const char* name_;
+    std::atomic<Function*> found_{nullptr};
+};
+
+constinit Next<void*(size_t)> next_malloc("malloc");
+constinit Next<void*(size_t, size_t)> next_calloc("calloc");
+constinit Next<void*(void*, size_t)> next_realloc("realloc");
+constinit Next<void(void*)> next_free("free");
+constinit Next<void*(size_t, size_t)> next_memalign("memalign");
+constinit Next<void*(size_t, size_t)> next_aligned_alloc("aligned_alloc");
+constinit Next<int(void**, size_t, size_t)> next_posix_memalign("posix_memalign");
+
+void* aligned(Next<void*(size_t, size_t)>& next, size_t alignment, size_t bytes) noexcept {
+    const Timed timed(bytes);
+    auto* const function = *next;
+    return function ? function(alignment, bytes) : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(size_t bytes) noexcept {
+    const Timed timed(bytes);
+    auto* const next = *next_malloc;
+    return next ? next(bytes) : early_memory(bytes);
+}
+
+void* calloc(size_t count, size_t each_bytes) noexcept {
+    const Timed timed(count > SIZE_MAX / (each_bytes | 1) ? 0 : count * each_bytes);
+    auto* const next = *next_calloc;
+    return next ? next(count, each_bytes) : early_memory(count * each_bytes);  // which is zero
+}
+
+void* realloc(void* memory, size_t bytes) noexcept {
+    const Timed timed(bytes);
+    auto* const next = *next_realloc;
+    if (next && !is_early(memory))
+        return next(memory, bytes);
+    void* const larger = next ? malloc(bytes) : early_memory(bytes);
+    if (larger && memory)
+        std::memcpy(larger, memory,
+                    std::min(bytes, size_t(early + sizeof early - static_cast<char*>(memory))));
+    return larger;
+}
+
+void free(void* memory) noexcept {
+    const Timed timed;
+    auto* const next = *next_free;
+    if (next && memory && !is_early(memory))
+        next(memory);
+}
+
+void* memalign(size_t alignment, size_t bytes) noexcept { return aligned(next_memalign, alignment, bytes); }
+
+void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+    return aligned(next_aligned_alloc, alignment, bytes);
+}
+
+int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
+    const Timed timed(bytes);
+    auto* const next = *next_posix_memalign;
+    return next ? next(memory, alignment, bytes) : ENOMEM;
+}
+
+mpiric::allocator::Totals mpiric_allocator_totals() noexcept {
+    const Moment at = now();
+    const double ns_per_tick =
+        double(at.ns - loaded_at.ns) / double(std::max<uint64_t>(1, at.ticks - loaded_at.ticks));
+    mpiric::allocator::Totals totals{};
+    uint64_t spent = 0;
+    for (Slot& each : slots) {
+        totals.calls += __atomic_load_n(&each.calls, __ATOMIC_RELAXED);
+        totals.large_calls += __atomic_load_n(&each.large_calls, __ATOMIC_RELAXED);
+        spent += __atomic_load_n(&each.ticks, __ATOMIC_RELAXED);
+    }
+    totals.time_ns = uint64_t(double(spent) * ns_per_tick);
+    return totals;
+}
+
+}  // extern "C"

@@ -1,12 +1,12 @@
 // Opens the library underneath with the first call of MPI, and what this takes.
 #include "arguments.hpp"
 #include "exports.hpp"
+#include "tools.hpp"
 
 #include <cstdarg>
 #include <cstdio>
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <map>
 #include <mutex>
 #include <string>
@@ -155,67 +155,16 @@ void* translation_of(unsigned function) {
     if (!is_there)
         for (const NarrowForm& narrow : narrow_forms)
             if (narrow.large == function)
-                return mpiric_originals[2UL * narrow.plain] != reinterpret_cast<void*>(&mpiric_lacking) ? narrow.form : nullptr;
+                return mpiric_originals[2UL * narrow.plain] != reinterpret_cast<void*>(&mpiric_lacking)
+                           ? narrow.form
+                           : nullptr;
     return entry.how == How::own || (is_there && entry.how != How::refused) ? entry.translation : nullptr;
-}
-
-/// A string of a loaded object's dynamic section, of a tag and at a place among those of this tag; null when
-/// there are not so many.
-const char* dynamic_string(const link_map& object, ElfW(Sxword) tag, unsigned place) {
-    const char* names = nullptr;
-    for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry)
-        if (entry->d_tag == DT_STRTAB)
-            names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
-    for (const ElfW(Dyn)* entry = object.l_ld; names && entry->d_tag != DT_NULL; ++entry)
-        if (entry->d_tag == tag && place-- == 0)
-            return names + entry->d_un.d_val;
-    return nullptr;
-}
-
-/// Whether the object that holds a function is linked to the library underneath.
-bool is_linked_to_library(void* function) {
-    Dl_info where;
-    link_map *object = nullptr, *library = nullptr;
-    if (!dladdr1(function, &where, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) ||
-        dlinfo(opened, RTLD_DI_LINKMAP, static_cast<void*>(&library)) != 0)
-        return false;
-    const char* soname = dynamic_string(*library, DT_SONAME, 0);
-    unsigned place = 0;
-    while (const char* needed = soname ? dynamic_string(*object, DT_NEEDED, place++) : nullptr)
-        if (std::strcmp(needed, soname) == 0)
-            return true;
-    return false;
-}
-
-/// A tool's function of a name: one behind the stand-in in the look-up order. Null where that is an MPI library,
-/// or the runtime, which takes its place by itself.
-void* tool_behind(const char* name) {
-    if (!is_needed("P", name))
-        return nullptr;  // a tool calls what it stands in front of
-    void* tool = dlsym(RTLD_NEXT, name);
-    void* others = dlsym(RTLD_NEXT, "PMPI_Init");
-    Dl_info of_tool, of_others;
-    const bool is_of_library = tool && others && dladdr(tool, &of_tool) && dladdr(others, &of_others) &&
-                               of_tool.dli_fbase == of_others.dli_fbase;
-    return is_of_library ? nullptr : tool;
-}
-
-/// The tool that gets the program's calls, with its types: it had been in front of the program's library.
-void* tool_above(const char* name) {
-    void* tool = tool_behind(name);
-    return tool && !is_linked_to_library(tool) ? tool : nullptr;
-}
-
-/// The tool that gets the translated calls: it is linked to a library of the other family.
-void* tool_below(const char* name) {
-    void* tool = tool_behind(name);
-    return tool && is_linked_to_library(tool) ? tool : nullptr;
 }
 
 /// What answers an exported name for the program; null when nothing does.
 void* next_of(unsigned name) {
     void* translation = translation_of(name / 2);
-    void* tool = translation && name % 2 == 0 ? tool_above(entries[name / 2].name) : nullptr;
+    void* tool = translation && name % 2 == 0 ? tool_above(opened, entries[name / 2].name) : nullptr;
     return tool ? tool : translation;
 }
 
@@ -228,7 +177,7 @@ void find_functions() {
             original = dlsym(opened, extension(entries[at].name).c_str());
             by_profiling_name = dlsym(opened, ("P" + extension(entries[at].name)).c_str());
         }
-        if (void* tool = original ? tool_below(entries[at].name) : nullptr)
+        if (void* tool = original ? tool_below(opened, entries[at].name) : nullptr)
             mpiric_originals[2UL * at] = tool;
         else if (original)
             mpiric_originals[2UL * at] = original;

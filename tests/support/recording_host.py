@@ -59,9 +59,12 @@ class RecordingHost:
         *,
         environment: Changes = None,
         timeout_s: float = 20,
+        identity: Sequence[str] = (),
     ) -> Completed:
         """Run it or take the cached answer; keep status and output."""
-        answer = self._inner.run_cached(argv, files, environment=environment, timeout_s=timeout_s)
+        answer = self._inner.run_cached(
+            argv, files, environment=environment, timeout_s=timeout_s, identity=identity
+        )
         self._keep(argv, environment, answer)
         return answer
 

@@ -66,6 +66,7 @@ class Recording:
                 value.get("processor", ""),
                 tuple(value.get("glibc_needed", ())),
                 tuple(value.get("glibc_offered", ())),
+                value.get("build_id", ""),
             )
             for key, value in data["elfs"].items()
         }
@@ -107,7 +108,13 @@ class ReplayHost:
         return commands.get(exact) or commands.get(plain) or Completed(127, "", f"{argv[0]}: not recorded")
 
     def run_cached(
-        self, argv: Sequence[str], files: Sequence[str], *, environment: Changes = None, timeout_s: float = 20
+        self,
+        argv: Sequence[str],
+        files: Sequence[str],
+        *,
+        environment: Changes = None,
+        timeout_s: float = 20,
+        identity: Sequence[str] = (),
     ) -> Completed:
         """The recorded answer."""
         return self.run(argv, environment=environment, timeout_s=timeout_s)

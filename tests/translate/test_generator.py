@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 from tools.generate.mpi.load import Function, Parameter, read_functions
-from tools.generate.translate import emit, narrow, values
+from tools.generate.translate import emit, narrow, repair, values
 from tools.generate.translate.__main__ import how
 from tools.generate.translate.extent import extent
-from tools.generate.translate.load import FAMILIES, read_exceptions, read_family, read_roles
+from tools.generate.translate.load import (
+    FAMILIES,
+    Family,
+    read_exceptions,
+    read_family,
+    read_repairs,
+    read_roles,
+)
 
 FUNCTIONS = {function.name: function for function in read_functions()}
 ROLES = read_roles()
@@ -126,3 +133,33 @@ def test_arrays_that_a_rank_need_not_give_are_not_read_there():
 def test_narrow_arrays_of_a_nonblocking_call_are_kept():
     assert narrow_form("MPI_Ialltoallv_c").count(", true);") == 4
     assert ", true);" not in narrow_form("MPI_Alltoallv_c")
+
+
+STANDARD = read_family("standard")
+
+
+def repaired(**integers: int) -> str:
+    return repair.render(list(FUNCTIONS.values()), ROLES, STANDARD, Family("any", integers, {}, {}, {}))
+
+
+def test_a_repair_holds_values_that_are_not_those_of_the_standard():
+    for wrong in read_repairs():
+        assert all(STANDARD.integers[name] != value for name, value in wrong.integers.items())
+        handles = STANDARD.handles["errhandler"]
+        assert all(handles[name] != value for name, value in wrong.handles["errhandler"].items())
+
+
+def test_a_repair_takes_the_place_of_functions_with_such_a_constant_alone():
+    text = repaired(SEEK_SET=401)
+    assert text.count("ENTRANCES(") == 2
+    assert "next(fh, offset, to_library(seek_pairs, whence))" in text
+
+
+def test_a_key_that_is_freed_comes_back_as_the_programs():
+    text = repaired(TAG_UB=999)
+    assert "change(win_keyval, [](auto value) { return to_program(keyval_pairs, value); });" in text
+
+
+def test_what_no_function_can_be_repaired_for_is_refused():
+    with pytest.raises(ValueError, match="MAX_PORT_NAME cannot be repaired"):
+        repaired(MAX_PORT_NAME=1)

@@ -19,6 +19,7 @@ class Serving(str, Enum):
 
     AS_IT_IS = "as it is"  # by its directory on the loader's path
     BY_NAME = "under another name"  # the same ABI, but the executable asks for another file name
+    REPAIRED = "repaired"  # its standard ABI has wrong values, which what is put before it sets right
     TRANSLATED = "translated"  # another ABI, with a stand-in for the executable's before it
 
 
@@ -40,9 +41,9 @@ def can_serve(family: AbiFamily | None, soname: str, libraries: Sequence[MpiLibr
     if family is None:
         return ()
     native = [
-        Server(library, Serving.AS_IT_IS if _offers(library, soname) else Serving.BY_NAME)
+        Server(library, _natively(library, soname))
         for library in libraries
-        if family in library.abi_families and not library.stand_in
+        if is_native(family, library) and not library.stand_in
     ]
     return (*native, *(Server(library, Serving.TRANSLATED) for library in libraries if library.stand_in))
 
@@ -63,7 +64,15 @@ def route(family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str,
         return MpiRoute(library, How.TRANSLATED, lacks)
     if not is_native(family, library):
         return MpiRoute(library, How.NO, why=library.refused)
-    return MpiRoute(library, How.NATIVE if _offers(library, soname) else How.NAME, lacks)
+    how = {Serving.AS_IT_IS: How.NATIVE, Serving.BY_NAME: How.NAME, Serving.REPAIRED: How.REPAIRED}
+    return MpiRoute(library, how[_natively(library, soname)], lacks)
+
+
+def _natively(library: MpiLibrary, soname: str) -> Serving:
+    """How it comes to serve programs of its own family."""
+    if library.repair:
+        return Serving.REPAIRED
+    return Serving.AS_IT_IS if _offers(library, soname) else Serving.BY_NAME
 
 
 def _offers(library: MpiLibrary, soname: str) -> bool:

@@ -119,10 +119,11 @@ def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> Non
 
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
     described: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
-    for name in ("capabilities", "stand_in", "fortran", "refused", "lacks"):
+    for name in ("capabilities", "stand_in", "fortran", "refused", "lacks", "repair", "wrong_constants"):
         del described[name]
     described["serves"] = [
-        {"family": each.family.value, "how": each.how.value, "why": each.why} for each in served_by(mpi)
+        {"family": each.family.value, "how": each.how.value, "why": each.why}
+        for each in served_by(LocalHost(), mpi)
     ]
     if checked is not None:
         described["check"] = {
@@ -143,7 +144,9 @@ def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None
         table.add_column("two ranks", overflow="fold")
     for mpi in mpis:
         families = ", ".join(family.value for family in mpi.abi_families)
-        translated = ", ".join(each.family.value for each in served_by(mpi) if each.how is How.TRANSLATED)
+        translated = ", ".join(
+            each.family.value for each in served_by(LocalHost(), mpi) if each.how is How.TRANSLATED
+        )
         row = [
             mpi.label,
             families,

@@ -40,6 +40,7 @@ class Elf:
     processor: str = ""  # as uname says it, "" when unknown
     glibc_needed: tuple[int, ...] = ()  # the highest version of glibc's symbols that it asks for: (2, 17)
     glibc_offered: tuple[int, ...] = ()  # of libc.so.6: the release of glibc that it is
+    build_id: str = ""  # tells one build of the file from every other, "" where the linker gave none
 
 
 class Host(Protocol):
@@ -61,8 +62,12 @@ class Host(Protocol):
         *,
         environment: Changes = None,
         timeout_s: float = 20,
+        identity: Sequence[str] = (),
     ) -> Completed:
-        """Run a command whose answer changes only with ``files``, or give the answer kept from before."""
+        """Run a command whose answer changes only with ``files``, or give the answer kept from before.
+
+        ``identity`` takes the place of words and environment where these do not decide the answer.
+        """
         ...
 
     def read_text(self, path: str) -> str | None:

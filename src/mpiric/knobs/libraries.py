@@ -11,7 +11,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import plain
-from mpiric.model.translation import NAMES, can_translate
+from mpiric.model.translation import NAMES, SONAMES, can_translate
 
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's own library
@@ -135,11 +135,9 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
         return f"{library.label} is not of the program's ABI family ({families}), and {why}"
     if missing := sorted(names - {*library.sonames, library.soname}):
         return f"the program asks for {', '.join(missing)}, {library.label} has {library.soname} only"
-    if library.capabilities.has_draft_abi and any(name.endswith("_abi.so.1") for name in names):
-        return (
-            f"the standard ABI of {library.label} has the values of a draft (MPI_SEEK_SET, MPI_ERRORS_RETURN)"
-        )
-    if situation.observation.mpi_nailed and not _beats_rpath(library, names):
+    if library.refused:
+        return library.refused
+    if situation.observation.mpi_nailed and not library.repair and not _beats_rpath(library, names):
         return f"the program's RPATH binds it to {situation.observation.mpi_nailed}"
     return _launcher_missing(library)
 
@@ -150,7 +148,8 @@ def _beats_rpath(library: MpiLibrary, names: Collection[str]) -> bool:
     The dynamic linker takes what is loaded under a name for all who need that name. That is done for the C
     library alone: Fortran's would still come from the RPATH, and fit another version only by luck.
     """
-    return set(names) == {library.soname}
+    own = {library.soname} if not library.standard_library else {library.soname, SONAMES[AbiFamily.STANDARD]}
+    return len(names) == 1 and set(names) <= own
 
 
 def _launcher_missing(library: MpiLibrary) -> str:
@@ -225,9 +224,15 @@ def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
 
 
 def _preload(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
-    if library.stand_in:
-        return tuple(path for path in (library.stand_in, library.fortran) if path)
-    return (library.library,) if situation.observation.mpi_nailed else ()
+    if library.preloaded:
+        return library.preloaded
+    return (_file_of(library, situation),) if situation.observation.mpi_nailed else ()
+
+
+def _file_of(library: MpiLibrary, situation: Situation) -> str:
+    """The library's file of the name that the program asks for."""
+    is_standard = not situation.observation.mpi_names <= {library.soname}
+    return library.standard_library if is_standard else library.library
 
 
 def _spell_mpi(value: str, situation: Situation) -> Spelling:
@@ -246,6 +251,8 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
     note = f"launcher and library are both {library.label}; reductions may be ordered otherwise"
     if library.stand_in:
         note += "; calls are translated from the program's ABI"
+    if library.repair:
+        note += "; constants to which it gives other values than the standard are set right"
     if library.lacks:
         note += f", but for {', '.join(library.lacks)}, which end in an error"
     return Spelling(

@@ -86,4 +86,3 @@ class Capabilities:
     io_variable: str = ""  # chooses among them
     io_signs: tuple[str, ...] = ()  # variables that only users of MPI-IO set
     collective_io: tuple[str, ...] = ()  # ways to join collective accesses of a file
-    has_draft_abi: bool = False  # its standard ABI has the values of a draft

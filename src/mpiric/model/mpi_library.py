@@ -37,6 +37,8 @@ class MpiLibrary:
         str, ...
     ] = ()  # every MPI library beside it; a program may need more (Fortran) than it has
     standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
+    wrong_constants: tuple[str, ...] = ()  # of that: they do something else than the standard says
+    repair: str = ""  # absolute path of what gives those constants their meaning, "" without
     module: str = ""  # the environment module that brings it, "" when none is known
     stand_in: str = ""  # absolute path of what translates a program's calls for it, "" where none is needed
     fortran: str = ""  # the same for its calls in Fortran, "" where the program's own library can do it
@@ -44,6 +46,12 @@ class MpiLibrary:
     lacks: tuple[str, ...] = ()  # functions that the program can call and that it cannot answer, translated
     capabilities: Capabilities = field(default_factory=Capabilities)
     file_drivers: tuple[str, ...] = ()  # of MPI-IO: "ufs", "nfs", "lustre", ...
+
+    @property
+    def preloaded(self) -> tuple[str, ...]:
+        """What goes before the libraries of a program for this one to serve it."""
+        repaired = (self.repair, self.standard_library) if self.repair else ()
+        return repaired or tuple(path for path in (self.stand_in, self.fortran) if path)
 
     @property
     def label(self) -> str:

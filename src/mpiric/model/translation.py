@@ -39,6 +39,7 @@ class How(str, Enum):
     NATIVE = "native"
     NAME = "name"
     TRANSLATED = "translated"
+    REPAIRED = "repaired"
     NO = "no"
 
 
@@ -69,9 +70,14 @@ def can_translate(program: AbiFamily, library: MpiLibrary) -> bool:
 
 
 def is_native(family: AbiFamily, library: MpiLibrary) -> bool:
-    """Whether the library has the family's ABI itself, with the values that are in force."""
-    draft = family is AbiFamily.STANDARD and library.capabilities.has_draft_abi
-    return family in library.abi_families and not draft
+    """Whether the library has the family's ABI itself, with the standard's values or such as are repaired."""
+    is_wrong = family is AbiFamily.STANDARD and library.wrong_constants and not library.repair
+    return family in library.abi_families and not is_wrong
+
+
+def values_of_its_own(library: MpiLibrary) -> str:
+    """Why the library's standard ABI cannot serve a program of the standard."""
+    return f"its libmpi_abi has other values than the standard for {', '.join(library.wrong_constants)}"
 
 
 def untranslated(names: Iterable[str], program: AbiFamily) -> tuple[str, ...]:
@@ -94,12 +100,14 @@ def _serves(
     family: AbiFamily, library: MpiLibrary, stand_ins: tuple[tuple[AbiFamily, AbiFamily], ...]
 ) -> Serves:
     if is_native(family, library):
+        if family is AbiFamily.STANDARD and library.repair:
+            return Serves(family, How.REPAIRED, values_of_its_own(library))
         is_named_so = family is AbiFamily.STANDARD or library.soname == SONAMES[family]
         return Serves(family, How.NATIVE if is_named_so else How.NAME)
     if (family, own_family(library)) in stand_ins:
         return Serves(family, How.TRANSLATED)
-    if can_translate(family, library):
+    if can_translate(family, library) and family not in library.abi_families:
         return Serves(family, How.NO, "the stand-in is not part of this installation")
     if family in library.abi_families:
-        return Serves(family, How.NO, "it has the values of a draft")
+        return Serves(family, How.NO, values_of_its_own(library))
     return Serves(family, How.NO, f"there is no stand-in for the {family.value} ABI over it")

@@ -18,18 +18,10 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
 from mpiric.model.translation import Serves, can_translate, is_native, serves
 from mpiric.mpis import find_mpis, packages
+from mpiric.workflows.launch.conformance import LET_IT_START, conforming, wrong_constants
 
 _CHECK_LIMIT_S = 60
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
-
-# The probe is our own program and harmless; these let it start as root and with fewer than two cores.
-_CONSTANTS_LIMIT_S = 300
-_LET_IT_START = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 
 
 @dataclass(frozen=True)
@@ -86,9 +78,9 @@ def _version_key(label: str) -> tuple[int, ...]:
     return tuple(int(part) for part in label.rpartition("-")[2].split(".") if part.isdigit())
 
 
-def served_by(mpi: MpiLibrary) -> tuple[Serves, ...]:
+def served_by(host: Host, mpi: MpiLibrary) -> tuple[Serves, ...]:
     """How a library serves programs of each ABI family."""
-    return serves(mpi, stand_ins())
+    return serves(conforming(mpi, host), stand_ins())
 
 
 @dataclass(frozen=True)
@@ -113,8 +105,8 @@ def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
     if not found:
         raise NotFoundError(f"no MPI {label!r} is installed", hint="see 'mpiric mpi list'")
     library, program = max(found, key=lambda mpi: _version_key(mpi.label)), known[family]
-    if is_native(program, library) or not can_translate(program, library):
-        native = is_native(program, library)
+    native = is_native(program, conforming(library, host)) and not conforming(library, host).repair
+    if native or not can_translate(program, library):
         why = "has that ABI itself" if native else f"there is no stand-in for the {family} ABI over it"
         raise MpiricError(f"{library.label}: {why}", hint="mpiric mpi list shows what each library serves")
     place = directory.absolute()
@@ -183,34 +175,6 @@ def check(host: Host, mpi: MpiLibrary) -> Check:
         return Check(mpi, problem=error.message)
 
 
-def wrong_constants(host: Host, mpi: MpiLibrary) -> tuple[str, ...]:
-    """Constants of the standard ABI that do something else in a library; none without that ABI.
-
-    Each is tried in a process of its own. The answer is kept until library or probe change.
-    """
-    if not mpi.standard_library:
-        return ()
-    try:
-        program = native_part("probe-abi", AbiFamily.STANDARD)
-    except NotFoundError:  # native parts for other families only
-        return ()
-    paths = (dirname(mpi.standard_library), *mpi.library_path, host.environ.get("LD_LIBRARY_PATH", ""))
-    environment = {
-        **_LET_IT_START,
-        **mpi.environment,
-        "LD_LIBRARY_PATH": ":".join(filter(None, paths)),
-        "PATH": ":".join((*mpi.search_path, host.environ.get("PATH", ""))),
-    }
-    lines: list[str] = []
-    for words in ([program], [mpi.launcher, "-n", "1", program, "world"]):
-        files = [program, mpi.standard_library]
-        answer = host.run_cached(words, files, environment=environment, timeout_s=_CONSTANTS_LIMIT_S)
-        lines += [line for line in answer.stdout.splitlines() if line.startswith("MPI_")]
-    if not lines:
-        raise MpiricError("its libmpi_abi.so.1 answers nothing")
-    return tuple(line.split()[0] for line in lines if line.endswith(" wrong"))
-
-
 def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[dict[str, Any]]:
     """The lines of probe-mpi, one JSON object each."""
     family = mpi.abi_families[0]
@@ -218,7 +182,7 @@ def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[di
         directories = list(mpi.library_path)
         if mpi.soname != _SONAMES.get(family, mpi.soname):
             directories.insert(0, stack.enter_context(library_under_name(mpi.library, _SONAMES[family])))
-        environment = {**_LET_IT_START, **mpi.environment}
+        environment = {**LET_IT_START, **mpi.environment}
         for variable, added in (("LD_LIBRARY_PATH", directories), ("PATH", list(mpi.search_path))):
             before = host.environ.get(variable, "")
             environment[variable] = ":".join([*added, *([before] if before else [])])

@@ -1,15 +1,19 @@
 """Which library serves which ABI family, and how."""
 
+from dataclasses import replace
+
 import pytest
 
-from mpiric.model.capabilities import Capabilities
+from mpiric.abi.serving import Serving, can_serve
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import PAIRS, How, Serves, can_translate, serves, untranslated
 
 MPICH, OPENMPI, STANDARD = AbiFamily.MPICH, AbiFamily.OPENMPI, AbiFamily.STANDARD
 
 
-def library(*families: AbiFamily, soname: str = "libmpi.so.12", draft: bool = False) -> MpiLibrary:
+def library(
+    *families: AbiFamily, soname: str = "libmpi.so.12", wrong: tuple[str, ...] = (), repair: str = ""
+) -> MpiLibrary:
     return MpiLibrary(
         "any",
         "1",
@@ -20,7 +24,8 @@ def library(*families: AbiFamily, soname: str = "libmpi.so.12", draft: bool = Fa
         "/opt/bin/mpiexec",
         "hydra",
         "path",
-        capabilities=Capabilities(has_draft_abi=draft),
+        wrong_constants=wrong,
+        repair=repair,
     )
 
 
@@ -44,8 +49,26 @@ def test_the_standard_abi_is_native_where_the_library_has_it():
     }
 
 
-def test_a_draft_of_the_standard_abi_is_translated_from_the_final_one():
-    assert how(library(MPICH, STANDARD, draft=True))["standard"] == "translated"
+def test_a_standard_abi_with_wrong_values_is_repaired_else_translated_else_refused():
+    wrong = ("MPI_SEEK_SET",)
+    assert how(library(MPICH, STANDARD, wrong=wrong, repair="/r.so"))["standard"] == "repaired"
+    assert how(library(MPICH, STANDARD, wrong=wrong))["standard"] == "translated"
+    refused = serves(library(STANDARD, wrong=wrong), PAIRS)[2]
+    assert (refused.how, refused.why) == (
+        How.NO,
+        "its libmpi_abi has other values than the standard for MPI_SEEK_SET",
+    )
+
+
+def test_a_library_with_wrong_values_serves_no_program_as_it_is():
+    served = can_serve(STANDARD, "libmpi_abi.so.1", [library(STANDARD, wrong=("MPI_SEEK_SET",))])
+    assert served == ()
+
+
+def test_a_repair_goes_before_the_librarys_own_file():
+    fixed = replace(library(MPICH, STANDARD, repair="/r.so"), standard_library="/opt/lib/libmpi_abi.so.1")
+    assert fixed.preloaded == ("/r.so", "/opt/lib/libmpi_abi.so.1")
+    assert can_serve(STANDARD, "libmpi_abi.so.1", [fixed])[0].how is Serving.REPAIRED
 
 
 def test_debians_name_of_mpich_is_another_name():

@@ -90,10 +90,10 @@ def asking_for(*names: str, nailed: str = "", others=OTHERS):
     return replace(case, observation=replace(case.observation, mpi_names=frozenset(names), mpi_nailed=nailed))
 
 
-def test_a_draft_of_the_standard_abi_is_refused() -> None:
+def test_a_standard_abi_with_wrong_values_is_refused() -> None:
     intel = next(other for other in OTHERS if other.implementation == "intelmpi")
-    both = replace(intel, sonames=("libmpi.so.12", "libmpi_abi.so.1"))
-    with pytest.raises(MismatchError, match="values of a draft"):
+    both = replace(intel, sonames=("libmpi.so.12", "libmpi_abi.so.1"), refused="other values")
+    with pytest.raises(MismatchError, match="other values"):
         spell("mpi", intel.label, asking_for("libmpi_abi.so.1", others=(both,)))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from tools.generate._target import deliver_all
 from tools.generate.mpi.load import Function, read_functions
 
-from . import emit, fortran, narrow, values
-from .load import FAMILIES, Exceptions, read_exceptions, read_family, read_roles
+from . import emit, fortran, narrow, repair, values
+from .load import FAMILIES, Exceptions, read_exceptions, read_family, read_repairs, read_roles
 
 ROOM = Path(__file__).parents[3] / "src/translate/generated"
 
@@ -52,6 +52,9 @@ def render() -> dict[str, str]:
         **fortran.render(functions, emit.ROOM),
         "roles.inc": begin + "\n".join(emit.role_lines(roles)) + "\n",
     }
+    for wrong in read_repairs():
+        name = wrong.name.rpartition("/")[2]
+        files[f"repair_{name}.inc"] = repair.render(functions, roles, families[-1], wrong)
     for family in families:
         files[f"{family.name}.hpp"] = values.integers(family, roles)
         if family.objects:

@@ -70,7 +70,18 @@ def read_roles() -> Roles:
 def read_family(name: str) -> Family:
     """One family."""
     data = tomllib.loads((ABI / f"{name}.toml").read_text(encoding="utf-8"))
-    return Family(name, data["integers"], data["handles"], data.get("objects", {}), data.get("fortran", {}))
+    return Family(
+        name,
+        data.get("integers", {}),
+        data.get("handles", {}),
+        data.get("objects", {}),
+        data.get("fortran", {}),
+    )
+
+
+def read_repairs() -> list[Family]:
+    """What libraries of the standard ABI wrongly have for some of its constants, a file a library."""
+    return [read_family(f"repairs/{path.stem}") for path in sorted((ABI / "repairs").glob("*.toml"))]
 
 
 @dataclass(frozen=True)

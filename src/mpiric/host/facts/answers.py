@@ -21,10 +21,12 @@ def answer_key(
     environment: Mapping[str, str | None],
     files: Sequence[str],
     inherited: Mapping[str, str],
+    identity: Sequence[str] = (),
 ) -> str:
     """The question in one line: words, variables, and the files (real path, size, change) it depends on.
 
-    "" when one of the files is not there: such an answer is not kept.
+    ``identity`` takes the place of words and variables. "" when one of the files is not there: such an answer
+    is not kept.
     """
     stamps = []
     for path in files:
@@ -34,6 +36,8 @@ def answer_key(
         except OSError:
             return ""
         stamps.append([real, facts.st_size, facts.st_mtime_ns, facts.st_ino])
+    if identity:
+        return json.dumps([_FORMAT, list(identity), stamps])
     surroundings = {name: inherited.get(name) for name in _DECIDING} | dict(environment)
     return json.dumps([_FORMAT, list(argv), surroundings, stamps], sort_keys=True)
 

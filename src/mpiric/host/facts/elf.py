@@ -53,6 +53,11 @@ def read_rpath_tags(path: str) -> tuple[int, ...]:
     return offsets or ()
 
 
+def _build_id(elf: Any) -> str:
+    section = elf.get_section_by_name(".note.gnu.build-id")
+    return next((note["n_desc"] for note in section.iter_notes()), "") if section is not None else ""
+
+
 def _with_elf(path: str, question: Callable[[Any], Any]) -> Any:
     try:
         facts = os.stat(path)  # noqa: PTH116 never through a Path: thousands of files
@@ -103,6 +108,7 @@ def _dynamic(elf: Any) -> Elf:
         fixed,
         bits=elf.elfclass,
         processor=_PROCESSORS.get(elf.header.e_machine, elf.header.e_machine),
+        build_id=_build_id(elf),
         glibc_needed=_highest(elf, ".gnu.version_r"),
         glibc_offered=_glibc_release(elf) if soname == "libc.so.6" else (),
     )

@@ -61,9 +61,10 @@ class LocalHost:
         *,
         environment: Changes = None,
         timeout_s: float = 20,
+        identity: Sequence[str] = (),
     ) -> Completed:
         """The answer kept for these files, else that of `run`; only answers of success are kept."""
-        key = answer_key(argv, environment or {}, files, os.environ)
+        key = answer_key(argv, environment or {}, files, os.environ, identity)
         kept = recall(key, os.environ) if key else None
         if kept is not None:
             return kept

@@ -41,6 +41,11 @@ def native_fortran(program: AbiFamily, soname: str) -> str:
     return str(path) if path.is_file() else ""
 
 
+def native_repairs() -> tuple[str, ...]:
+    """Absolute paths of what can be put before libraries whose standard ABI has other values."""
+    return tuple(str(path) for path in sorted(_ROOT.glob("translate/repair-*/libmpiric_repair.so")))
+
+
 def stand_in_functions(how: str) -> frozenset[str]:
     """Functions that stand-ins treat in one way; "": all.
 

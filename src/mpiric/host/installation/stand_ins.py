@@ -45,6 +45,17 @@ def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping
     return ""
 
 
+def repair_path(source: str, environ: Mapping[str, str]) -> str:
+    """Put a repair of a standard ABI where printed commands find it; its own path when that cannot be."""
+    for base in bases(environ):
+        directory = base / "stand-ins" / Path(source).parent.name
+        try:
+            return str(_put(directory, Path(source), (Path(source).name,), _link))
+        except OSError:
+            continue
+    return source
+
+
 def _copy(source: Path, path: Path) -> None:
     shutil.copyfile(source, path)
     path.chmod(0o755)

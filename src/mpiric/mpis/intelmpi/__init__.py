@@ -75,8 +75,6 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         provider_variables=("I_MPI_OFI_PROVIDER", "FI_PROVIDER"),
         tcp_only={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
-        # In 2021.19 a program of the final standard seeks wrongly, and aborts for MPI_ERRORS_RETURN.
-        has_draft_abi=True,
     )
 
 

@@ -132,8 +132,8 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
             seen = str(Path.cwd()) if run.hosts else None
             directories.insert(0, stack.enter_context(library_under_name(library.library, soname, seen)))
             directories.extend(_beside(library.library))
-        if run.server.how is Serving.TRANSLATED:
-            preload = (library.stand_in, library.fortran, ours.get("LD_PRELOAD", ""))
+        if library.preloaded:
+            preload = (*library.preloaded, ours.get("LD_PRELOAD", ""))
             environment["LD_PRELOAD"] = ":".join(path for path in preload if path)
         environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
         yield environment

@@ -11,6 +11,7 @@ from mpiric.host.installation.links import linked_directory
 from mpiric.host.installation.stand_ins import fortran_in, functions, stand_in_directory, stand_ins
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, is_native, own_family, untranslated
+from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.fortran_parts import fortran_parts
 
 
@@ -38,8 +39,17 @@ def ready_to_serve(
         _translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
         else _ready(library, needed, wanted, host)
-        for library in libraries
+        for library in _conforming(libraries, program, host)
     )
+
+
+def _conforming(
+    libraries: Iterable[MpiLibrary], program: AbiFamily | None, host: Host
+) -> Iterable[MpiLibrary]:
+    """The libraries, with what is wrong in their standard ABI where the program is of that."""
+    if program is not AbiFamily.STANDARD:
+        return libraries
+    return tuple(conforming(library, host) for library in libraries)
 
 
 def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tuple[MpiLibrary, ...]:
@@ -51,7 +61,7 @@ def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tu
         _translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
         else library
-        for library in libraries
+        for library in _conforming(libraries, program, host)
     )
 
 

@@ -1,0 +1,57 @@
+"""A library of the standard ABI is tried before it serves a program of the standard."""
+
+import pytest
+from tests.support.replay_host import Recording, ReplayHost
+
+from mpiric.host.host import Completed
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.workflows.launch import conformance
+from mpiric.workflows.launch.conformance import conforming
+
+LIBRARY = MpiLibrary(
+    "mpich",
+    "9",
+    (AbiFamily.MPICH, AbiFamily.STANDARD),
+    "/opt/mpich",
+    "/opt/mpich/lib/libmpi.so.12",
+    "libmpi.so.12",
+    "",
+    "hydra",
+    "path",
+    standard_library="/opt/mpich/lib/libmpi_abi.so.1",
+)
+
+
+class ProbedHost(ReplayHost):
+    """Answers the probe by what is preloaded; MPI_SEEK_SET is wrong without the repair that it wants."""
+
+    def __init__(self, repaired_by: str) -> None:
+        super().__init__(Recording(environ={}))
+        self.repaired_by = repaired_by
+
+    def run_cached(self, argv, files, *, environment=None, timeout_s=20, identity=()):
+        """The lines of the probe."""
+        word = "right" if environment["LD_PRELOAD"] == self.repaired_by else "wrong"
+        return Completed(0, f"MPI_SEEK_SET {word}\nMPI_SUM right\n", "")
+
+
+@pytest.fixture(autouse=True)
+def parts(monkeypatch):
+    monkeypatch.setattr(conformance, "native_part", lambda *_: "/probe-abi")
+    monkeypatch.setattr(conformance, "native_repairs", lambda: ("/first.so", "/second.so"))
+    monkeypatch.setattr(conformance, "repair_path", lambda path, _: path)
+
+
+def test_one_whose_constants_are_right_is_left_as_it_is():
+    assert conforming(LIBRARY, ProbedHost("")) == LIBRARY
+
+
+def test_the_repair_is_taken_under_which_all_constants_are_right():
+    found = conforming(LIBRARY, ProbedHost("/second.so"))
+    assert (found.repair, found.wrong_constants, found.refused) == ("/second.so", ("MPI_SEEK_SET",), "")
+
+
+def test_without_a_repair_the_constants_are_named():
+    found = conforming(LIBRARY, ProbedHost("/none.so"))
+    assert found.refused == "its libmpi_abi has other values than the standard for MPI_SEEK_SET"
+    assert not found.repair

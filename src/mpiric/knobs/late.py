@@ -7,9 +7,10 @@ only.
 
 from collections.abc import Callable, Mapping
 
+from mpiric.knobs._by_runtime import by_the_runtime, reachable
 from mpiric.knobs._declare import no, yes
 from mpiric.knobs._outputs import output_system
-from mpiric.knobs._reading import first_in_force, unreachable_by_preload
+from mpiric.knobs._reading import first_in_force
 from mpiric.model.knob import Applicability, Bytes, Choice, FilesEffect, Knob, Promise, parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -24,14 +25,6 @@ _SMALL = ("io_share", "small_io_share")
 _FEW_LINES = 8.0  # a flush: where more lines go out together, little is left to gain
 
 
-def _reachable(situation: Situation) -> Applicability:
-    if not situation.tuner.library:
-        return no(situation.tuner.why_not or "this installation has no runtime for this MPI")
-    if reason := unreachable_by_preload(situation):
-        return no(reason)
-    return yes("the runtime can hold output back")
-
-
 def _numbers(situation: Situation) -> Mapping[str, float]:
     behaviour = situation.observation.behaviour
     return behaviour.numbers if behaviour else {}
@@ -39,14 +32,8 @@ def _numbers(situation: Situation) -> Mapping[str, float]:
 
 def _held_back(variable: str, loses: str) -> Callable[[str, Situation], Spelling | None]:
     def spell(value: str, situation: Situation) -> Spelling | None:
-        library = situation.tuner.library
-        if not library:
-            return None
-        return Spelling(
-            environment={variable: str(parse_bytes(value) // _KIB)},
-            preload=(library,),
-            note=f"a killed rank loses at most {value} {loses}, none of it older than {_LATE_S:g} s",
-        )
+        note = f"a killed rank loses at most {value} {loses}, none of it older than {_LATE_S:g} s"
+        return by_the_runtime(situation, {variable: str(parse_bytes(value) // _KIB)}, note)
 
     return spell
 
@@ -55,7 +42,7 @@ def _small_writes_applies(situation: Situation) -> Applicability:
     numbers = _numbers(situation)
     if numbers and not (numbers.get("io_accesses", 0) * numbers.get("small_io_share", 0) >= 1):
         return no("no access to a file is a small one")
-    return _reachable(situation)
+    return reachable(situation)
 
 
 def _on_network(situation: Situation) -> bool:
@@ -80,17 +67,12 @@ def _times_applies(situation: Situation) -> Applicability:
     system = output_system(situation)
     if system is not None and not system.reads_change_times:
         return no("the file system is mounted so that reading changes no access time")
-    return _reachable(situation)
+    return reachable(situation)
 
 
 def _spell_times(_value: str, situation: Situation) -> Spelling | None:
-    if not situation.tuner.library:
-        return None
-    return Spelling(
-        environment={"MPIRIC_NO_ATIME": "1"},
-        preload=(situation.tuner.library,),
-        note="files that are read keep their access times: where old files are removed, they look unused",
-    )
+    note = "files that are read keep their access times: where old files are removed, they look unused"
+    return by_the_runtime(situation, {"MPIRIC_NO_ATIME": "1"}, note)
 
 
 def _fortran_applies(situation: Situation) -> Applicability:
@@ -119,7 +101,7 @@ KNOBS = (
         source="measured: 4 ranks of 100,000 lines under MPICH, 6.2 s line by line, 0.4 s in blocks",
         domain=_SIZES,
         values=lambda _: ("64KiB",),
-        applies=_reachable,
+        applies=reachable,
         promise=_stdout_promise,
         files=FilesEffect.LATE,
         spell=_held_back("MPIRIC_STDOUT_KIB", "of its stdout"),
@@ -134,7 +116,7 @@ KNOBS = (
         source="setvbuf(3), glibc's manual 'Controlling Which Kind of Buffering'",
         domain=_SIZES,
         values=lambda _: ("1MiB", "4MiB"),
-        applies=_reachable,
+        applies=reachable,
         promise=_files_promise,
         files=FilesEffect.LATE,
         spell=_held_back("MPIRIC_STDIO_KIB", "of each stream that is open"),

@@ -95,10 +95,26 @@ int w_close(int descriptor) {
                    [&](int, uint64_t took) { descriptor_closed(descriptor, took); });
 }
 
+/// A read at `offset`, or, where that is -1, at the descriptor's own position.
+template <Posix which, class... Arguments>
+ssize_t read_by(off_t offset, int descriptor, Arguments... arguments) {
+    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+                   [&](ssize_t got, uint64_t took) {
+                       descriptor_read(descriptor, {bytes_of(got), offset, took, false});
+                   });
+}
+
+/// A write at `offset`, or, where that is -1, at the descriptor's own position.
+template <Posix which, class... Arguments>
+ssize_t write_by(off_t offset, int descriptor, Arguments... arguments) {
+    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+                   [&](ssize_t put, uint64_t took) {
+                       descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
+                   });
+}
+
 ssize_t w_read(int descriptor, void* to, size_t bytes) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, void*, size_t)>(Posix::read)(descriptor, to, bytes); },
-        [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {bytes_of(got), -1, took, false}); });
+    return read_by<Posix::read>(-1, descriptor, to, bytes);
 }
 
 ssize_t w_write(int descriptor, const void* from, size_t bytes) {
@@ -110,53 +126,27 @@ ssize_t w_write(int descriptor, const void* from, size_t bytes) {
 }
 
 template <Posix which> ssize_t read_at(int descriptor, void* to, size_t bytes, off_t offset) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, void*, size_t, off_t)>(which)(descriptor, to, bytes, offset); },
-        [&](ssize_t got, uint64_t took) {
-            descriptor_read(descriptor, {bytes_of(got), offset, took, false});
-        });
+    return read_by<which>(offset, descriptor, to, bytes, offset);
 }
 
 template <Posix which> ssize_t write_at(int descriptor, const void* from, size_t bytes, off_t offset) {
-    return watched(
-        [&] {
-            return real<ssize_t (*)(int, const void*, size_t, off_t)>(which)(descriptor, from, bytes, offset);
-        },
-        [&](ssize_t put, uint64_t took) {
-            descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
-        });
+    return write_by<which>(offset, descriptor, from, bytes, offset);
 }
 
 ssize_t w_readv(int descriptor, const iovec* parts, int count) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, const iovec*, int)>(Posix::readv)(descriptor, parts, count); },
-        [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {bytes_of(got), -1, took, false}); });
+    return read_by<Posix::readv>(-1, descriptor, parts, count);
 }
 
 ssize_t w_writev(int descriptor, const iovec* parts, int count) {
-    return watched(
-        [&] { return real<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count); },
-        [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {bytes_of(put), -1, took, false}); });
+    return write_by<Posix::writev>(-1, descriptor, parts, count);
 }
 
 template <Posix which> ssize_t read_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
-    return watched(
-        [&] {
-            return real<ssize_t (*)(int, const iovec*, int, off_t)>(which)(descriptor, parts, count, offset);
-        },
-        [&](ssize_t got, uint64_t took) {
-            descriptor_read(descriptor, {bytes_of(got), offset, took, false});
-        });
+    return read_by<which>(offset, descriptor, parts, count, offset);
 }
 
 template <Posix which> ssize_t write_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
-    return watched(
-        [&] {
-            return real<ssize_t (*)(int, const iovec*, int, off_t)>(which)(descriptor, parts, count, offset);
-        },
-        [&](ssize_t put, uint64_t took) {
-            descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
-        });
+    return write_by<which>(offset, descriptor, parts, count, offset);
 }
 
 template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {

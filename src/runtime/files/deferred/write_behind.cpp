@@ -73,6 +73,20 @@ void release(Descriptor& state) noexcept {
     state.may_hold = false;
 }
 
+/// Writes out what a descriptor holds, and does something with it under the same lock: `then(state,
+/// written)`. False, with errno, where the writing failed.
+template <class Then> bool write_out_and(int number, Then&& then) noexcept {
+    const Holding holding;
+    if (!holding.taken())
+        return true;
+    Descriptor& state = descriptors[number];
+    const bool written = write_out(number, state);
+    const int error = errno;
+    then(state, written);
+    errno = error;
+    return written;
+}
+
 /// The same file under two descriptors shows at once what is written to it: neither holds anything from here
 /// on.
 bool is_open_elsewhere(int number, const struct stat& file) noexcept {
@@ -135,18 +149,11 @@ bool note_opened(int number, const Opening& opening) noexcept {
 }
 
 bool note_closing(int number) noexcept {
-    Descriptor* state = of(number);
-    if (!state || !state->regular)
-        return true;
-    const Holding holding;
-    if (!holding.taken())
-        return true;
-    const bool written = write_out(number, *state);
-    const int error = errno;
-    release(*state);
-    *state = Descriptor{};
-    errno = error;
-    return written;
+    const Descriptor* noted = of(number);
+    return !noted || !noted->regular || write_out_and(number, [](Descriptor& state, bool) {
+        release(state);
+        state = Descriptor{};
+    });
 }
 
 void forget_descriptors() noexcept {
@@ -155,18 +162,10 @@ void forget_descriptors() noexcept {
 }
 
 bool stop_holding(int number) noexcept {
-    Descriptor* state = of(number);
-    if (!state || !state->may_hold)
-        return true;
-    const Holding holding;
-    if (!holding.taken())
-        return true;
-    const bool written = write_out(number, *state);
-    const int error = errno;
-    if (written)
-        release(*state);
-    errno = error;
-    return written;
+    return !may_hold(number) || write_out_and(number, [](Descriptor& state, bool written) {
+        if (written)
+            release(state);
+    });
 }
 
 void stop_holding_all() noexcept {

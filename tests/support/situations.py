@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tests.support.written_files import writing
+from tests.support.written_files import output, writing
 
 from mpiric.launchers import dialects
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
@@ -187,7 +187,10 @@ def all_situations() -> Iterator[Situation]:
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
                         yield replace(plain, allowed=EVERYTHING, others=others, rank_orders=orders(plain))
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
-        yield writing(situation(library, ranks=8, nodes=4, allowed=EVERYTHING))
+        hdf5 = ("/x/libhdf5.so.310",)
+        yield writing(situation(library, ranks=8, nodes=4, allowed=EVERYTHING, libraries=hdf5))
+        own = (output(f"out/restart.{rank}", 1) for rank in range(64))
+        yield writing(situation(library, ranks=64, nodes=4, allowed=EVERYTHING), *own)
         if library.dialect != "srun":
             listed = (LaunchOption(("-host", "n1,n2"), Meaning.HOSTS, ("n1,n2",)),)
             names = HostNames("eth0", {"ib0": {"n1": "n1.ipoib", "n2": "n2.ipoib"}})

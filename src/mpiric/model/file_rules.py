@@ -22,6 +22,7 @@ _PATTERN = re.compile(r"[A-Za-z0-9_.*?+-]{1,100}")
 _SIZE = r"(\d{1,12})(B|KiB|MiB|GiB)"
 _EXTENT = re.compile(rf"(all|\d{{1,4}})x{_SIZE}(?:@{_SIZE})?")
 _FLAGS = re.compile(r"((?:\+over)?)(?:\+dirs(\d{1,3}))?")
+_HDF5 = re.compile(r"(?:align=(\d{1,6})(KiB|MiB))?(?:(?:^|,)metadata=collective)?")
 _HINT_KEY = re.compile(r"[a-z][a-z0-9_]{0,49}")
 _HINT_VALUE = re.compile(r"[A-Za-z0-9_.:*-]{1,60}")
 # Hints that change neither bytes nor when they are there; locks and file system types are left alone.
@@ -153,6 +154,25 @@ def _hint(word: str) -> tuple[str, str]:
     if not _HINT_KEY.fullmatch(key) or key not in HINT_KEYS or not _HINT_VALUE.fullmatch(value):
         raise ValueError(f"no hint: {word!r}")
     return key, value
+
+
+@dataclass(frozen=True)
+class Hdf5Arrangement:
+    """How parallel HDF5 files are arranged: alignment of objects, 0 for the program's, and metadata."""
+
+    align_bytes: int = 0
+    collective_metadata: bool = False
+
+
+def parse_hdf5(text: str) -> Hdf5Arrangement:
+    """The value of the knob `hdf5`. Raises ValueError for anything else."""
+    found = _HDF5.fullmatch(text)
+    if not text or not found:
+        raise ValueError(f"no arrangement of HDF5 files: {text!r}")
+    align_bytes = int(found[1]) * _UNITS[found[2]] if found[1] else 0
+    if found[1] and not 1 << 10 <= align_bytes <= 512 << 20:
+        raise ValueError(f"an alignment is 1KiB to 512MiB: {text!r}")
+    return Hdf5Arrangement(align_bytes, collective_metadata=text.endswith("collective"))
 
 
 def write_hints(rules: Iterable[HintRule]) -> str:

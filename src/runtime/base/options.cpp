@@ -87,6 +87,10 @@ Options read_options() noexcept {
     options.scratch_mib = number("MPIRIC_SCRATCH_MIB", options.scratch_mib);
     options.file_hints = text("MPIRIC_FILE_HINTS");
     options.file_layouts = text("MPIRIC_FILE_LAYOUTS");
+    options.subdirectories = text("MPIRIC_SUBDIRECTORIES");
+    options.hdf5_alignment_kib = number("MPIRIC_HDF5_ALIGNMENT_KIB", options.hdf5_alignment_kib);
+    options.hdf5_collective_metadata =
+        flag("MPIRIC_HDF5_COLLECTIVE_METADATA", options.hdf5_collective_metadata);
     options.rank_order = text("MPIRIC_RANK_ORDER");
     options.honour_reorder = text("MPIRIC_HONOUR_REORDER");
     options.mark = text("MPIRIC_MARK");

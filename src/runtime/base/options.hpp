@@ -38,6 +38,9 @@ struct Options {
     uint32_t scratch_mib = 64;        ///< that one of our algorithms may take on a rank
     const char* file_hints = "";      ///< that MPI_File_open gets; empty: the program's own alone
     const char* file_layouts = "";    ///< of files that are made; empty: the directory's
+    const char* subdirectories = "";  ///< that files are spread over; empty: they lie where they are made
+    uint32_t hdf5_alignment_kib = 0;  ///< of objects in parallel HDF5 files; 0: the program's
+    bool hdf5_collective_metadata = false;
     const char* rank_order = "";      ///< file with the slot of each rank; empty: ranks keep their order
     const char* honour_reorder = "";  ///< program that finds orders for topologies; empty: the library's
     const char* mark = "";            ///< two calls that a run is measured between, or `main`

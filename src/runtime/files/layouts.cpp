@@ -2,6 +2,7 @@
 // one, and where it is there already, or two ranks make it at once, the first one stays.
 #include "files/layouts.hpp"
 
+#include "files/elsewhere/found.hpp"
 #include "files/rules.hpp"
 #include "profile/context.hpp"
 
@@ -131,12 +132,16 @@ bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
 
 }  // namespace
 
-bool make_laid_out(int directory, const char* path, mode_t mode) noexcept {
+bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
+    const std::string_view words = words_for(own_path, runtime.options.file_layouts);
+    if (words.empty())
+        return false;
     const int before = errno;
     bool made_here = false;
-    const std::string_view words = words_for(path, runtime.options.file_layouts);
+    const elsewhere::Found found(directory, own_path, elsewhere::Found::Use::makes);
+    const char* path = found.path();
     char name[PATH_MAX];
-    if (!words.empty() && !is_there(directory, path) && write_name(name, path)) {
+    if (!is_there(directory, path) && write_name(name, path)) {
         const Attribute layout = attribute(words);
         const int file = layout.bytes ? open_new(directory, name, mode) : -1;
         if (file >= 0) {

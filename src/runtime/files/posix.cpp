@@ -277,6 +277,11 @@ void* libc_posix(uint32_t at) noexcept {
     return found[at];
 }
 
+void set_libc_posix(uint32_t at, void* call) noexcept {
+    if (libc_posix(at) != reinterpret_cast<void*>(missing))
+        found[at] = call;
+}
+
 void* next_posix(uint32_t at) noexcept { return put_before[at] ? put_before[at] : libc_posix(at); }
 
 void set_next_posix(uint32_t at, void* call) noexcept {

@@ -1,5 +1,6 @@
 #include "symbols/interception.hpp"
 
+#include "files/hdf5.hpp"
 #include "symbols/library_file.hpp"
 #include "world/library.hpp"
 
@@ -62,7 +63,8 @@ bool make_writable(const Symbols& symbols) noexcept {
     return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
 }
 
-/// Makes an MPI name visible to later look-ups where `has` holds, and the others invisible.
+/// Makes an MPI name visible to later look-ups where `has` holds, and the others invisible; the name of HDF5
+/// where it is to be acted on.
 template <class Has> void show(Has&& has) noexcept {
     Symbols symbols;
     dl_iterate_phdr(own_symbols, &symbols);
@@ -73,10 +75,12 @@ template <class Has> void show(Has&& has) noexcept {
         ElfW(Sym) & symbol = symbols.table[at];
         const char* name = symbols.names + symbol.st_name;
         const char* plain = *name == 'P' ? name + 1 : name;
-        if (symbol.st_shndx == SHN_UNDEF || std::strncmp(plain, "MPI_", 4) != 0)
+        const bool is_mpi = std::strncmp(plain, "MPI_", 4) == 0;
+        if (symbol.st_shndx == SHN_UNDEF || (!is_mpi && std::strcmp(plain, "H5Fcreate") != 0))
             continue;
         // The dynamic linker does not see local symbols; the code stays where callers bound to it find it.
-        const uint8_t binding = has(name, plain) ? STB_GLOBAL : STB_LOCAL;
+        const bool shown = is_mpi ? has(name, plain) : files::arranges_hdf5();
+        const uint8_t binding = shown ? STB_GLOBAL : STB_LOCAL;
         if (ELF64_ST_BIND(symbol.st_info) == binding)
             continue;
         if (!writable && !(writable = make_writable(symbols)))

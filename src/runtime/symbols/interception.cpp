@@ -3,6 +3,7 @@
 #include "base/say.hpp"
 #include "base/thread.hpp"
 #include "files/deferred/deferred.hpp"
+#include "files/elsewhere/elsewhere.hpp"
 #include "files/posix.hpp"
 #include "marks/mark.hpp"
 #include "order/substitution.hpp"
@@ -77,11 +78,14 @@ bool reorders() noexcept { return *runtime.options.rank_order || *runtime.option
 /// Whether output is held back, which calls of MPI must know of.
 bool defers() noexcept { return files::deferred::wanted(runtime.options); }
 
+/// Whether files are made elsewhere, from the beginning of MPI on.
+bool makes_elsewhere() noexcept { return files::elsewhere::wanted(runtime.options); }
+
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
     if (!*runtime.options.record_dir && !tunes() && !reorders() && !*runtime.options.mark_out &&
-        !acts_on_files() && !defers())
+        !acts_on_files() && !defers() && !makes_elsewhere())
         return Mode::aside;
     if (!world::family_fits()) {
         say_once("nothing is recorded, tuned or reordered: this is the runtime for another family of MPI "
@@ -147,7 +151,8 @@ bool matters_to_files(Function function) noexcept {
     }
 }
 
-/// Where what is held back must know of a call by more than before_mpi().
+/// Where what is held back must know of a call by more than before_mpi(), and where files are made elsewhere
+/// from.
 bool matters_to_deferring(Function function) noexcept {
     switch (function) {
     case Function::MPI_Init:
@@ -194,7 +199,7 @@ void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
         return (tunes() && matters_to_tuning(called)) ||
                (reorders() && (called == Function::MPI_Init || called == Function::MPI_Init_thread)) ||
                (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
-               (defers() && matters_to_deferring(called)) ||
+               ((defers() || makes_elsewhere()) && matters_to_deferring(called)) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
     };

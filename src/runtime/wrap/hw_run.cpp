@@ -1,5 +1,6 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
 #include "files/deferred/deferred.hpp"
+#include "files/elsewhere/elsewhere.hpp"
 #include "order/reordered_world.hpp"
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
@@ -42,8 +43,9 @@ template <Function function, class Pointer, class Do, class Begin>
     return result;
 }
 
-/// Holds output back from here on, where that was asked for.
-void begin_deferring() noexcept {
+/// Makes files elsewhere and holds output back from here on, where that was asked for.
+void begin_acting_on_files() noexcept {
+    files::elsewhere::begin(runtime.options);
     files::deferred::begin(runtime.options);
     symbols::lead_posix();
 }
@@ -59,7 +61,7 @@ void begin_with_world() noexcept {
     select::begin_tuning(runtime.options, level, was_spawned(), symbols::watch_completions);
     if (has_group)
         arm(group, level, false);
-    begin_deferring();
+    begin_acting_on_files();
 }
 
 /// Closes the record and lets the call through; afterwards no name leads here any more.
@@ -169,7 +171,7 @@ extern "C" int w_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
         [&](auto* next) { return next(info, errhandler, session); },
         [&] {
             ++sessions;
-            begin_deferring();
+            begin_acting_on_files();
             // The threads of a session are its own affair: count as if there were many.
             MPI_Group group{};
             if (runtime.begun || armed.marks.is_open() ||

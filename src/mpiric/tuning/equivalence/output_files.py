@@ -2,15 +2,17 @@
 
 A file that was the same in all runs of the original must be the same again; where it is text, a difference in
 what looks like a measurement is let pass, as in printed output. A text file that varied is held to what its
-runs have in common. Other files that varied are not looked at.
+runs have in common. Other files that varied are not looked at. An HDF5 file that a setting may
+arrange otherwise is held to its contents.
 """
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from mpiric.host.facts.hdf5_contents import contents_digest, is_hdf5
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 
@@ -27,6 +29,7 @@ class FilesExpectation:
     same: Mapping[str, str]  # relative path → hash
     texts: Mapping[str, Expectation]
     varying: frozenset[str]  # names with their digits left out, of files that are not looked at
+    hdf5: Mapping[str, Path] = field(default_factory=dict)  # the original's, while they are kept
 
     def compare(
         self,
@@ -51,8 +54,12 @@ class FilesExpectation:
         rounding: bool = False,
         tolerance: float = 1e-9,
         settings: Collection[str] = (),
+        rearranged: bool = False,
     ) -> Disagreement | None:
-        """The same of files that a run made or changed: relative path → where to read it."""
+        """The same of files that a run made or changed: relative path → where to read it.
+
+        ``rearranged``: HDF5 files need to hold the same, not be the same.
+        """
         if missing := sorted({*self.same, *self.texts} - found.keys()):
             return Disagreement(f"the file '{printable_name(missing[0])}' was not written")
         unknown = sorted(found.keys() - self.same.keys() - self.texts.keys())
@@ -60,6 +67,10 @@ class FilesExpectation:
             return Disagreement(f"the file '{printable_name(new[0])}' is none the original writes")
         for name in sorted({*self.same, *self.texts}):
             if name in self.same and _hash(found[name]) == self.same[name]:
+                continue
+            if rearranged and name in self.hdf5:
+                if wrong := self._other_contents(name, found[name]):
+                    return wrong
                 continue
             if name not in self.texts:
                 return Disagreement(f"the file '{printable_name(name)}' differs from the original's")
@@ -69,6 +80,13 @@ class FilesExpectation:
             if wrong:
                 return Disagreement(f"in the file '{printable_name(name)}', {wrong.sentence}", wrong.line)
         return None
+
+    def _other_contents(self, name: str, found: Path) -> Disagreement | None:
+        contents = contents_digest(found)
+        if contents and contents == contents_digest(self.hdf5[name]):
+            return None
+        why = "holds other contents than" if contents else "cannot be read by `h5dump`, to compare it with"
+        return Disagreement(f"the file '{printable_name(name)}' {why} the original's")
 
 
 def stamps(directory: Path) -> Stamps:
@@ -102,7 +120,8 @@ def learn_files(directories: Sequence[Path], before: Sequence[Stamps] = ()) -> F
             same[name] = hashes.pop()
         elif name not in texts:
             varying.add(kind_of_name(name))
-    return FilesExpectation(same, texts, frozenset(varying))
+    hdf5 = {name: runs[0][name] for name in same if is_hdf5(runs[0][name])}
+    return FilesExpectation(same, texts, frozenset(varying), hdf5)
 
 
 def _files(directory: Path) -> dict[str, Path]:

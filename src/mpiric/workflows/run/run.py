@@ -1,6 +1,6 @@
 """Run a command with the recipe that fits it, under another MPI, or with knobs set by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
@@ -91,11 +92,20 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     if problems := knobs.check_configuration(values):
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
     configuration, left_out = settable(configuration, situation)
-    words += left_out
+    words += [*left_out, *_ways_back(configuration, situation)]
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words), applied)
+
+
+def _ways_back(configuration: Configuration, situation: Situation) -> Iterator[str]:
+    """What undoes each setting that leaves bytes of files elsewhere, or otherwise arranged."""
+    for name, value in configuration.as_dict().items():
+        knob = knobs.all_knobs()[name]
+        spelling = knob.spell(value, situation) if knob.spell else None
+        if spelling is not None and knob.files is FilesEffect.RELAYOUT:
+            yield f"{name}={value}: {spelling.note}"
 
 
 def _with_given_order(

@@ -3,17 +3,20 @@
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mpiric import knobs
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
+from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.situation import RankSeen, Situation
+from mpiric.model.spread import in_own_places
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
@@ -191,7 +194,7 @@ class Judge:
         different = at_mark.complaint(
             marks,
             Path(trial.stdout),
-            directory.written(),
+            in_own_places(directory.written()),
             rounding=self.rounding,
             settings=settings,
         )
@@ -215,7 +218,13 @@ class Judge:
                 self.printed = self.printed.widened(stdout)
         if self._written is None or not trial.configuration:
             return None
-        return self._written.compare_files(directory.written(), rounding=self.rounding, settings=settings)
+        found = in_own_places(directory.written())
+        return self._written.compare_files(
+            found,
+            rounding=self.rounding,
+            settings=settings,
+            rearranged=_rearranges(trial.configuration.as_dict()),
+        )
 
     def _check(
         self, trial: Trial, directory: TrialDirectory, situation: Situation
@@ -243,6 +252,12 @@ class Judge:
         printed = last_line(done)
         because = f"{check} said no (status {done.returncode})"
         return Outcome.DIFFERENT, f"{because}: {printed}" if printed else because
+
+
+def _rearranges(values: Mapping[str, str]) -> bool:
+    """Whether a setting may leave bytes of files otherwise arranged."""
+    known = knobs.all_knobs()
+    return any(known[name].files is FilesEffect.RELAYOUT for name in values if name in known)
 
 
 def _known(time_s: float | None) -> float:

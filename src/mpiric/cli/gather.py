@@ -1,0 +1,33 @@
+"""`mpiric gather [DIRECTORY]`: files that were spread over subdirectories, put back."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from mpiric.cli._json import print_json
+from mpiric.tuning.equivalence.output_files import printable_name
+from mpiric.workflows.gather.gather import gather
+
+
+@click.command(
+    epilog="\b\nExamples:\n"
+    "  mpiric gather out      what a run with the setting `subdirectories` has spread below out"
+)
+@click.argument("directory", type=click.Path(path_type=Path), default=".")
+@click.option("--json", "as_json", is_flag=True, help="Print what was put back, and what was not, as JSON.")
+def command(directory: Path, *, as_json: bool) -> int:
+    """Put the files back that a run has spread over subdirectories; files that are there stay."""
+    gathered = gather(directory)
+    if as_json:
+        print_json(
+            {
+                "moved": list(gathered.moved),
+                "left": [{"path": path, "reason": reason} for path, reason in gathered.left],
+            }
+        )
+    else:
+        print(f"files put back: {len(gathered.moved)}")
+    for path, reason in gathered.left:
+        print(printable_name(f"{path} stays: {reason}"), file=sys.stderr)
+    return 1 if gathered.left else 0

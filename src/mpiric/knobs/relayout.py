@@ -1,0 +1,117 @@
+"""Bytes of files elsewhere than the program puts them, or arranged otherwise.
+
+Tried with ``--allow-relayout`` only. mpiric's runtime does it (`src/runtime/files`); each note says what
+undoes it.
+"""
+
+from collections import Counter
+from math import ceil, sqrt
+
+from mpiric.knobs._by_runtime import by_the_runtime, reachable
+from mpiric.knobs._declare import no
+from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
+from mpiric.model.file_rules import binary_size, parse_hdf5
+from mpiric.model.knob import Applicability, FilesEffect, Knob, Promise, Written
+from mpiric.model.profile import FileTotal
+from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.model.spread import SpreadRule, parse_spread, write_spread
+
+_LEAST_ALIGNMENT = 1 << 20
+_MANY_FILES = 32  # of one directory: entries of fewer are made in no time
+
+
+def _crowd(situation: Situation) -> tuple[FileTotal, ...]:
+    """Files of one rank each in the directory that has most of them; empty where none has many."""
+    alone = [file for file in outputs(situation) if file.ranks == 1]
+    counts = Counter(map(directory_of, alone))
+    if not counts or max(counts.values()) < _MANY_FILES:
+        return ()
+    fullest = max(counts, key=lambda path: counts[path])
+    return tuple(file for file in alone if directory_of(file) == fullest)
+
+
+def _spread_applies(situation: Situation) -> Applicability:
+    if not _crowd(situation):
+        return no(f"no directory is seen to get {_MANY_FILES} files of a rank each")
+    return reachable(situation)
+
+
+def _spread_values(situation: Situation) -> tuple[str, ...]:
+    crowd = _crowd(situation)
+    others = [file for file in outputs(situation) if file not in crowd]
+    patterns = patterns_of(crowd, others) if crowd else None
+    count = ceil(sqrt(len(crowd)))
+    return (write_spread(tuple(SpreadRule(pattern, count) for pattern in patterns)),) if patterns else ()
+
+
+def _spread_promise(situation: Situation) -> Promise:
+    system = output_system(situation)
+    if system is not None and system.is_network:
+        return Promise(0.3, "many files are made in one directory, whose server makes one after the other")
+    return Promise(0.1, "many files are made in one directory")
+
+
+def _spell_spread(value: str, situation: Situation) -> Spelling | None:
+    rules = ";".join(f"{rule.pattern} {rule.subdirectories}" for rule in parse_spread(value))
+    note = "files lie in mpiric-spread/NN below their directory: `mpiric gather DIRECTORY` puts them back"
+    return by_the_runtime(situation, {"MPIRIC_SUBDIRECTORIES": rules}, note)
+
+
+def _hdf5_applies(situation: Situation) -> Applicability:
+    if not situation.observation.loads("libhdf5"):
+        return no("the ranks load no HDF5")
+    if not any(file.interface == "mpi-io" for file in outputs(situation)):
+        return no("no file is seen to be written through MPI")
+    return reachable(situation)
+
+
+def _hdf5_values(situation: Situation) -> tuple[str, ...]:
+    system = output_system(situation)
+    stripes = system.default_layout.stripes if system and system.default_layout else ()
+    size = binary_size(max(_LEAST_ALIGNMENT, stripes[0].size_bytes) if stripes else _LEAST_ALIGNMENT)
+    return (f"align={size},metadata=collective", f"align={size}", "metadata=collective")
+
+
+def _spell_hdf5(value: str, situation: Situation) -> Spelling | None:
+    wanted = parse_hdf5(value)
+    environment = {"MPIRIC_HDF5_ALIGNMENT_KIB": str(wanted.align_bytes >> 10)} if wanted.align_bytes else {}
+    if wanted.collective_metadata:
+        environment |= {"MPIRIC_HDF5_COLLECTIVE_METADATA": "1"}
+    note = "HDF5 files hold the same, otherwise arranged, with gaps: `h5repack` makes them as they were"
+    return by_the_runtime(situation, environment, note)
+
+
+KNOBS = (
+    Knob(
+        name="subdirectories",
+        sentence="Over how many subdirectories files are spread that ranks make in one directory",
+        why="Entries of one directory are made one after the other, under its lock on one metadata server",
+        source="NASA HECC, Lustre Best Practices: many files in a single directory",
+        domain=Written("subdirectories by pattern of names: `restart.*:16;dump.*:4`", parse_spread),
+        values=_spread_values,
+        applies=_spread_applies,
+        promise=_spread_promise,
+        files=FilesEffect.RELAYOUT,
+        spell=_spell_spread,
+        matters_when=("io_bytes_written >= 1",),
+        ceiling=("io_bound", "unsafe_bound"),
+        symptoms=("io_share", "file_share"),
+    ),
+    Knob(
+        name="hdf5",
+        sentence="Where objects begin in parallel HDF5 files, and whether ranks write metadata together",
+        why="Objects across stripes make ranks wait for one another's locks; metadata go out in small writes",
+        source="HDF5 reference manual, H5Pset_alignment and H5Pset_coll_metadata_write; H5Tuner, SC13, "
+        "https://doi.org/10.1145/2503210.2503278",
+        domain=Written("`align=1MiB`, `metadata=collective`, or both with a comma between them", parse_hdf5),
+        values=_hdf5_values,
+        applies=_hdf5_applies,
+        promise=lambda _: Promise(0.3, "the ranks write HDF5 files through MPI"),
+        files=FilesEffect.RELAYOUT,
+        spell=_spell_hdf5,
+        matters_when=("collective_file_calls >= 1 or independent_file_calls >= 1",),
+        ceiling=("mpi_io_bound", "unsafe_bound"),
+        symptoms=("io_share", "file_share"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""`mpiric gather`: files that a run has spread over subdirectories, put back to their places."""

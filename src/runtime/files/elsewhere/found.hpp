@@ -1,0 +1,27 @@
+// A path of the program's as a call of libc's is to have it: where the file is, or is to be made.
+#pragma once
+
+#include "files/elsewhere/place.hpp"
+
+#include <cstdint>
+
+namespace mpiric::files::elsewhere {
+
+/// From here on files are spread by these rules, which stay where they are.
+void spread_by(const char* rules) noexcept;
+
+class Found {
+  public:
+    enum class Use : uint8_t { finds, makes };
+
+    /// `path` as openat(2) takes it. A file that is to be made has its subdirectory then; where that cannot
+    /// be made, or the file lies in its own place already, it is its own path that is found.
+    Found(int directory, const char* path, Use use = Use::finds) noexcept;
+    const char* path() const noexcept { return spread_ ? place_.spread() : place_.own(); }
+
+  private:
+    Place place_;
+    bool spread_ = false;
+};
+
+}  // namespace mpiric::files::elsewhere

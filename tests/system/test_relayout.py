@@ -1,0 +1,74 @@
+"""Bytes of files elsewhere or otherwise arranged: the program finds them, and they come back."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpiric.tuning.equivalence.output_files import learn_files
+
+HERE = Path(__file__).parent
+RANKS = 4
+
+pytestmark = pytest.mark.requires("debian-mpich")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("relayout")
+
+
+def test_files_of_a_rank_each_are_spread_and_gathered(run_mpiric, place, tmp_path):
+    (tmp_path / "out").mkdir()
+    subprocess.run(["mpicc.mpich", "-o", place / "writes", HERE / "written_files.c"], check=True)
+    (tmp_path / "at_once.0.bin").write_bytes(b"x" * 9000)
+    launch = ("mpiexec.mpich", "-n", str(RANKS), place / "writes")
+    words = ("run", "--no-recipe", "--set", "subdirectories=own.*:2;at_once.*:3")
+    done = run_mpiric(*words, "--", *launch, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
+    assert "mpiric gather" in done.stderr
+    assert [path.name for path in tmp_path.glob("*.*")] == ["at_once.0.bin"]
+    assert len(list(tmp_path.glob("mpiric-spread/0[012]/at_once.*"))) == 19
+    assert run_mpiric("gather", cwd=tmp_path).stdout == f"files put back: {19 + RANKS}\n"
+    together = b"".join(bytes([ord("a") + rank]) * 1000 for rank in range(RANKS))
+    assert (tmp_path / "at_once.7.bin").read_bytes() == together
+    assert (tmp_path / "own.3").stat().st_size == 200000
+    assert not (tmp_path / "mpiric-spread").exists()
+
+
+def offsets(printed):
+    """Where the program's data sets begin."""
+    return [int(line.split()[-1]) for line in printed.splitlines() if line.startswith("set")]
+
+
+@pytest.mark.requires("h5pcc.mpich", "h5dump")
+def test_hdf5_files_are_arranged_as_asked_and_hold_the_same(run_mpiric, place, tmp_path):
+    program = place / "hdf5_file"
+    subprocess.run(["h5pcc.mpich", "-shlib", "-o", program, HERE / "hdf5_file.c"], check=True, cwd=place)
+    launch = ("mpiexec.mpich", "-n", "2", program)
+    plain = subprocess.run([*launch, "plain.h5"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert plain.stdout.endswith("alignment 1, metadata together 0, the program's own 1\n")
+    words = (
+        "run",
+        "--no-recipe",
+        "--set",
+        "hdf5=align=256KiB,metadata=collective",
+        "--",
+        *launch,
+        "aligned.h5",
+    )
+    done = run_mpiric(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("alignment 262144, metadata together 1, the program's own 1\n")
+    assert [offset % (256 << 10) for offset in offsets(done.stdout)] == [0, 0, 0]
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.h5").write_bytes((tmp_path / "plain.h5").read_bytes())
+    expected = learn_files([tmp_path / "first", tmp_path / "second"])
+    aligned = {"x.h5": tmp_path / "aligned.h5"}
+    assert expected.compare_files(aligned, rearranged=True) is None
+    assert "differs" in str(expected.compare_files(aligned))
+    other = bytearray((tmp_path / "plain.h5").read_bytes())
+    other[offsets(plain.stdout)[1] + 8000] ^= 1
+    (tmp_path / "other.h5").write_bytes(other)
+    assert "other contents" in str(expected.compare_files({"x.h5": tmp_path / "other.h5"}, rearranged=True))

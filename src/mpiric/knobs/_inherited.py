@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from mpiric.host.findings import finding_from
+from mpiric.knobs._outputs import output_system
 from mpiric.knobs._reading import (
     cpus_per_node,
     has_adapter,
@@ -130,6 +131,18 @@ def _forced_files(situation: Situation) -> Iterator[Finding]:
         yield _finding("hdf5-without-locks", value=value)
 
 
+def _mount(situation: Situation) -> Iterator[Finding]:
+    system, calls = output_system(situation), situation.observation.mpi_calls
+    if system is None:
+        return
+    if not system.is_writable:
+        yield _finding("mount-read-only", mount=system.mount_point)
+    through_mpi = any(name.startswith("mpi_file_") for name in calls)
+    if system.locks in ("none", "this node") and (through_mpi or situation.observation.loads("libhdf5")):
+        holds = "no flock" if system.locks == "none" else "flock that holds on one node only"
+        yield _finding("mount-without-flock", mount=system.mount_point, kind=system.kind, holds=holds)
+
+
 _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _shared_memory,
     _threads,
@@ -142,6 +155,7 @@ _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _huge_pages,
     _allocators,
     _forced_files,
+    _mount,
     _mkl_debug,
     _logging,
 )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.support.situations import MPIS, machine, situation
+from tests.support.written_files import lustre
 
 from mpiric.knobs import inherited_problems
 from mpiric.model.job import LaunchOption, Meaning
@@ -80,3 +81,19 @@ def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
     found = inherited_problems(case)
     assert len(found) == 3
     assert all(finding.says and finding.evidence and finding.fix for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("mount", "libraries", "expected"),
+    [
+        ({"is_writable": False}, (), "mount-read-only"),
+        ({"locks": "none"}, ("/x/libhdf5.so.310",), "mount-without-flock"),
+        ({"locks": "this node"}, ("/x/libhdf5.so.310",), "mount-without-flock"),
+        ({"locks": "none"}, (), None),
+        ({"locks": "all nodes"}, ("/x/libhdf5.so.310",), None),
+    ],
+)
+def test_a_mount_that_cannot_be_written_or_locked_is_named(mount, libraries, expected) -> None:
+    case = situation(libraries=libraries)
+    case = replace(case, machine=replace(case.machine, file_systems=(lustre(**mount),)))
+    assert [finding.id for finding in inherited_problems(case)] == ([expected] if expected else [])

@@ -1,0 +1,29 @@
+"""Files that are there before a layout is set: Lustre answers success, and changes nothing of them."""
+
+import os
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from mpiric.model.file_rules import HERE, parse_layouts
+from mpiric.tuning.equivalence.output_files import printable_name
+
+
+def files_that_stay(value: str, working_directory: str) -> list[str]:
+    """A sentence on the files that a value of `layout` means and that keep the layout that they have.
+
+    A rule for the whole working directory is not looked at: inputs lie there.
+    """
+    found: list[str] = []
+    for rule in parse_layouts(value):
+        if rule.where == HERE:
+            continue
+        directory = Path(working_directory, "" if rule.is_pattern else rule.where)
+        with suppress(OSError), os.scandir(directory) as entries:
+            pattern = rule.where if rule.is_pattern else "*"
+            found += [each.name for each in entries if fnmatchcase(each.name, pattern) and each.is_file()]
+    if not found:
+        return []
+    first, others = printable_name(min(found)), len(found) - 1
+    which = f"{first} and {others} more are" if others else f"{first} is"
+    return [f"{which} there already: a file keeps the layout that it was made with"]

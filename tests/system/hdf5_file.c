@@ -1,5 +1,6 @@
-/* hdf5_file FILE: all ranks write three data sets and an attribute each into one file of parallel HDF5, and print
- * how that was made: the alignment, whether metadata are written collectively, and where the data lie. */
+/* hdf5_file FILE: all ranks write three data sets and an attribute each into one file of parallel HDF5, and
+ * print how that was made: the alignment, whether metadata are written collectively, and where the data lie.
+ */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
     for (int set = 0; set < sets; ++set) {
         char name[] = "set0";
         name[3] = (char)('0' + set);
-        const hid_t into = H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, all, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        const hid_t into =
+            H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, all, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         const hid_t one = H5Screate(H5S_SCALAR);
         const hid_t step = H5Acreate2(into, "step", H5T_NATIVE_INT, one, H5P_DEFAULT, H5P_DEFAULT);
         H5Awrite(step, H5T_NATIVE_INT, &set);
@@ -50,8 +52,8 @@ int main(int argc, char** argv) {
     own_alignment = alignment;
     H5Pget_alignment(used, &threshold, &alignment);
     if (rank == 0)
-        printf("alignment %llu, metadata together %d, the program's own %llu\n", (unsigned long long)alignment,
-               together, own_alignment);
+        printf("alignment %llu, metadata together %d, the program's own %llu\n",
+               (unsigned long long)alignment, together, own_alignment);
     MPI_Finalize();
     return 0;
 }

@@ -14,7 +14,8 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 from mpiric.tuning.store.events import read_log
 
-PROGRAM = Path(__file__).parent / "programs/steps.c"
+PROGRAMS = Path(__file__).parent / "programs"
+ARCHIVES = "-lmpich -Wl,--whole-archive -lucp -luct -lucs -lucm -Wl,--no-whole-archive -lhwloc -lnuma -lz -lm"
 pytestmark = pytest.mark.requires("gcc", "mpi:mpich")
 
 
@@ -25,15 +26,17 @@ def mpich() -> MpiLibrary:
 
 @pytest.fixture
 def tuned(mpich: MpiLibrary, tmp_path: Path):
-    """Tunes the program for so many seconds, of which a fortieth is all that a run may take by itself."""
+    """Tunes steps.c, or `line`, for so many seconds; a fortieth is all that a run may take by itself."""
 
-    def tune(*words: str, seconds: int, runs: int, only: str = "binding") -> dict[str, Any]:
+    def tune(
+        *words: str, seconds: int, runs: int, only: str = "binding", line: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
         program = tmp_path / "steps"
-        subprocess.run([mpich.compilers["c"], str(PROGRAM), "-o", str(program)], check=True)
+        subprocess.run([mpich.compilers["c"], str(PROGRAMS / "steps.c"), "-o", str(program)], check=True)
         options = ["--json", "--try-all", "--only", only, "--max-runs", str(runs), "--budget", f"{seconds}s"]
-        line = [mpich.launcher, "-n", "2", str(program), *words]
+        line = line or (mpich.launcher, "-n", "2", str(program), *words)
         place = tmp_path / "work"
-        place.mkdir()
+        place.mkdir(exist_ok=True)
         options += ["--store", str(tmp_path / "store"), "--", *line]
         done = subprocess.run(
             [sys.executable, "-m", "mpiric", "tune", *options],
@@ -78,6 +81,26 @@ def test_the_second_run_of_a_pair_is_stopped_between_its_marks(tuned, tmp_path):
         assert trial.split.per_mark_s == trial.at_least > 2 * 0.002
         assert 0 < trial.split.start_from_s <= trial.split.start_s
     assert found["stopped_trials"] == found["runs"]
+
+
+@pytest.mark.sweep
+@pytest.mark.requires("debian-mpich")
+def test_a_static_program_is_counted_by_its_lines_or_runs_whole(tuned, tmp_path):
+    """Nothing can be loaded into its ranks: they are MPICH's, linked from archives."""
+    program = tmp_path / "printed_steps"
+    words = ["mpicc.mpich", "-static", str(PROGRAMS / "printed_steps.c"), "-o", str(program)]
+    subprocess.run([*words, "-Wl,--start-group", *ARCHIVES.split(), "-Wl,--end-group"], check=True)
+    line = ("mpiexec.mpich", "-n", "2", str(program))
+    found = tuned(seconds=60, runs=7, line=(*line, "2000000"))
+    assert (found["scope"], found["marks_why"]) == ("steps", None)
+    assert (found["marks"]["function"], found["marks"]["communicator"]) == ("stdout", None)
+    assert found["marks"]["place"].startswith(r"^\s*step\s+")
+    assert found["stopped_trials"] == found["runs"]
+    assert found["rejected"] == []
+    whole = tuned(seconds=40, runs=5, line=(*line, "1000", "quiet"))
+    assert (whole["scope"], whole["marks"]) == ("whole run", None)
+    assert "statically linked" in whole["marks_why"]
+    assert whole["marks_why"].endswith("nothing that it prints comes evenly")
 
 
 def carries(environ: Path, tag: str) -> bool:

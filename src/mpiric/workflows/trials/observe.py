@@ -154,12 +154,19 @@ def _at_marks(
 
 def _seen(runs: Sequence[TrialResult], parsed: ParsedJob, host: Host) -> Observation:
     """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
+    most = max((result.ranks for result in reversed(runs)), key=len)
     observation = Observation(
         wall_s=median(result.trial.wall_s for result in runs),
-        ranks=max((result.ranks for result in reversed(runs)), key=len),
+        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most),
         cpus=parsed.machine.usable_cpu_count,
     )
     return _with_mpi(observation, parsed.job, host)
+
+
+def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:
+    """A rank, without libraries where its program is static: those that it opens let nothing be preloaded."""
+    elf = host.elf(rank.program) if rank.libraries and job.container is None else None
+    return replace(rank, libraries=()) if elf is not None and not elf.interpreter else rank
 
 
 def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.support.recorded_tune import RecordedTune
+from tests.support.recorded_tune import PROGRAM, RecordedTune
+from tests.support.replay_host import ReplayHost
 from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
 
+from mpiric.host.host import Elf
 from mpiric.host.installation import native
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase
@@ -90,6 +92,11 @@ def test_a_setuid_or_static_program_is_not_recorded(tune):
     tune.runner.ranks = tuple(
         type(rank)(**{**vars(rank), "libraries": (rank.libraries[0],)}) for rank in tune.runner.ranks
     )
+    assert any("no C library" in note for note in tune(max_runs=12).notes)
+
+
+def test_what_a_static_program_opens_by_itself_lets_nothing_be_preloaded(tune, monkeypatch):
+    monkeypatch.setattr(ReplayHost, "elf", lambda _, path: Elf("", (), (), "") if path == PROGRAM else None)
     assert any("no C library" in note for note in tune(max_runs=12).notes)
 
 

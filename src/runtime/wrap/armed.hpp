@@ -42,9 +42,30 @@ void abort_marks() noexcept;
 /// Past the last mark: asks, without waiting, whether all ranks are, and ends the run then.
 void try_to_end() noexcept;
 
+/// A send of which nothing matters but its bytes, before it is made: what would have to be asked of the
+/// library is not known.
+struct SendAhead {
+    uint64_t bytes = 0;
+    bool is_known = true;
+
+    template <class... Factors>
+    [[gnu::always_inline]] uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
+        if (((factors <= 0) || ...))
+            return 0;
+        const uint64_t size = world::cached_size(type);
+        is_known = size != 0;
+        return (uint64_t(factors) * ...) * size;
+    }
+    void on(MPI_Comm) noexcept {}
+    [[gnu::always_inline]] void sent_to(int destination) noexcept {
+        if (destination == MPI_PROC_NULL)
+            bytes = 0;
+    }
+};
+
 /// One call of the program, for the counts and digests up to the last mark. It takes the same notes as Call;
 /// most of them matter to a record only.
-struct MarkedCall {
+struct MarkedCall : Volume {
     MarkedCall(uint32_t of_function, void* caller) noexcept : function(of_function), return_address(caller) {}
 
     uint32_t function;

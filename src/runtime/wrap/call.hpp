@@ -41,7 +41,19 @@ uint64_t payload_of_each(const Count counts[], const MPI_Datatype types[], int32
     return bytes;
 }
 
-struct Call {
+/// How the volume of a call is found.
+struct Volume {
+    template <std::integral... Factors>
+    [[gnu::always_inline]] static uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
+        return wrap::payload(type, factors...);
+    }
+    template <class... Arguments>
+    [[gnu::always_inline]] static uint64_t payload_of_each(const Arguments&... arguments) noexcept {
+        return wrap::payload_of_each(arguments...);
+    }
+};
+
+struct Call : Volume {
     // A constructor: to begin an aggregate, compilers clear all of it first, by a string instruction.
     Call(uint32_t of_function, const Elapsed& time, uint64_t waited_before, void* caller) noexcept
         : function(of_function), elapsed(time), waited(waited_before), return_address(caller) {}

@@ -65,6 +65,27 @@ template <Function function, class Pointer, class Do, class Tell>
     return result;
 }
 
+/// Counts a send up to the last mark before it is made, and leaves nothing to do after it; false where it
+/// may be the mark, or come from several threads, a tool or a wrapper, or where its size is not known yet.
+template <Function function, class Tell> [[gnu::always_inline]] inline bool counts_ahead(Tell&& tell) {
+    if (armed.stage != Stage::counting) [[likely]]
+        return false;
+    const Thread& self = thread;
+    const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
+    if (armed.marks.many_threads() || armed.function == uint16_t(function) || self.depth != 0 ||
+        self.by_profiling_name || following.next != following.library)
+        return false;
+    SendAhead send;
+    tell(send);
+    if (send.is_known)
+        armed.marks.count_send(send.bytes);
+    return send.is_known;
+}
+
+template <Function function, class Pointer> [[gnu::always_inline]] inline Pointer next_of() noexcept {
+    return reinterpret_cast<Pointer>(next_functions[static_cast<uint32_t>(function)].next);
+}
+
 template <Function function, Policy policy, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
     Thread& self = thread;

@@ -9,7 +9,7 @@ extern "C" int w_MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype 
     arrive(comm);
     return intercept<Function::MPI_Allgather, Policy::synchronising, decltype(&w_MPI_Allgather)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Allgather>(&w_MPI_Allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -21,7 +21,7 @@ extern "C" int w_MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
     arrive(comm);
     return intercept<Function::MPI_Allgather_c, Policy::synchronising, decltype(&w_MPI_Allgather_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Allgather_c>(&w_MPI_Allgather_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -33,7 +33,7 @@ extern "C" int w_MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype
     arrive(comm);
     return intercept<Function::MPI_Allgatherv, Policy::synchronising, decltype(&w_MPI_Allgatherv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Allgatherv>(&w_MPI_Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
@@ -45,7 +45,7 @@ extern "C" int w_MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
     arrive(comm);
     return intercept<Function::MPI_Allgatherv_c, Policy::synchronising, decltype(&w_MPI_Allgatherv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Allgatherv_c>(&w_MPI_Allgatherv_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
@@ -57,7 +57,7 @@ extern "C" int w_MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MP
     arrive(comm);
     return intercept<Function::MPI_Allreduce, Policy::synchronising, decltype(&w_MPI_Allreduce)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Allreduce>(&w_MPI_Allreduce, sendbuf, recvbuf, count, datatype, op, comm);
@@ -69,7 +69,7 @@ extern "C" int w_MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
     arrive(comm);
     return intercept<Function::MPI_Allreduce_c, Policy::synchronising, decltype(&w_MPI_Allreduce_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Allreduce_c>(&w_MPI_Allreduce_c, sendbuf, recvbuf, count, datatype, op, comm);
@@ -81,7 +81,7 @@ extern "C" int w_MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype s
     arrive(comm);
     return intercept<Function::MPI_Alltoall, Policy::synchronising, decltype(&w_MPI_Alltoall)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, call.size(), recvcount) : call.payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Alltoall>(&w_MPI_Alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -93,7 +93,7 @@ extern "C" int w_MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
     arrive(comm);
     return intercept<Function::MPI_Alltoall_c, Policy::synchronising, decltype(&w_MPI_Alltoall_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, call.size(), recvcount) : call.payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Alltoall_c>(&w_MPI_Alltoall_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -105,7 +105,7 @@ extern "C" int w_MPI_Alltoallv(const void* sendbuf, const int sendcounts[], cons
     arrive(comm);
     return intercept<Function::MPI_Alltoallv, Policy::synchronising, decltype(&w_MPI_Alltoallv)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtype, call.size()) : call.payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Alltoallv>(&w_MPI_Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
@@ -117,7 +117,7 @@ extern "C" int w_MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts
     arrive(comm);
     return intercept<Function::MPI_Alltoallv_c, Policy::synchronising, decltype(&w_MPI_Alltoallv_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtype, call.size()) : call.payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Alltoallv_c>(&w_MPI_Alltoallv_c, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
@@ -129,7 +129,7 @@ extern "C" int w_MPI_Alltoallw(const void* sendbuf, const int sendcounts[], cons
     arrive(comm);
     return intercept<Function::MPI_Alltoallw, Policy::synchronising, decltype(&w_MPI_Alltoallw)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtypes, call.size()) : call.payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Alltoallw>(&w_MPI_Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
@@ -141,7 +141,7 @@ extern "C" int w_MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts
     arrive(comm);
     return intercept<Function::MPI_Alltoallw_c, Policy::synchronising, decltype(&w_MPI_Alltoallw_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtypes, call.size()) : call.payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Alltoallw_c>(&w_MPI_Alltoallw_c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
@@ -164,7 +164,7 @@ extern "C" int w_MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int r
     arrive(comm);
     return intercept<Function::MPI_Bcast, Policy::synchronising, decltype(&w_MPI_Bcast)>(
         [&](auto* next) { return next(buffer, count, datatype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result(buffer, count, datatype); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.result(buffer, count, datatype); });
 }
 extern "C" int p_MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Bcast>(&w_MPI_Bcast, buffer, count, datatype, root, comm);
@@ -176,7 +176,7 @@ extern "C" int w_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
     arrive(comm);
     return intercept<Function::MPI_Bcast_c, Policy::synchronising, decltype(&w_MPI_Bcast_c)>(
         [&](auto* next) { return next(buffer, count, datatype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result(buffer, count, datatype); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.result(buffer, count, datatype); });
 }
 extern "C" int p_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Bcast_c>(&w_MPI_Bcast_c, buffer, count, datatype, root, comm);
@@ -188,7 +188,7 @@ extern "C" int w_MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_D
     arrive(comm);
     return intercept<Function::MPI_Exscan, Policy::synchronising, decltype(&w_MPI_Exscan)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Exscan>(&w_MPI_Exscan, sendbuf, recvbuf, count, datatype, op, comm);
@@ -200,7 +200,7 @@ extern "C" int w_MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
     arrive(comm);
     return intercept<Function::MPI_Exscan_c, Policy::synchronising, decltype(&w_MPI_Exscan_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Exscan_c>(&w_MPI_Exscan_c, sendbuf, recvbuf, count, datatype, op, comm);
@@ -212,7 +212,7 @@ extern "C" int w_MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sen
     arrive(comm);
     return intercept<Function::MPI_Gather, Policy::synchronising, decltype(&w_MPI_Gather)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Gather>(&w_MPI_Gather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
@@ -224,7 +224,7 @@ extern "C" int w_MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
     arrive(comm);
     return intercept<Function::MPI_Gather_c, Policy::synchronising, decltype(&w_MPI_Gather_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Gather_c>(&w_MPI_Gather_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
@@ -236,7 +236,7 @@ extern "C" int w_MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype se
     arrive(comm);
     return intercept<Function::MPI_Gatherv, Policy::synchronising, decltype(&w_MPI_Gatherv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Gatherv>(&w_MPI_Gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
@@ -248,7 +248,7 @@ extern "C" int w_MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
     arrive(comm);
     return intercept<Function::MPI_Gatherv_c, Policy::synchronising, decltype(&w_MPI_Gatherv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Gatherv_c>(&w_MPI_Gatherv_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
@@ -259,7 +259,7 @@ extern "C" int p_MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 extern "C" int w_MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgather, Policy::always, decltype(&w_MPI_Iallgather)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iallgather>(&w_MPI_Iallgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -270,7 +270,7 @@ extern "C" int p_MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype
 extern "C" int w_MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgather_c, Policy::always, decltype(&w_MPI_Iallgather_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iallgather_c>(&w_MPI_Iallgather_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -281,7 +281,7 @@ extern "C" int p_MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_
 extern "C" int w_MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgatherv, Policy::always, decltype(&w_MPI_Iallgatherv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iallgatherv>(&w_MPI_Iallgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
@@ -292,7 +292,7 @@ extern "C" int p_MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatyp
 extern "C" int w_MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallgatherv_c, Policy::always, decltype(&w_MPI_Iallgatherv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iallgatherv_c>(&w_MPI_Iallgatherv_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
@@ -303,7 +303,7 @@ extern "C" int p_MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI
 extern "C" int w_MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallreduce, Policy::always, decltype(&w_MPI_Iallreduce)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iallreduce>(&w_MPI_Iallreduce, sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -314,7 +314,7 @@ extern "C" int p_MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, M
 extern "C" int w_MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iallreduce_c, Policy::always, decltype(&w_MPI_Iallreduce_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iallreduce_c>(&w_MPI_Iallreduce_c, sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -325,7 +325,7 @@ extern "C" int p_MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count 
 extern "C" int w_MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoall, Policy::always, decltype(&w_MPI_Ialltoall)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, call.size(), recvcount) : call.payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ialltoall>(&w_MPI_Ialltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -336,7 +336,7 @@ extern "C" int p_MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype 
 extern "C" int w_MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoall_c, Policy::always, decltype(&w_MPI_Ialltoall_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, call.size(), recvcount) : call.payload(sendtype, call.size(), sendcount); });
 }
 extern "C" int p_MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ialltoall_c>(&w_MPI_Ialltoall_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -347,7 +347,7 @@ extern "C" int p_MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 extern "C" int w_MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallv, Policy::always, decltype(&w_MPI_Ialltoallv)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtype, call.size()) : call.payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ialltoallv>(&w_MPI_Ialltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
@@ -358,7 +358,7 @@ extern "C" int p_MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], con
 extern "C" int w_MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallv_c, Policy::always, decltype(&w_MPI_Ialltoallv_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtype, call.size()) : call.payload_of_each(sendcounts, sendtype, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ialltoallv_c>(&w_MPI_Ialltoallv_c, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
@@ -369,7 +369,7 @@ extern "C" int p_MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcount
 extern "C" int w_MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallw, Policy::always, decltype(&w_MPI_Ialltoallw)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtypes, call.size()) : call.payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ialltoallw>(&w_MPI_Ialltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
@@ -380,7 +380,7 @@ extern "C" int p_MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], con
 extern "C" int w_MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ialltoallw_c, Policy::always, decltype(&w_MPI_Ialltoallw_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtypes, call.size()) : call.payload_of_each(sendcounts, sendtypes, call.size()); });
 }
 extern "C" int p_MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ialltoallw_c>(&w_MPI_Ialltoallw_c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
@@ -402,7 +402,7 @@ extern "C" int p_MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 extern "C" int w_MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibcast, Policy::always, decltype(&w_MPI_Ibcast)>(
         [&](auto* next) { return next(buffer, count, datatype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ibcast>(&w_MPI_Ibcast, buffer, count, datatype, root, comm, request);
@@ -413,7 +413,7 @@ extern "C" int p_MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int 
 extern "C" int w_MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibcast_c, Policy::always, decltype(&w_MPI_Ibcast_c)>(
         [&](auto* next) { return next(buffer, count, datatype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ibcast_c>(&w_MPI_Ibcast_c, buffer, count, datatype, root, comm, request);
@@ -424,7 +424,7 @@ extern "C" int p_MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype dataty
 extern "C" int w_MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iexscan, Policy::always, decltype(&w_MPI_Iexscan)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iexscan>(&w_MPI_Iexscan, sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -435,7 +435,7 @@ extern "C" int p_MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_
 extern "C" int w_MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iexscan_c, Policy::always, decltype(&w_MPI_Iexscan_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iexscan_c>(&w_MPI_Iexscan_c, sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -446,7 +446,7 @@ extern "C" int p_MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count cou
 extern "C" int w_MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igather, Policy::always, decltype(&w_MPI_Igather)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Igather>(&w_MPI_Igather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
@@ -457,7 +457,7 @@ extern "C" int p_MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype se
 extern "C" int w_MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igather_c, Policy::always, decltype(&w_MPI_Igather_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Igather_c>(&w_MPI_Igather_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
@@ -468,7 +468,7 @@ extern "C" int p_MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 extern "C" int w_MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igatherv, Policy::always, decltype(&w_MPI_Igatherv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Igatherv>(&w_MPI_Igatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
@@ -479,7 +479,7 @@ extern "C" int p_MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype s
 extern "C" int w_MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Igatherv_c, Policy::always, decltype(&w_MPI_Igatherv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Igatherv_c>(&w_MPI_Igatherv_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
@@ -490,7 +490,7 @@ extern "C" int p_MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 extern "C" int w_MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgather, Policy::always, decltype(&w_MPI_Ineighbor_allgather)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_allgather>(&w_MPI_Ineighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -501,7 +501,7 @@ extern "C" int p_MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI
 extern "C" int w_MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgather_c, Policy::always, decltype(&w_MPI_Ineighbor_allgather_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_allgather_c>(&w_MPI_Ineighbor_allgather_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -512,7 +512,7 @@ extern "C" int p_MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendco
 extern "C" int w_MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgatherv, Policy::always, decltype(&w_MPI_Ineighbor_allgatherv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_allgatherv>(&w_MPI_Ineighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
@@ -523,7 +523,7 @@ extern "C" int p_MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MP
 extern "C" int w_MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_allgatherv_c, Policy::always, decltype(&w_MPI_Ineighbor_allgatherv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_allgatherv_c>(&w_MPI_Ineighbor_allgatherv_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
@@ -534,7 +534,7 @@ extern "C" int p_MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendc
 extern "C" int w_MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoall, Policy::always, decltype(&w_MPI_Ineighbor_alltoall)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_alltoall>(&w_MPI_Ineighbor_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -545,7 +545,7 @@ extern "C" int p_MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_
 extern "C" int w_MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoall_c, Policy::always, decltype(&w_MPI_Ineighbor_alltoall_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_alltoall_c>(&w_MPI_Ineighbor_alltoall_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
@@ -556,7 +556,7 @@ extern "C" int p_MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcou
 extern "C" int w_MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallv, Policy::always, decltype(&w_MPI_Ineighbor_alltoallv)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_alltoallv>(&w_MPI_Ineighbor_alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
@@ -567,7 +567,7 @@ extern "C" int p_MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcoun
 extern "C" int w_MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallv_c, Policy::always, decltype(&w_MPI_Ineighbor_alltoallv_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_alltoallv_c>(&w_MPI_Ineighbor_alltoallv_c, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
@@ -578,7 +578,7 @@ extern "C" int p_MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count 
 extern "C" int w_MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallw, Policy::always, decltype(&w_MPI_Ineighbor_alltoallw)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_alltoallw>(&w_MPI_Ineighbor_alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
@@ -589,7 +589,7 @@ extern "C" int p_MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcoun
 extern "C" int w_MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ineighbor_alltoallw_c, Policy::always, decltype(&w_MPI_Ineighbor_alltoallw_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ineighbor_alltoallw_c>(&w_MPI_Ineighbor_alltoallw_c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
@@ -600,7 +600,7 @@ extern "C" int p_MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count 
 extern "C" int w_MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce, Policy::always, decltype(&w_MPI_Ireduce)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ireduce>(&w_MPI_Ireduce, sendbuf, recvbuf, count, datatype, op, root, comm, request);
@@ -611,7 +611,7 @@ extern "C" int p_MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_
 extern "C" int w_MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_c, Policy::always, decltype(&w_MPI_Ireduce_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ireduce_c>(&w_MPI_Ireduce_c, sendbuf, recvbuf, count, datatype, op, root, comm, request);
@@ -622,7 +622,7 @@ extern "C" int p_MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count cou
 extern "C" int w_MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter, Policy::always, decltype(&w_MPI_Ireduce_scatter)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(recvcounts, datatype, call.group()); });
 }
 extern "C" int p_MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ireduce_scatter>(&w_MPI_Ireduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
@@ -633,7 +633,7 @@ extern "C" int p_MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const i
 extern "C" int w_MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter_block, Policy::always, decltype(&w_MPI_Ireduce_scatter_block)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, call.group(), recvcount); });
 }
 extern "C" int p_MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ireduce_scatter_block>(&w_MPI_Ireduce_scatter_block, sendbuf, recvbuf, recvcount, datatype, op, comm, request);
@@ -644,7 +644,7 @@ extern "C" int p_MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, i
 extern "C" int w_MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter_block_c, Policy::always, decltype(&w_MPI_Ireduce_scatter_block_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, call.group(), recvcount); });
 }
 extern "C" int p_MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ireduce_scatter_block_c>(&w_MPI_Ireduce_scatter_block_c, sendbuf, recvbuf, recvcount, datatype, op, comm, request);
@@ -655,7 +655,7 @@ extern "C" int p_MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf,
 extern "C" int w_MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ireduce_scatter_c, Policy::always, decltype(&w_MPI_Ireduce_scatter_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(recvcounts, datatype, call.group()); });
 }
 extern "C" int p_MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ireduce_scatter_c>(&w_MPI_Ireduce_scatter_c, sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
@@ -666,7 +666,7 @@ extern "C" int p_MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const
 extern "C" int w_MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscan, Policy::always, decltype(&w_MPI_Iscan)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iscan>(&w_MPI_Iscan, sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -677,7 +677,7 @@ extern "C" int p_MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Da
 extern "C" int w_MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscan_c, Policy::always, decltype(&w_MPI_Iscan_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); });
 }
 extern "C" int p_MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iscan_c>(&w_MPI_Iscan_c, sendbuf, recvbuf, count, datatype, op, comm, request);
@@ -688,7 +688,7 @@ extern "C" int p_MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count
 extern "C" int w_MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatter, Policy::always, decltype(&w_MPI_Iscatter)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcount) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iscatter>(&w_MPI_Iscatter, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
@@ -699,7 +699,7 @@ extern "C" int p_MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype s
 extern "C" int w_MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatter_c, Policy::always, decltype(&w_MPI_Iscatter_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcount) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iscatter_c>(&w_MPI_Iscatter_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
@@ -710,7 +710,7 @@ extern "C" int p_MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 extern "C" int w_MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatterv, Policy::always, decltype(&w_MPI_Iscatterv)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcounts[call.rank()]) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iscatterv>(&w_MPI_Iscatterv, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
@@ -721,7 +721,7 @@ extern "C" int p_MPI_Iscatterv(const void* sendbuf, const int sendcounts[], cons
 extern "C" int w_MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Iscatterv_c, Policy::always, decltype(&w_MPI_Iscatterv_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcounts[call.rank()]) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Iscatterv_c>(&w_MPI_Iscatterv_c, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
@@ -733,7 +733,7 @@ extern "C" int w_MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgather, Policy::synchronising, decltype(&w_MPI_Neighbor_allgather)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_allgather>(&w_MPI_Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -745,7 +745,7 @@ extern "C" int w_MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgather_c, Policy::synchronising, decltype(&w_MPI_Neighbor_allgather_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_allgather_c>(&w_MPI_Neighbor_allgather_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -757,7 +757,7 @@ extern "C" int w_MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgatherv, Policy::synchronising, decltype(&w_MPI_Neighbor_allgatherv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_allgatherv>(&w_MPI_Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
@@ -769,7 +769,7 @@ extern "C" int w_MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
     arrive(comm);
     return intercept<Function::MPI_Neighbor_allgatherv_c, Policy::synchronising, decltype(&w_MPI_Neighbor_allgatherv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_allgatherv_c>(&w_MPI_Neighbor_allgatherv_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
@@ -781,7 +781,7 @@ extern "C" int w_MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoall, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoall)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_alltoall>(&w_MPI_Neighbor_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -793,7 +793,7 @@ extern "C" int w_MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoall_c, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoall_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, call.degree(), sendcount); });
 }
 extern "C" int p_MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_alltoall_c>(&w_MPI_Neighbor_alltoall_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
@@ -805,7 +805,7 @@ extern "C" int w_MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcount
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallv, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallv)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallv>(&w_MPI_Neighbor_alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
@@ -817,7 +817,7 @@ extern "C" int w_MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallv_c, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallv_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtype, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallv_c>(&w_MPI_Neighbor_alltoallv_c, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
@@ -829,7 +829,7 @@ extern "C" int w_MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcount
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallw, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallw)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallw>(&w_MPI_Neighbor_alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
@@ -841,7 +841,7 @@ extern "C" int w_MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
     arrive(comm);
     return intercept<Function::MPI_Neighbor_alltoallw_c, Policy::synchronising, decltype(&w_MPI_Neighbor_alltoallw_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtypes, call.degree()); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallw_c>(&w_MPI_Neighbor_alltoallw_c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
@@ -853,7 +853,7 @@ extern "C" int w_MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_D
     arrive(comm);
     return intercept<Function::MPI_Reduce, Policy::synchronising, decltype(&w_MPI_Reduce)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result_at(root, recvbuf, count, datatype); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.result_at(root, recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Reduce>(&w_MPI_Reduce, sendbuf, recvbuf, count, datatype, op, root, comm);
@@ -865,7 +865,7 @@ extern "C" int w_MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
     arrive(comm);
     return intercept<Function::MPI_Reduce_c, Policy::synchronising, decltype(&w_MPI_Reduce_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.result_at(root, recvbuf, count, datatype); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.result_at(root, recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Reduce_c>(&w_MPI_Reduce_c, sendbuf, recvbuf, count, datatype, op, root, comm);
@@ -877,7 +877,7 @@ extern "C" int w_MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const in
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter, Policy::synchronising, decltype(&w_MPI_Reduce_scatter)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.result(recvbuf, recvcounts[call.rank()], datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(recvcounts, datatype, call.group()); call.result(recvbuf, recvcounts[call.rank()], datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Reduce_scatter>(&w_MPI_Reduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op, comm);
@@ -889,7 +889,7 @@ extern "C" int w_MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, in
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter_block, Policy::synchronising, decltype(&w_MPI_Reduce_scatter_block)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.result(recvbuf, recvcount, datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, call.group(), recvcount); call.result(recvbuf, recvcount, datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Reduce_scatter_block>(&w_MPI_Reduce_scatter_block, sendbuf, recvbuf, recvcount, datatype, op, comm);
@@ -901,7 +901,7 @@ extern "C" int w_MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter_block_c, Policy::synchronising, decltype(&w_MPI_Reduce_scatter_block_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.result(recvbuf, recvcount, datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, call.group(), recvcount); call.result(recvbuf, recvcount, datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Reduce_scatter_block_c>(&w_MPI_Reduce_scatter_block_c, sendbuf, recvbuf, recvcount, datatype, op, comm);
@@ -913,7 +913,7 @@ extern "C" int w_MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const 
     arrive(comm);
     return intercept<Function::MPI_Reduce_scatter_c, Policy::synchronising, decltype(&w_MPI_Reduce_scatter_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.result(recvbuf, recvcounts[call.rank()], datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(recvcounts, datatype, call.group()); call.result(recvbuf, recvcounts[call.rank()], datatype); });
 }
 extern "C" int p_MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Reduce_scatter_c>(&w_MPI_Reduce_scatter_c, sendbuf, recvbuf, recvcounts, datatype, op, comm);
@@ -925,7 +925,7 @@ extern "C" int w_MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
     arrive(comm);
     return intercept<Function::MPI_Scan, Policy::synchronising, decltype(&w_MPI_Scan)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Scan>(&w_MPI_Scan, sendbuf, recvbuf, count, datatype, op, comm);
@@ -937,7 +937,7 @@ extern "C" int w_MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
     arrive(comm);
     return intercept<Function::MPI_Scan_c, Policy::synchronising, decltype(&w_MPI_Scan_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.result(recvbuf, count, datatype); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.result(recvbuf, count, datatype); });
 }
 extern "C" int p_MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Scan_c>(&w_MPI_Scan_c, sendbuf, recvbuf, count, datatype, op, comm);
@@ -949,7 +949,7 @@ extern "C" int w_MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype se
     arrive(comm);
     return intercept<Function::MPI_Scatter, Policy::synchronising, decltype(&w_MPI_Scatter)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcount) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Scatter>(&w_MPI_Scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
@@ -961,7 +961,7 @@ extern "C" int w_MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
     arrive(comm);
     return intercept<Function::MPI_Scatter_c, Policy::synchronising, decltype(&w_MPI_Scatter_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcount) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Scatter_c>(&w_MPI_Scatter_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
@@ -973,7 +973,7 @@ extern "C" int w_MPI_Scatterv(const void* sendbuf, const int sendcounts[], const
     arrive(comm);
     return intercept<Function::MPI_Scatterv, Policy::synchronising, decltype(&w_MPI_Scatterv)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcounts[call.rank()]) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Scatterv>(&w_MPI_Scatterv, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
@@ -985,7 +985,7 @@ extern "C" int w_MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[
     arrive(comm);
     return intercept<Function::MPI_Scatterv_c, Policy::synchronising, decltype(&w_MPI_Scatterv_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcounts[call.rank()]) : call.payload(recvtype, recvcount); });
 }
 extern "C" int p_MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Scatterv_c>(&w_MPI_Scatterv_c, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);

@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return intercept<Function::MPI_Accumulate, Policy::always, decltype(&w_MPI_Accumulate)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return by_profiling_name<Function::MPI_Accumulate>(&w_MPI_Accumulate, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Accumulate(const void* origin_addr, int origin_count, MPI_D
 extern "C" int w_MPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return intercept<Function::MPI_Accumulate_c, Policy::always, decltype(&w_MPI_Accumulate_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return by_profiling_name<Function::MPI_Accumulate_c>(&w_MPI_Accumulate_c, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_Accumulate_c(const void* origin_addr, MPI_Count origin_coun
 extern "C" int w_MPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
     return intercept<Function::MPI_Compare_and_swap, Policy::always, decltype(&w_MPI_Compare_and_swap)>(
         [&](auto* next) { return next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(datatype, 1); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(datatype, 1); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
     return by_profiling_name<Function::MPI_Compare_and_swap>(&w_MPI_Compare_and_swap, origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_Compare_and_swap(const void* origin_addr, const void* compa
 extern "C" int w_MPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
     return intercept<Function::MPI_Fetch_and_op, Policy::always, decltype(&w_MPI_Fetch_and_op)>(
         [&](auto* next) { return next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(datatype, 1); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(datatype, 1); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
     return by_profiling_name<Function::MPI_Fetch_and_op>(&w_MPI_Fetch_and_op, origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_Fetch_and_op(const void* origin_addr, void* result_addr, MP
 extern "C" int w_MPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return intercept<Function::MPI_Get, Policy::always, decltype(&w_MPI_Get)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return by_profiling_name<Function::MPI_Get>(&w_MPI_Get, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_Get(void* origin_addr, int origin_count, MPI_Datatype origi
 extern "C" int w_MPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return intercept<Function::MPI_Get_accumulate, Policy::always, decltype(&w_MPI_Get_accumulate)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(target_datatype, target_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(target_datatype, target_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return by_profiling_name<Function::MPI_Get_accumulate>(&w_MPI_Get_accumulate, origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_Get_accumulate(const void* origin_addr, int origin_count, M
 extern "C" int w_MPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return intercept<Function::MPI_Get_accumulate_c, Policy::always, decltype(&w_MPI_Get_accumulate_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(target_datatype, target_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(target_datatype, target_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     return by_profiling_name<Function::MPI_Get_accumulate_c>(&w_MPI_Get_accumulate_c, origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_
 extern "C" int w_MPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return intercept<Function::MPI_Get_c, Policy::always, decltype(&w_MPI_Get_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return by_profiling_name<Function::MPI_Get_c>(&w_MPI_Get_c, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Dataty
 extern "C" int w_MPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return intercept<Function::MPI_Put, Policy::always, decltype(&w_MPI_Put)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return by_profiling_name<Function::MPI_Put>(&w_MPI_Put, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
@@ -107,7 +107,7 @@ extern "C" int p_MPI_Put(const void* origin_addr, int origin_count, MPI_Datatype
 extern "C" int w_MPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return intercept<Function::MPI_Put_c, Policy::always, decltype(&w_MPI_Put_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
     return by_profiling_name<Function::MPI_Put_c>(&w_MPI_Put_c, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_
 extern "C" int w_MPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Raccumulate, Policy::always, decltype(&w_MPI_Raccumulate)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Raccumulate>(&w_MPI_Raccumulate, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
@@ -129,7 +129,7 @@ extern "C" int p_MPI_Raccumulate(const void* origin_addr, int origin_count, MPI_
 extern "C" int w_MPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Raccumulate_c, Policy::always, decltype(&w_MPI_Raccumulate_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Raccumulate_c>(&w_MPI_Raccumulate_c, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
@@ -140,7 +140,7 @@ extern "C" int p_MPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_cou
 extern "C" int w_MPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Rget, Policy::always, decltype(&w_MPI_Rget)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rget>(&w_MPI_Rget, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
@@ -151,7 +151,7 @@ extern "C" int p_MPI_Rget(void* origin_addr, int origin_count, MPI_Datatype orig
 extern "C" int w_MPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Rget_accumulate, Policy::always, decltype(&w_MPI_Rget_accumulate)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(target_datatype, target_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(target_datatype, target_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rget_accumulate>(&w_MPI_Rget_accumulate, origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
@@ -162,7 +162,7 @@ extern "C" int p_MPI_Rget_accumulate(const void* origin_addr, int origin_count, 
 extern "C" int w_MPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Rget_accumulate_c, Policy::always, decltype(&w_MPI_Rget_accumulate_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(target_datatype, target_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(target_datatype, target_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rget_accumulate_c>(&w_MPI_Rget_accumulate_c, origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
@@ -173,7 +173,7 @@ extern "C" int p_MPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin
 extern "C" int w_MPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Rget_c, Policy::always, decltype(&w_MPI_Rget_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.got_from(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.got_from(target_rank); });
 }
 extern "C" int p_MPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rget_c>(&w_MPI_Rget_c, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
@@ -184,7 +184,7 @@ extern "C" int p_MPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datat
 extern "C" int w_MPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Rput, Policy::always, decltype(&w_MPI_Rput)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rput>(&w_MPI_Rput, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
@@ -195,7 +195,7 @@ extern "C" int p_MPI_Rput(const void* origin_addr, int origin_count, MPI_Datatyp
 extern "C" int w_MPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return intercept<Function::MPI_Rput_c, Policy::always, decltype(&w_MPI_Rput_c)>(
         [&](auto* next) { return next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request); },
-        [&](auto& call) { call.on_window(win); call.bytes = payload(origin_datatype, origin_count); call.put_to(target_rank); });
+        [&](auto& call) { call.on_window(win); call.bytes = call.payload(origin_datatype, origin_count); call.put_to(target_rank); });
 }
 extern "C" int p_MPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rput_c>(&w_MPI_Rput_c, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);

@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgather_init, Policy::rare, decltype(&w_MPI_Allgather_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Allgather_init>(&w_MPI_Allgather_init, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Data
 extern "C" int w_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgather_init_c, Policy::rare, decltype(&w_MPI_Allgather_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Allgather_init_c>(&w_MPI_Allgather_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, 
 extern "C" int w_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgatherv_init, Policy::rare, decltype(&w_MPI_Allgatherv_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Allgatherv_init>(&w_MPI_Allgatherv_init, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Dat
 extern "C" int w_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allgatherv_init_c, Policy::rare, decltype(&w_MPI_Allgatherv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Allgatherv_init_c>(&w_MPI_Allgatherv_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount,
 extern "C" int w_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allreduce_init, Policy::rare, decltype(&w_MPI_Allreduce_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Allreduce_init>(&w_MPI_Allreduce_init, sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int coun
 extern "C" int w_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Allreduce_init_c, Policy::rare, decltype(&w_MPI_Allreduce_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Allreduce_init_c>(&w_MPI_Allreduce_init_c, sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Co
 extern "C" int w_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoall_init, Policy::rare, decltype(&w_MPI_Alltoall_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, call.size(), recvcount) : call.payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Alltoall_init>(&w_MPI_Alltoall_init, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datat
 extern "C" int w_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoall_init_c, Policy::rare, decltype(&w_MPI_Alltoall_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, call.size(), recvcount) : payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, call.size(), recvcount) : call.payload(sendtype, call.size(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Alltoall_init_c>(&w_MPI_Alltoall_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, M
 extern "C" int w_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallv_init, Policy::rare, decltype(&w_MPI_Alltoallv_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtype, call.size()) : call.payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Alltoallv_init>(&w_MPI_Alltoallv_init, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
@@ -107,7 +107,7 @@ extern "C" int p_MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[],
 extern "C" int w_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallv_init_c, Policy::rare, decltype(&w_MPI_Alltoallv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtype, call.size()) : payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtype, call.size()) : call.payload_of_each(sendcounts, sendtype, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Alltoallv_init_c>(&w_MPI_Alltoallv_init_c, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendc
 extern "C" int w_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallw_init, Policy::rare, decltype(&w_MPI_Alltoallw_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtypes, call.size()) : call.payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Alltoallw_init>(&w_MPI_Alltoallw_init, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
@@ -129,7 +129,7 @@ extern "C" int p_MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[],
 extern "C" int w_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Alltoallw_init_c, Policy::rare, decltype(&w_MPI_Alltoallw_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? payload_of_each(recvcounts, recvtypes, call.size()) : payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = sendbuf == MPI_IN_PLACE ? call.payload_of_each(recvcounts, recvtypes, call.size()) : call.payload_of_each(sendcounts, sendtypes, call.size()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Alltoallw_init_c>(&w_MPI_Alltoallw_init_c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
@@ -151,7 +151,7 @@ extern "C" int p_MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* req
 extern "C" int w_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Bcast_init, Policy::rare, decltype(&w_MPI_Bcast_init)>(
         [&](auto* next) { return next(buffer, count, datatype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Bcast_init>(&w_MPI_Bcast_init, buffer, count, datatype, root, comm, info, request);
@@ -162,7 +162,7 @@ extern "C" int p_MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, 
 extern "C" int w_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Bcast_init_c, Policy::rare, decltype(&w_MPI_Bcast_init_c)>(
         [&](auto* next) { return next(buffer, count, datatype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Bcast_init_c>(&w_MPI_Bcast_init_c, buffer, count, datatype, root, comm, info, request);
@@ -173,7 +173,7 @@ extern "C" int p_MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype da
 extern "C" int w_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Bsend_init, Policy::rare, decltype(&w_MPI_Bsend_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Bsend_init>(&w_MPI_Bsend_init, buf, count, datatype, dest, tag, comm, request);
@@ -184,7 +184,7 @@ extern "C" int p_MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatyp
 extern "C" int w_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Bsend_init_c, Policy::rare, decltype(&w_MPI_Bsend_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Bsend_init_c>(&w_MPI_Bsend_init_c, buf, count, datatype, dest, tag, comm, request);
@@ -195,7 +195,7 @@ extern "C" int p_MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype
 extern "C" int w_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Exscan_init, Policy::rare, decltype(&w_MPI_Exscan_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Exscan_init>(&w_MPI_Exscan_init, sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -206,7 +206,7 @@ extern "C" int p_MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, 
 extern "C" int w_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Exscan_init_c, Policy::rare, decltype(&w_MPI_Exscan_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Exscan_init_c>(&w_MPI_Exscan_init_c, sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -217,7 +217,7 @@ extern "C" int p_MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count
 extern "C" int w_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gather_init, Policy::rare, decltype(&w_MPI_Gather_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Gather_init>(&w_MPI_Gather_init, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
@@ -228,7 +228,7 @@ extern "C" int p_MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatyp
 extern "C" int w_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gather_init_c, Policy::rare, decltype(&w_MPI_Gather_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcount) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcount) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Gather_init_c>(&w_MPI_Gather_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
@@ -239,7 +239,7 @@ extern "C" int p_MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI
 extern "C" int w_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gatherv_init, Policy::rare, decltype(&w_MPI_Gatherv_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Gatherv_init>(&w_MPI_Gatherv_init, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
@@ -250,7 +250,7 @@ extern "C" int p_MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Dataty
 extern "C" int w_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Gatherv_init_c, Policy::rare, decltype(&w_MPI_Gatherv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? payload(recvtype, recvcounts[call.rank()]) : payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = sendbuf == MPI_IN_PLACE ? call.payload(recvtype, recvcounts[call.rank()]) : call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Gatherv_init_c>(&w_MPI_Gatherv_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
@@ -261,7 +261,7 @@ extern "C" int p_MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MP
 extern "C" int w_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgather_init, Policy::rare, decltype(&w_MPI_Neighbor_allgather_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_allgather_init>(&w_MPI_Neighbor_allgather_init, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -272,7 +272,7 @@ extern "C" int p_MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount,
 extern "C" int w_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgather_init_c, Policy::rare, decltype(&w_MPI_Neighbor_allgather_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_allgather_init_c>(&w_MPI_Neighbor_allgather_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -283,7 +283,7 @@ extern "C" int p_MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count se
 extern "C" int w_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgatherv_init, Policy::rare, decltype(&w_MPI_Neighbor_allgatherv_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_allgatherv_init>(&w_MPI_Neighbor_allgatherv_init, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
@@ -294,7 +294,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount
 extern "C" int w_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_allgatherv_init_c, Policy::rare, decltype(&w_MPI_Neighbor_allgatherv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_allgatherv_init_c>(&w_MPI_Neighbor_allgatherv_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
@@ -305,7 +305,7 @@ extern "C" int p_MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count s
 extern "C" int w_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoall_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoall_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_alltoall_init>(&w_MPI_Neighbor_alltoall_init, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -316,7 +316,7 @@ extern "C" int p_MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, 
 extern "C" int w_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoall_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoall_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, call.degree(), sendcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_alltoall_init_c>(&w_MPI_Neighbor_alltoall_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
@@ -327,7 +327,7 @@ extern "C" int p_MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sen
 extern "C" int w_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallv_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoallv_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallv_init>(&w_MPI_Neighbor_alltoallv_init, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
@@ -338,7 +338,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_init(const void* sendbuf, const int send
 extern "C" int w_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallv_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoallv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtype, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallv_init_c>(&w_MPI_Neighbor_alltoallv_init_c, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
@@ -349,7 +349,7 @@ extern "C" int p_MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Co
 extern "C" int w_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallw_init, Policy::rare, decltype(&w_MPI_Neighbor_alltoallw_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallw_init>(&w_MPI_Neighbor_alltoallw_init, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
@@ -360,7 +360,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init(const void* sendbuf, const int send
 extern "C" int w_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Neighbor_alltoallw_init_c, Policy::rare, decltype(&w_MPI_Neighbor_alltoallw_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(sendcounts, sendtypes, call.degree()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Neighbor_alltoallw_init_c>(&w_MPI_Neighbor_alltoallw_init_c, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
@@ -371,7 +371,7 @@ extern "C" int p_MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Co
 extern "C" int w_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Precv_init, Policy::rare, decltype(&w_MPI_Precv_init)>(
         [&](auto* next) { return next(buf, partitions, count, datatype, source, tag, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers_receive(*request, source); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, partitions, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Precv_init>(&w_MPI_Precv_init, buf, partitions, count, datatype, source, tag, comm, info, request);
@@ -382,7 +382,7 @@ extern "C" int p_MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_
 extern "C" int w_MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Psend_init, Policy::rare, decltype(&w_MPI_Psend_init)>(
         [&](auto* next) { return next(buf, partitions, count, datatype, dest, tag, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, partitions, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, partitions, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Psend_init>(&w_MPI_Psend_init, buf, partitions, count, datatype, dest, tag, comm, info, request);
@@ -393,7 +393,7 @@ extern "C" int p_MPI_Psend_init(const void* buf, int partitions, MPI_Count count
 extern "C" int w_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Recv_init, Policy::rare, decltype(&w_MPI_Recv_init)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Recv_init>(&w_MPI_Recv_init, buf, count, datatype, source, tag, comm, request);
@@ -404,7 +404,7 @@ extern "C" int p_MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int 
 extern "C" int w_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Recv_init_c, Policy::rare, decltype(&w_MPI_Recv_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers_receive(*request, source); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers_receive(*request, source); });
 }
 extern "C" int p_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Recv_init_c>(&w_MPI_Recv_init_c, buf, count, datatype, source, tag, comm, request);
@@ -415,7 +415,7 @@ extern "C" int p_MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype dataty
 extern "C" int w_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_init, Policy::rare, decltype(&w_MPI_Reduce_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Reduce_init>(&w_MPI_Reduce_init, sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
@@ -426,7 +426,7 @@ extern "C" int p_MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, 
 extern "C" int w_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_init_c, Policy::rare, decltype(&w_MPI_Reduce_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Reduce_init_c>(&w_MPI_Reduce_init_c, sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
@@ -437,7 +437,7 @@ extern "C" int p_MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count
 extern "C" int w_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_block_init, Policy::rare, decltype(&w_MPI_Reduce_scatter_block_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Reduce_scatter_block_init>(&w_MPI_Reduce_scatter_block_init, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
@@ -448,7 +448,7 @@ extern "C" int p_MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbu
 extern "C" int w_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_block_init_c, Policy::rare, decltype(&w_MPI_Reduce_scatter_block_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, call.group(), recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Reduce_scatter_block_init_c>(&w_MPI_Reduce_scatter_block_init_c, sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
@@ -459,7 +459,7 @@ extern "C" int p_MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recv
 extern "C" int w_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_init, Policy::rare, decltype(&w_MPI_Reduce_scatter_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Reduce_scatter_init>(&w_MPI_Reduce_scatter_init, sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
@@ -470,7 +470,7 @@ extern "C" int p_MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, con
 extern "C" int w_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Reduce_scatter_init_c, Policy::rare, decltype(&w_MPI_Reduce_scatter_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload_of_each(recvcounts, datatype, call.group()); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Reduce_scatter_init_c>(&w_MPI_Reduce_scatter_init_c, sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
@@ -481,7 +481,7 @@ extern "C" int p_MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, c
 extern "C" int w_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Rsend_init, Policy::rare, decltype(&w_MPI_Rsend_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rsend_init>(&w_MPI_Rsend_init, buf, count, datatype, dest, tag, comm, request);
@@ -492,7 +492,7 @@ extern "C" int p_MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatyp
 extern "C" int w_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Rsend_init_c, Policy::rare, decltype(&w_MPI_Rsend_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Rsend_init_c>(&w_MPI_Rsend_init_c, buf, count, datatype, dest, tag, comm, request);
@@ -503,7 +503,7 @@ extern "C" int p_MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype
 extern "C" int w_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scan_init, Policy::rare, decltype(&w_MPI_Scan_init)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Scan_init>(&w_MPI_Scan_init, sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -514,7 +514,7 @@ extern "C" int p_MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MP
 extern "C" int w_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scan_init_c, Policy::rare, decltype(&w_MPI_Scan_init_c)>(
         [&](auto* next) { return next(sendbuf, recvbuf, count, datatype, op, comm, info, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Scan_init_c>(&w_MPI_Scan_init_c, sendbuf, recvbuf, count, datatype, op, comm, info, request);
@@ -525,7 +525,7 @@ extern "C" int p_MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count c
 extern "C" int w_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatter_init, Policy::rare, decltype(&w_MPI_Scatter_init)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcount) : call.payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Scatter_init>(&w_MPI_Scatter_init, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
@@ -536,7 +536,7 @@ extern "C" int p_MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Dataty
 extern "C" int w_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatter_init_c, Policy::rare, decltype(&w_MPI_Scatter_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcount) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcount) : call.payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Scatter_init_c>(&w_MPI_Scatter_init_c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
@@ -547,7 +547,7 @@ extern "C" int p_MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MP
 extern "C" int w_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatterv_init, Policy::rare, decltype(&w_MPI_Scatterv_init)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcounts[call.rank()]) : call.payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Scatterv_init>(&w_MPI_Scatterv_init, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
@@ -558,7 +558,7 @@ extern "C" int p_MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], 
 extern "C" int w_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return intercept<Function::MPI_Scatterv_init_c, Policy::rare, decltype(&w_MPI_Scatterv_init_c)>(
         [&](auto* next) { return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request); },
-        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? payload(sendtype, sendcounts[call.rank()]) : payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
+        [&](auto& call) { call.on(comm); if (root >= 0) call.bytes = recvbuf == MPI_IN_PLACE ? call.payload(sendtype, sendcounts[call.rank()]) : call.payload(recvtype, recvcount); call.remembers(*request, MPI_PROC_NULL); });
 }
 extern "C" int p_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Scatterv_init_c>(&w_MPI_Scatterv_init_c, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
@@ -569,7 +569,7 @@ extern "C" int p_MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendco
 extern "C" int w_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Send_init, Policy::rare, decltype(&w_MPI_Send_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Send_init>(&w_MPI_Send_init, buf, count, datatype, dest, tag, comm, request);
@@ -580,7 +580,7 @@ extern "C" int p_MPI_Send_init(const void* buf, int count, MPI_Datatype datatype
 extern "C" int w_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Send_init_c, Policy::rare, decltype(&w_MPI_Send_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Send_init_c>(&w_MPI_Send_init_c, buf, count, datatype, dest, tag, comm, request);
@@ -591,7 +591,7 @@ extern "C" int p_MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 extern "C" int w_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ssend_init, Policy::rare, decltype(&w_MPI_Ssend_init)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ssend_init>(&w_MPI_Ssend_init, buf, count, datatype, dest, tag, comm, request);
@@ -602,7 +602,7 @@ extern "C" int p_MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatyp
 extern "C" int w_MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ssend_init_c, Policy::rare, decltype(&w_MPI_Ssend_init_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.remembers(*request, dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.remembers(*request, dest); });
 }
 extern "C" int p_MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ssend_init_c>(&w_MPI_Ssend_init_c, buf, count, datatype, dest, tag, comm, request);

@@ -8,7 +8,7 @@ namespace mpiric::wrap {
 extern "C" int w_MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
     return intercept<Function::MPI_Imrecv, Policy::always, decltype(&w_MPI_Imrecv)>(
         [&](auto* next) { return next(buf, count, datatype, message, request); },
-        [&](auto& call) { call.bytes = payload(datatype, count); call.receives(*request, 0); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.receives(*request, 0); });
 }
 extern "C" int p_MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Imrecv>(&w_MPI_Imrecv, buf, count, datatype, message, request);
@@ -19,7 +19,7 @@ extern "C" int p_MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mes
 extern "C" int w_MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
     return intercept<Function::MPI_Imrecv_c, Policy::always, decltype(&w_MPI_Imrecv_c)>(
         [&](auto* next) { return next(buf, count, datatype, message, request); },
-        [&](auto& call) { call.bytes = payload(datatype, count); call.receives(*request, 0); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.receives(*request, 0); });
 }
 extern "C" int p_MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Imrecv_c>(&w_MPI_Imrecv_c, buf, count, datatype, message, request);
@@ -31,7 +31,7 @@ extern "C" int w_MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sour
     posts(source, tag, comm);
     return intercept<Function::MPI_Irecv, Policy::always, decltype(&w_MPI_Irecv)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.receives(*request, source); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.receives(*request, source); });
 }
 extern "C" int p_MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Irecv>(&w_MPI_Irecv, buf, count, datatype, source, tag, comm, request);
@@ -43,7 +43,7 @@ extern "C" int w_MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, 
     posts(source, tag, comm);
     return intercept<Function::MPI_Irecv_c, Policy::always, decltype(&w_MPI_Irecv_c)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.receives(*request, source); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.receives(*request, source); });
 }
 extern "C" int p_MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Irecv_c>(&w_MPI_Irecv_c, buf, count, datatype, source, tag, comm, request);

@@ -5,10 +5,15 @@
 namespace mpiric::wrap {
 
 #if MPIRIC_HAS_MPI_Bsend
-extern "C" int w_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Bsend, Policy::always, decltype(&w_MPI_Bsend)>(
+[[gnu::noinline]] static int full_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Bsend, Policy::always, decltype(&full_MPI_Bsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Bsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Bsend, decltype(&full_MPI_Bsend)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Bsend(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Bsend>(&w_MPI_Bsend, buf, count, datatype, dest, tag, comm);
@@ -16,10 +21,15 @@ extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, in
 #endif
 
 #if MPIRIC_HAS_MPI_Bsend_c
-extern "C" int w_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Bsend_c, Policy::always, decltype(&w_MPI_Bsend_c)>(
+[[gnu::noinline]] static int full_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Bsend_c, Policy::always, decltype(&full_MPI_Bsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Bsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Bsend_c, decltype(&full_MPI_Bsend_c)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Bsend_c(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Bsend_c>(&w_MPI_Bsend_c, buf, count, datatype, dest, tag, comm);
@@ -27,10 +37,15 @@ extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 #endif
 
 #if MPIRIC_HAS_MPI_Ibsend
-extern "C" int w_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Ibsend, Policy::always, decltype(&w_MPI_Ibsend)>(
+[[gnu::noinline]] static int full_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Ibsend, Policy::always, decltype(&full_MPI_Ibsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Ibsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Ibsend, decltype(&full_MPI_Ibsend)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Ibsend(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ibsend>(&w_MPI_Ibsend, buf, count, datatype, dest, tag, comm, request);
@@ -38,10 +53,15 @@ extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, i
 #endif
 
 #if MPIRIC_HAS_MPI_Ibsend_c
-extern "C" int w_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Ibsend_c, Policy::always, decltype(&w_MPI_Ibsend_c)>(
+[[gnu::noinline]] static int full_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Ibsend_c, Policy::always, decltype(&full_MPI_Ibsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Ibsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Ibsend_c, decltype(&full_MPI_Ibsend_c)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Ibsend_c>(&w_MPI_Ibsend_c, buf, count, datatype, dest, tag, comm, request);
@@ -49,10 +69,15 @@ extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 #endif
 
 #if MPIRIC_HAS_MPI_Irsend
-extern "C" int w_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Irsend, Policy::always, decltype(&w_MPI_Irsend)>(
+[[gnu::noinline]] static int full_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Irsend, Policy::always, decltype(&full_MPI_Irsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Irsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Irsend, decltype(&full_MPI_Irsend)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Irsend(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Irsend>(&w_MPI_Irsend, buf, count, datatype, dest, tag, comm, request);
@@ -60,10 +85,15 @@ extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, i
 #endif
 
 #if MPIRIC_HAS_MPI_Irsend_c
-extern "C" int w_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Irsend_c, Policy::always, decltype(&w_MPI_Irsend_c)>(
+[[gnu::noinline]] static int full_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Irsend_c, Policy::always, decltype(&full_MPI_Irsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Irsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Irsend_c, decltype(&full_MPI_Irsend_c)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Irsend_c>(&w_MPI_Irsend_c, buf, count, datatype, dest, tag, comm, request);
@@ -71,10 +101,15 @@ extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 #endif
 
 #if MPIRIC_HAS_MPI_Isend
-extern "C" int w_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Isend, Policy::always, decltype(&w_MPI_Isend)>(
+[[gnu::noinline]] static int full_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Isend, Policy::always, decltype(&full_MPI_Isend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Isend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Isend, decltype(&full_MPI_Isend)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Isend(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isend>(&w_MPI_Isend, buf, count, datatype, dest, tag, comm, request);
@@ -82,10 +117,15 @@ extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, in
 #endif
 
 #if MPIRIC_HAS_MPI_Isend_c
-extern "C" int w_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Isend_c, Policy::always, decltype(&w_MPI_Isend_c)>(
+[[gnu::noinline]] static int full_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Isend_c, Policy::always, decltype(&full_MPI_Isend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Isend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Isend_c, decltype(&full_MPI_Isend_c)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isend_c>(&w_MPI_Isend_c, buf, count, datatype, dest, tag, comm, request);
@@ -93,10 +133,15 @@ extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype data
 #endif
 
 #if MPIRIC_HAS_MPI_Isendrecv
-extern "C" int w_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Isendrecv, Policy::always, decltype(&w_MPI_Isendrecv)>(
+[[gnu::noinline]] static int full_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Isendrecv, Policy::always, decltype(&full_MPI_Isendrecv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Isendrecv>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+        return next_of<Function::MPI_Isendrecv, decltype(&full_MPI_Isendrecv)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+    return full_MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
 extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv>(&w_MPI_Isendrecv, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
@@ -104,10 +149,15 @@ extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype 
 #endif
 
 #if MPIRIC_HAS_MPI_Isendrecv_c
-extern "C" int w_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Isendrecv_c, Policy::always, decltype(&w_MPI_Isendrecv_c)>(
+[[gnu::noinline]] static int full_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Isendrecv_c, Policy::always, decltype(&full_MPI_Isendrecv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Isendrecv_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+        return next_of<Function::MPI_Isendrecv_c, decltype(&full_MPI_Isendrecv_c)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+    return full_MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
 extern "C" int p_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv_c>(&w_MPI_Isendrecv_c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
@@ -115,10 +165,15 @@ extern "C" int p_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 #endif
 
 #if MPIRIC_HAS_MPI_Isendrecv_replace
-extern "C" int w_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Isendrecv_replace, Policy::always, decltype(&w_MPI_Isendrecv_replace)>(
+[[gnu::noinline]] static int full_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Isendrecv_replace, Policy::always, decltype(&full_MPI_Isendrecv_replace)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Isendrecv_replace>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Isendrecv_replace, decltype(&full_MPI_Isendrecv_replace)>()(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+    return full_MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
 }
 extern "C" int p_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv_replace>(&w_MPI_Isendrecv_replace, buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
@@ -126,10 +181,15 @@ extern "C" int p_MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype dataty
 #endif
 
 #if MPIRIC_HAS_MPI_Isendrecv_replace_c
-extern "C" int w_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Isendrecv_replace_c, Policy::always, decltype(&w_MPI_Isendrecv_replace_c)>(
+[[gnu::noinline]] static int full_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Isendrecv_replace_c, Policy::always, decltype(&full_MPI_Isendrecv_replace_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Isendrecv_replace_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Isendrecv_replace_c, decltype(&full_MPI_Isendrecv_replace_c)>()(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+    return full_MPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
 }
 extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Isendrecv_replace_c>(&w_MPI_Isendrecv_replace_c, buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
@@ -137,10 +197,15 @@ extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatyp
 #endif
 
 #if MPIRIC_HAS_MPI_Issend
-extern "C" int w_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Issend, Policy::always, decltype(&w_MPI_Issend)>(
+[[gnu::noinline]] static int full_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Issend, Policy::always, decltype(&full_MPI_Issend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Issend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Issend, decltype(&full_MPI_Issend)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Issend(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Issend>(&w_MPI_Issend, buf, count, datatype, dest, tag, comm, request);
@@ -148,10 +213,15 @@ extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, i
 #endif
 
 #if MPIRIC_HAS_MPI_Issend_c
-extern "C" int w_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    return intercept<Function::MPI_Issend_c, Policy::always, decltype(&w_MPI_Issend_c)>(
+[[gnu::noinline]] static int full_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    return intercept<Function::MPI_Issend_c, Policy::always, decltype(&full_MPI_Issend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (counts_ahead<Function::MPI_Issend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Issend_c, decltype(&full_MPI_Issend_c)>()(buf, count, datatype, dest, tag, comm, request);
+    return full_MPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return by_profiling_name<Function::MPI_Issend_c>(&w_MPI_Issend_c, buf, count, datatype, dest, tag, comm, request);
@@ -159,10 +229,15 @@ extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 #endif
 
 #if MPIRIC_HAS_MPI_Rsend
-extern "C" int w_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Rsend, Policy::always, decltype(&w_MPI_Rsend)>(
+[[gnu::noinline]] static int full_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Rsend, Policy::always, decltype(&full_MPI_Rsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Rsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Rsend, decltype(&full_MPI_Rsend)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Rsend(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Rsend>(&w_MPI_Rsend, buf, count, datatype, dest, tag, comm);
@@ -170,10 +245,15 @@ extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, in
 #endif
 
 #if MPIRIC_HAS_MPI_Rsend_c
-extern "C" int w_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Rsend_c, Policy::always, decltype(&w_MPI_Rsend_c)>(
+[[gnu::noinline]] static int full_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Rsend_c, Policy::always, decltype(&full_MPI_Rsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Rsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Rsend_c, decltype(&full_MPI_Rsend_c)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Rsend_c(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Rsend_c>(&w_MPI_Rsend_c, buf, count, datatype, dest, tag, comm);
@@ -181,10 +261,15 @@ extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 #endif
 
 #if MPIRIC_HAS_MPI_Send
-extern "C" int w_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Send, Policy::always, decltype(&w_MPI_Send)>(
+[[gnu::noinline]] static int full_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Send, Policy::always, decltype(&full_MPI_Send)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Send>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Send, decltype(&full_MPI_Send)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Send(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Send>(&w_MPI_Send, buf, count, datatype, dest, tag, comm);
@@ -192,10 +277,15 @@ extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int
 #endif
 
 #if MPIRIC_HAS_MPI_Send_c
-extern "C" int w_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Send_c, Policy::always, decltype(&w_MPI_Send_c)>(
+[[gnu::noinline]] static int full_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Send_c, Policy::always, decltype(&full_MPI_Send_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Send_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Send_c, decltype(&full_MPI_Send_c)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Send_c(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Send_c>(&w_MPI_Send_c, buf, count, datatype, dest, tag, comm);
@@ -203,10 +293,15 @@ extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datat
 #endif
 
 #if MPIRIC_HAS_MPI_Sendrecv
-extern "C" int w_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    return intercept<Function::MPI_Sendrecv, Policy::always, decltype(&w_MPI_Sendrecv)>(
+[[gnu::noinline]] static int full_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    return intercept<Function::MPI_Sendrecv, Policy::always, decltype(&full_MPI_Sendrecv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    if (counts_ahead<Function::MPI_Sendrecv>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+        return next_of<Function::MPI_Sendrecv, decltype(&full_MPI_Sendrecv)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+    return full_MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv>(&w_MPI_Sendrecv, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
@@ -214,10 +309,15 @@ extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
 #endif
 
 #if MPIRIC_HAS_MPI_Sendrecv_c
-extern "C" int w_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    return intercept<Function::MPI_Sendrecv_c, Policy::always, decltype(&w_MPI_Sendrecv_c)>(
+[[gnu::noinline]] static int full_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    return intercept<Function::MPI_Sendrecv_c, Policy::always, decltype(&full_MPI_Sendrecv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    if (counts_ahead<Function::MPI_Sendrecv_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+        return next_of<Function::MPI_Sendrecv_c, decltype(&full_MPI_Sendrecv_c)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+    return full_MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 extern "C" int p_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv_c>(&w_MPI_Sendrecv_c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
@@ -225,10 +325,15 @@ extern "C" int p_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 #endif
 
 #if MPIRIC_HAS_MPI_Sendrecv_replace
-extern "C" int w_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    return intercept<Function::MPI_Sendrecv_replace, Policy::always, decltype(&w_MPI_Sendrecv_replace)>(
+[[gnu::noinline]] static int full_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    return intercept<Function::MPI_Sendrecv_replace, Policy::always, decltype(&full_MPI_Sendrecv_replace)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    if (counts_ahead<Function::MPI_Sendrecv_replace>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Sendrecv_replace, decltype(&full_MPI_Sendrecv_replace)>()(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+    return full_MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
 }
 extern "C" int p_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv_replace>(&w_MPI_Sendrecv_replace, buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
@@ -236,10 +341,15 @@ extern "C" int p_MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatyp
 #endif
 
 #if MPIRIC_HAS_MPI_Sendrecv_replace_c
-extern "C" int w_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    return intercept<Function::MPI_Sendrecv_replace_c, Policy::always, decltype(&w_MPI_Sendrecv_replace_c)>(
+[[gnu::noinline]] static int full_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    return intercept<Function::MPI_Sendrecv_replace_c, Policy::always, decltype(&full_MPI_Sendrecv_replace_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    if (counts_ahead<Function::MPI_Sendrecv_replace_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Sendrecv_replace_c, decltype(&full_MPI_Sendrecv_replace_c)>()(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+    return full_MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
 }
 extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return by_profiling_name<Function::MPI_Sendrecv_replace_c>(&w_MPI_Sendrecv_replace_c, buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
@@ -247,10 +357,15 @@ extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
 #endif
 
 #if MPIRIC_HAS_MPI_Ssend
-extern "C" int w_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Ssend, Policy::always, decltype(&w_MPI_Ssend)>(
+[[gnu::noinline]] static int full_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Ssend, Policy::always, decltype(&full_MPI_Ssend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Ssend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Ssend, decltype(&full_MPI_Ssend)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Ssend(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Ssend>(&w_MPI_Ssend, buf, count, datatype, dest, tag, comm);
@@ -258,10 +373,15 @@ extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, in
 #endif
 
 #if MPIRIC_HAS_MPI_Ssend_c
-extern "C" int w_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    return intercept<Function::MPI_Ssend_c, Policy::always, decltype(&w_MPI_Ssend_c)>(
+[[gnu::noinline]] static int full_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    return intercept<Function::MPI_Ssend_c, Policy::always, decltype(&full_MPI_Ssend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+}
+extern "C" int w_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    if (counts_ahead<Function::MPI_Ssend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+        return next_of<Function::MPI_Ssend_c, decltype(&full_MPI_Ssend_c)>()(buf, count, datatype, dest, tag, comm);
+    return full_MPI_Ssend_c(buf, count, datatype, dest, tag, comm);
 }
 extern "C" int p_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return by_profiling_name<Function::MPI_Ssend_c>(&w_MPI_Ssend_c, buf, count, datatype, dest, tag, comm);

@@ -110,7 +110,7 @@ def test_what_was_learned_of_collectives_is_written_before_the_end(armed, tmp_pa
     learned = tmp_path / "learned.json"
     given = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_POLICY_OUT": str(learned), "MPIRIC_LEARN_AT_MOST": "0"}
     how = {**given, "MPIRIC_MARK_END": "1"}
-    _, run = armed("out", mark_option(ANYWHERE, 50, 2000), 3, ENDLESS, "copy", **how)
+    _, run = armed("out", mark_option(ANYWHERE, 50, 400), 3, ENDLESS, "copy", **how)
     assert run.ranks[0].state is MarksState.ENDED
     (key, *_) = [each for each in read_learned(learned).keys if each.collective == "allreduce"]
     assert key.shape.ranks == 3

@@ -19,7 +19,7 @@ from mpiric.model.errors import MpiricError, NotFoundError
 _EXAMPLES = Path("/usr/share/lammps/examples")
 _BROUGHT = ROOT / "build/programs"
 _HERE = Path(__file__).parent
-_FORTRAN = "-O2 -std=legacy -fallow-argument-mismatch -w"
+_FORTRAN = "-O2 -std=legacy -fallow-argument-mismatch -fallow-invalid-boz -w"
 _SNAP = """! steps in time of a transport calculation
 &invar
   nthreads=1 npey=2 npez=1 ndimen=3 nx=8 lx=0.8 ny=8 ly=0.8 nz=8 lz=0.8 ichunk=4
@@ -174,6 +174,7 @@ def _snap(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
         f"FORTRAN={_compiler(bed, 'fortran')}",
         "FFLAGS=-O2 -w",
         "OPENMP=no",
+        "PP=cpp",
         f"TARGET={target}",
         "MPI=yes",
     ]

@@ -1,0 +1,34 @@
+"""What the price of a tune is judged by."""
+
+from typing import Any
+
+import pytest
+from benchmarks.long_programs import judged
+
+
+def tuned(**changed: Any) -> dict[str, Any]:
+    split = {"start_s": [0.3, 0.1], "per_mark_s": [0.02, 0.02], "steps": {"ratio": 1.0, "ci95": [0.98, 1.02]}}
+    found = {"runs": 30, "scope": "steps", "verdict": "no difference shown", "ratio": 1.0}
+    return {
+        **found,
+        "ratio_interval": [0.9, 1.1],
+        "interrupted": False,
+        "changes": [],
+        "split": split,
+        **changed,
+    }
+
+
+@pytest.mark.parametrize(
+    ("whole_s", "took_s", "right"),
+    [(3600.0, 480.0, True), (3600.0, 560.0, False), (46.0, 32.0, True), (70.0, 110.0, False)],
+)
+def test_right_is_what_keeps_its_budget_and_costs_few_whole_runs(whole_s, took_s, right) -> None:
+    budget_s = 30.0 if took_s < 100 else 100.0 if took_s < 200 else 480.0
+    assert judged(tuned(), whole_s, budget_s, took_s)["right"] is right
+
+
+def test_the_price_is_told_beside_whole_runs_and_an_interrupted_tune_is_none() -> None:
+    row = judged(tuned(), 3600.0, 480.0, 450.0)
+    assert (row["of_a_run"], row["fewer"], row["steps"]) == (0.125, 240.0, [1.0, 0.98, 1.02])
+    assert judged(tuned(interrupted=True, split=None), 3600.0, 480.0, 450.0)["right"] is False

@@ -7,7 +7,7 @@ import pytest
 
 HERE = Path(__file__).parent
 MAPPER = HERE.parents[1] / "src/mapper"
-OPTIONS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{MAPPER}", f"-I{HERE}")
+OPTIONS = ("-std=c++20", "-Og", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{MAPPER}", f"-I{HERE}")
 
 
 @pytest.fixture(scope="module")

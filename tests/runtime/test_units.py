@@ -13,7 +13,7 @@ PROGRAMS = [
     pytest.param(path, id=path.stem, marks=NEEDS.get(path.parent.name, ()))
     for path in sorted(HERE.glob("*/test_*.cpp"))
 ]
-OPTIONS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
+OPTIONS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
 SANITIZED = ("-g", "-fsanitize=address,undefined")
 RECORDER = ("recorder", "rank_file", "merged_file", "timeline", "pace")
 # of tests that need more than the source they are named for

@@ -54,6 +54,7 @@ def check_commands(where: Path, place: Path, environment: dict[str, str]) -> Non
         (place / "a.o").unlink()
 
 
+@pytest.mark.sweep
 @pytest.mark.timeout(1500)
 @pytest.mark.requires("gcc", "g++", "ccache", "mpi:mpich", "mpi:openmpi")
 def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, tmp_path, environment):

@@ -38,11 +38,11 @@ def long_program(login, mpi_prefix):
 
 
 def test_a_tune_outlives_its_login_session(login):
-    session = login.tune("--max-runs", "6")
+    session = login.tune("--max-runs", "4")
     login.await_trials(2)
     session.kill()
     session.communicate()
-    again = login.tune("--max-runs", "6", "--resume")
+    again = login.tune("--max-runs", "4", "--resume")
     tuned = json.loads(again.communicate(timeout=PATIENCE_S)[0])
     assert again.returncode == 0, login.said
     assert tuned["runs"] == len(login.trials())
@@ -50,14 +50,14 @@ def test_a_tune_outlives_its_login_session(login):
 
 
 def test_a_cancelled_tune_goes_on_where_it_was(login, host):
-    session = login.tune("--max-runs", "8")
-    login.await_trials(4)
+    session = login.tune("--max-runs", "5")
+    login.await_trials(2)
     QUEUE.cancel(host, login.jobs())
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130
     assert "was cancelled; what it measured is kept" in login.said
     before = login.trials()
-    again = login.tune("--max-runs", "8", "--resume")
+    again = login.tune("--max-runs", "5", "--resume")
     again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, login.said
     assert login.trials()[: len(before)] == before

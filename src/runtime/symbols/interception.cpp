@@ -115,53 +115,33 @@ bool matters_to_tuning(Function function) noexcept {
     }
 }
 
+/// Calls before which a process has no MPI.
+bool begins_mpi(Function function) noexcept {
+    return function == Function::MPI_Init || function == Function::MPI_Init_thread ||
+           function == Function::MPI_Session_init;
+}
+
+/// Calls after which a process may have no MPI any more.
+bool ends_mpi(Function function) noexcept {
+    return function == Function::MPI_Finalize || function == Function::MPI_Session_finalize;
+}
+
 /// Where marks must know of a call: the beginning and the end, and, unless only their times are asked for,
 /// what is counted, what makes and frees handles, and what may call either of these itself.
 bool matters_to_marks(Function function) noexcept {
-    switch (function) {
-    case Function::MPI_Init:
-    case Function::MPI_Init_thread:
-    case Function::MPI_Session_init:
-    case Function::MPI_Session_finalize:
-    case Function::MPI_Finalize:
-    case Function::MPI_Abort:
+    if (begins_mpi(function) || ends_mpi(function) || function == Function::MPI_Abort)
         return true;
-    case Function::MPI_Type_free:
-    case Function::MPI_Request_free:
-        return marks::only_times != runtime.options.mark;
-    default:
-        return marks::only_times != runtime.options.mark && watched_by_marks(function);
-    }
+    return marks::only_times != runtime.options.mark &&
+           (function == Function::MPI_Type_free || function == Function::MPI_Request_free ||
+            watched_by_marks(function));
 }
 
 /// Where hints and layouts must know of a call: MPI-IO's open, and the beginning and the end of what is laid
 /// out.
 bool matters_to_files(Function function) noexcept {
-    switch (function) {
-    case Function::MPI_File_open:
+    if (function == Function::MPI_File_open)
         return *runtime.options.file_hints;
-    case Function::MPI_Init:
-    case Function::MPI_Init_thread:
-    case Function::MPI_Session_init:
-    case Function::MPI_Session_finalize:
-    case Function::MPI_Finalize:
-        return *runtime.options.file_layouts;
-    default:
-        return false;
-    }
-}
-
-/// Where what is held back must know of a call by more than before_mpi(), and where files are made elsewhere
-/// from.
-bool matters_to_deferring(Function function) noexcept {
-    switch (function) {
-    case Function::MPI_Init:
-    case Function::MPI_Init_thread:
-    case Function::MPI_Session_init:
-        return true;
-    default:
-        return false;
-    }
+    return *runtime.options.file_layouts && (begins_mpi(function) || ends_mpi(function));
 }
 
 /// The rest of what the tuner must know of, while it takes the times of requests.
@@ -199,7 +179,7 @@ void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
         return (tunes() && matters_to_tuning(called)) ||
                (reorders() && (called == Function::MPI_Init || called == Function::MPI_Init_thread)) ||
                (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
-               ((defers() || makes_elsewhere()) && matters_to_deferring(called)) ||
+               ((defers() || makes_elsewhere()) && begins_mpi(called)) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
     };

@@ -13,6 +13,7 @@ class SymptomChange:
     noticed: str  # the same in words: "232,000 page faults a second and rank"
     afterwards: str
     moved: bool  # in the direction that is meant, by more than runs differ
+    is_cause: bool = False  # the program's own doing, which explains the others and is not meant to move
 
 
 @dataclass(frozen=True)

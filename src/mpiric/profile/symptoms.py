@@ -19,14 +19,14 @@ class Symptom:
     what: str
     form: str
     of: str
-    wants_more: bool
+    wants: str = "less"
 
 
 @lru_cache
 def symptoms() -> Mapping[str, Symptom]:
     """Every number that is known in words; those of single collectives are made as they are asked for."""
     return {
-        name: Symptom(row["what"], row["form"], row["of"], row.get("wants", "less") == "more")
+        name: Symptom(row["what"], row["form"], row["of"], row.get("wants", "less"))
         for name, row in packaged_table("profile/symptoms").items()
     }
 
@@ -45,21 +45,26 @@ def symptom_changes(
 
 def _of_collective(name: str) -> Symptom:
     """``allreduce_share``."""
-    return Symptom(
-        f"of the time in MPI_{name.removesuffix('_share').capitalize()}", "%", "run", wants_more=False
-    )
+    return Symptom(f"of the time in MPI_{name.removesuffix('_share').capitalize()}", "%", "run")
 
 
 def _change(
     name: str, symptom: Symptom, before: Mapping[str, float], after: Mapping[str, float]
 ) -> SymptomChange:
     earlier, later = (_in_all(numbers, name, symptom.of) for numbers in (before, after))
-    less, more = (later, earlier) if not symptom.wants_more else (earlier, later)
+    less, more = (earlier, later) if symptom.wants == "more" else (later, earlier)
+    is_cause = symptom.wants == "same"
     noticed, afterwards = (
         f"{quote(f'{{{name}:{symptom.form}}}', numbers)} {symptom.what}" for numbers in (before, after)
     )
     return SymptomChange(
-        symptom.what, before[name], after[name], noticed, afterwards, moved=less <= _MOVED * more
+        symptom.what,
+        before[name],
+        after[name],
+        noticed,
+        afterwards,
+        moved=not is_cause and less <= _MOVED * more,
+        is_cause=is_cause,
     )
 
 

@@ -8,14 +8,15 @@ UNKNOWN = "it helps; why is not known"
 def chain(change: KnobChange) -> str:
     """``noticed … → afterwards …``, or that why it helps is not known; "" without a record.
 
-    Of several numbers those that have moved are told, as these explain it.
+    Of several numbers those that have moved are told, as these explain it, and what the program does to them.
     """
-    moved = [each for each in change.afterwards if each.moved]
-    told = moved or list(change.afterwards)
+    causes = [each for each in change.afterwards if each.is_cause]
+    effects = [each for each in change.afterwards if not each.is_cause]
+    moved = [each for each in effects if each.moved]
+    told = moved or effects
     if not told:
         return ""
-    noticed, afterwards = (
-        "; ".join(getattr(each, side) for each in told) for side in ("noticed", "afterwards")
-    )
+    noticed = "; ".join(each.noticed for each in (*causes, *told))
+    afterwards = "; ".join(each.afterwards for each in told)
     evidence = f"noticed: {noticed} → afterwards: {afterwards}"
     return evidence if moved else f"{UNKNOWN} ({evidence})"

@@ -53,6 +53,13 @@ def test_some_numbers_are_meant_to_grow():
     assert not change_of("huge_share", 0.9, 0.1).moved
 
 
+def test_what_a_program_does_under_any_setting_explains_and_never_moves():
+    change = change_of("large_allocations_per_s", 20.0, 2.0, wall_s=1.0)
+    assert change.noticed == "20 allocations of 128 KiB or more a second and rank"
+    assert change.is_cause
+    assert not change.moved
+
+
 def test_what_neither_run_shows_is_not_told():
     assert (
         symptom_changes(["io_share", "swapped"], {"io_share": 0.0}, {"io_share": 0.0, "swapped": 1.0}) == ()

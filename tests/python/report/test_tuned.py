@@ -125,6 +125,14 @@ def test_a_setting_says_what_was_noticed_and_what_became_of_it() -> None:
         assert "why is not known" not in shown
 
 
+def test_what_the_program_does_under_any_setting_is_told_once() -> None:
+    blocks = replace(STILL, noticed="20 large allocations", afterwards="31 large allocations", is_cause=True)
+    shown = " ".join(text(with_symptom(blocks, FAULTS)).split())
+    assert "noticed: 20 large allocations; 232,000 page faults" in shown
+    assert "→ afterwards: 900 page faults" in shown
+    assert "31" not in shown.partition("afterwards:")[2][:40]
+
+
 def test_a_setting_whose_symptom_stays_helps_and_nobody_knows_why() -> None:
     for shown in (" ".join(text(with_symptom(STILL)).split()), tuned_html(with_symptom(STILL), (), "1")):
         assert "it helps; why is not known (noticed: 232,000 page faults" in shown

@@ -10,7 +10,7 @@ from mpiric.knobs._declare import no
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
-from mpiric.knobs._relevance import distinct_values, sizes_sent, why_not
+from mpiric.knobs._relevance import distinct_values, is_in_force, sizes_sent, why_not
 from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
@@ -22,6 +22,7 @@ __all__ = [
     "check_configuration",
     "distinct_values",
     "inherited_problems",
+    "is_in_force",
     "judge",
     "output_system",
     "outputs",

@@ -1,13 +1,16 @@
 """Whether a knob can matter to what the program does, and which of its values do the same."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import inf
 
+from mpiric.knobs._reading import in_force
 from mpiric.model.behaviour import Behaviour
 from mpiric.model.conditions import Condition, parse_alternatives, quote
 from mpiric.model.knob import Knob, parse_bytes
 from mpiric.model.policy import BLOCKING
 from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
 
 # What a number says where it keeps a knob from mattering.
 _FACTS: Mapping[str, str] = {
@@ -66,6 +69,17 @@ def why_not(knob: Knob, behaviour: Behaviour, least_share: float) -> str:
     if bound == 0:
         return f"no time goes into {parts[0]}"
     return quote("{bound:%} of a rank's time goes into ", {"bound": bound}) + " and ".join(parts)
+
+
+def is_in_force(spelling: Spelling, situation: Situation) -> bool:
+    """Whether all that a spelling sets is variables that the user has set so already."""
+    variables = spelling.environment
+    only_variables = replace(spelling, environment={}, note="") == Spelling()
+    return (
+        bool(variables)
+        and only_variables
+        and all(in_force(situation, name) == value for name, value in variables.items())
+    )
 
 
 def distinct_values(

@@ -7,13 +7,14 @@ which the tuner chooses by communicator and message size.
 from collections.abc import Callable, Mapping
 
 from mpiric.algorithms.library import (
+    LibraryAlgorithm,
     algorithms_of,
     are_chosen_at_start,
     coarse_algorithms,
     version_numbers,
 )
 from mpiric.knobs._declare import no, yes
-from mpiric.knobs._reading import rank_count, ranks_per_node
+from mpiric.knobs._reading import in_force, rank_count, ranks_per_node
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
@@ -21,23 +22,35 @@ from mpiric.model.spelling import Spelling
 
 _MOST = 5  # values a whole-program search tries of one collective
 
-# How much of the communication time of usual programs each stands for; where one is called is unknown.
+# How much of the communication time of usual programs each stands for, where no run was recorded.
 _WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "reduce": 0.15}
 
 
 def _values_of(collective: str) -> Callable[[Situation], tuple[str, ...]]:
     def values(situation: Situation) -> tuple[str, ...]:
-        offered = algorithms_of(
-            situation.mpi.implementation, collective, version_numbers(situation.mpi.version)
-        )
         several_on_node = ranks_per_node(situation) > 1
+        forced = _forced(collective, situation)
         return tuple(
             algorithm.name
-            for algorithm in offered
-            if algorithm.coarse and (several_on_node or algorithm.name != "shared_memory")
+            for algorithm in _offered(collective, situation)
+            if algorithm.coarse and algorithm.name != forced
+            if several_on_node or algorithm.name != "shared_memory"
         )[:_MOST]
 
     return values
+
+
+def _offered(collective: str, situation: Situation) -> tuple[LibraryAlgorithm, ...]:
+    return algorithms_of(situation.mpi.implementation, collective, version_numbers(situation.mpi.version))
+
+
+def _forced(collective: str, situation: Situation) -> str:
+    """The algorithm that the user's settings choose for the whole program, "" where they leave it open."""
+    for algorithm in _offered(collective, situation):
+        variable, value = algorithm.environment[0]
+        if in_force(situation, variable) == value:
+            return algorithm.name
+    return ""
 
 
 # Every collective an algorithm of which can be chosen, and those carried out by the same code.
@@ -66,16 +79,24 @@ def _applies_to(*called: str) -> Callable[[Situation], Applicability]:
 
 
 def _promise_of(collective: str) -> Callable[[Situation], Promise]:
-    score = _WEIGHT.get(collective, 0.1)
+    weight = _WEIGHT.get(collective, 0.1)
 
     def promise(situation: Situation) -> Promise:
+        if forced := _forced(collective, situation):
+            return Promise(0.7, f"the algorithm {forced} is forced from outside")
         ranks = rank_count(situation)
         crowd = 1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5  # between two ranks most are the same
+        behaviour = situation.observation.behaviour
+        share = behaviour.bound(_bounds(collective)) if behaviour else weight
         return Promise(
-            min(0.45, score * crowd), "thresholds between algorithms were chosen on other machines"
+            min(0.45, share * crowd), "thresholds between algorithms were chosen on other machines"
         )
 
     return promise
+
+
+def _bounds(collective: str) -> tuple[str, ...]:
+    return tuple(f"{name}_bound" for name in (collective, *_ALSO.get(collective, ())))
 
 
 def _decided_by_policy(collective: str) -> Callable[[Mapping[str, str], Situation], bool]:
@@ -104,7 +125,7 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
         matters_when=(
             " or ".join(f"{name}_calls >= 1" for name in (collective, *_ALSO.get(collective, ()))),
         ),
-        ceiling=tuple(f"{name}_bound" for name in (collective, *_ALSO.get(collective, ()))),
+        ceiling=_bounds(collective),
         symptoms=(f"{collective}_share", "collective_share"),
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from mpiric.knobs._declare import always, no, promising, yes
 from mpiric.knobs._reading import has_adapter, in_force, rank_count, ranks_per_node, uses_ucx
+from mpiric.knobs.transport import without_ucx
 from mpiric.model.knob import Applicability, Bytes, Choice, Count, Knob, parse_bytes
 from mpiric.model.situation import Situation
 
@@ -155,6 +156,7 @@ KNOBS = (
         values=always("4KiB", "16KiB", "64KiB", "512KiB"),
         applies=_zero_copy_applies,
         promise=promising(0.2, _PLAIN),
+        idle_beside=without_ucx,
         matters_when=("ucx_carries >= 1",),
         ceiling=("ucx_bound",),
         threshold_of="ucx",

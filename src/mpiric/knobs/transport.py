@@ -1,5 +1,7 @@
 """What carries messages: on the node, between nodes, over which library and which network."""
 
+from collections.abc import Mapping
+
 from mpiric.knobs._declare import (
     always,
     no,
@@ -198,6 +200,16 @@ def _ucx_promise(situation: Situation) -> Promise:
     return Promise(0.3, "UCX picks by tables: reliable or unreliable connections, few or many peers")
 
 
+def _all_in_shared_memory(values: Mapping[str, str], _situation: Situation) -> bool:
+    return values.get("node-transport") == "shared-memory-only"
+
+
+def without_ucx(values: Mapping[str, str], situation: Situation) -> bool:
+    """Whether other settings keep UCX from carrying messages: on one node, the library's own layer does."""
+    own = situation.nodes == 1 and values.get("network-library") == "own"
+    return own or _all_in_shared_memory(values, situation)
+
+
 KNOBS = (
     Knob(
         name="node-transport",
@@ -227,6 +239,7 @@ KNOBS = (
         applies=_library_applies,
         promise=_library_promise,
         site_default=suits_every_program_between_nodes,
+        idle_beside=_all_in_shared_memory,
         ceiling=("mpi_bound", "outside_bound"),
         symptoms=("mpi_share", "start_up_s"),
     ),
@@ -317,6 +330,7 @@ KNOBS = (
         applies=_ucx_applies,
         promise=_ucx_promise,
         site_default=suits_every_program_between_nodes,
+        idle_beside=without_ucx,
         matters_when=("ucx_carries >= 1",),
         ceiling=("ucx_bound",),
         symptoms=("point_to_point_share", "mpi_share"),

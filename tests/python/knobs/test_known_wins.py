@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.behaviours import behaviour, doing
 from tests.support.situations import MPIS, machine, situation
 
 from mpiric.knobs import all_knobs, applicable
@@ -77,6 +78,31 @@ def test_a_transport_forced_on_the_command_line_is_undone() -> None:
     forced = LaunchOption(("--mca", "btl", "tcp,self"), Meaning.MPI_PARAMETER, ("btl", "tcp,self"))
     case = situation(BY_LABEL["openmpi-4.1.4"], options=(forced,))
     assert first(case) == ("node-transport", "shared-memory")
+
+
+@pytest.mark.parametrize(
+    ("label", "inherited"),
+    [
+        ("mpich-5.0.2", {"MPIR_CVAR_BCAST_INTRA_ALGORITHM": "binomial"}),
+        ("openmpi-4.1.4", {"OMPI_MCA_coll_tuned_bcast_algorithm": "6"}),
+    ],
+)
+def test_an_algorithm_forced_from_outside_meets_the_others_early(
+    label: str, inherited: dict[str, str]
+) -> None:
+    case = situation(BY_LABEL[label], inherited=inherited)
+    knob = applicable(case)["bcast-algorithm"]
+    assert knob.promise(case).score >= 0.7
+    assert knob.promise(case).because == "the algorithm binomial is forced from outside"
+    assert "binomial" not in knob.values(case)
+    assert "binomial" in knob.values(situation(BY_LABEL[label]))
+
+
+def test_the_algorithm_of_a_collective_is_tried_by_the_time_that_it_takes() -> None:
+    shown = behaviour(bcast_bound=0.3, bcast_calls=9.0, allgather_bound=0.05, allgather_calls=9.0)
+    case = doing(situation(BY_LABEL["openmpi-4.1.4"], ranks=4), shown)
+    algorithms = [name for name in applicable(case) if name.endswith("-algorithm")]
+    assert algorithms.index("bcast-algorithm") < algorithms.index("allgather-algorithm")
 
 
 def test_on_several_networks_the_fastest_is_tried_first() -> None:

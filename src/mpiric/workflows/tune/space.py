@@ -134,7 +134,8 @@ def _values(knob: Knob, situation: Situation, *, site: bool) -> tuple[str, ...]:
     return tuple(
         value
         for value in knob.values(situation)
-        if spell(knob, value, situation) is not None and (not site or suits_site(value, situation))
+        if (spelling := spell(knob, value, situation)) is not None
+        if not knobs.is_in_force(spelling, situation) and (not site or suits_site(value, situation))
     )
 
 

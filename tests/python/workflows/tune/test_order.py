@@ -78,7 +78,7 @@ def test_what_advice_names_stays_first(request_of):
 
 
 def test_what_can_touch_little_comes_later(request_of):
-    little = doing(situation(), behaviour(fault_bound=0.05, own_bound=1.0))
+    little = doing(situation(), behaviour(fault_bound=0.05, allocator_bound=0.0, own_bound=1.0))
     assert scores(request_of(), little)["malloc"] == pytest.approx(
         promises(request_of(), little)["malloc"] / 2
     )

@@ -6,6 +6,7 @@ import pytest
 from tests.support.situations import MPIS, situation
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Tuner
 from mpiric.workflows.tune.space import is_worth_a_run, space_of
 
@@ -27,6 +28,33 @@ def test_a_single_node_says_nothing_of_networks_to_a_whole_site():
     assert "node-transport" not in _offered(1, site=True)
     assert "network-library" not in _offered(1, site=True)
     assert "network-library" in _offered(2, site=True)
+
+
+def test_what_is_set_already_is_not_tried():
+    words = {"pml": "ob1", "btl": "self,sm"}
+    set_so = tuple(LaunchOption(("--mca", *each), Meaning.MPI_PARAMETER, each) for each in words.items())
+    tried = {dimension.knob for dimension in space_of(situation(OPENMPI, options=set_so)).dimensions}
+    assert "node-transport" not in tried
+    assert "network-library" in tried
+
+
+@pytest.mark.parametrize(
+    ("values", "nodes", "worth"),
+    [
+        ({"node-transport": "shared-memory-only"}, 1, True),
+        ({"node-transport": "shared-memory-only", "network-library": "own"}, 1, False),
+        ({"node-transport": "shared-memory-only", "ucx-transports": "node"}, 1, False),
+        ({"network-library": "own", "zero-copy": "4KiB"}, 1, False),
+        ({"network-library": "own", "zero-copy": "4KiB"}, 2, True),
+        ({"network-library": "ucx", "zero-copy": "4KiB"}, 1, True),
+    ],
+)
+def test_what_ucx_would_do_is_not_tried_beside_what_leaves_it_nothing(
+    values: dict[str, str], nodes: int, worth: bool
+):
+    libraries = ("/usr/lib/libucp.so.0",)
+    case = situation(OPENMPI, nodes=nodes, ranks=2 * nodes, libraries=libraries)
+    assert is_worth_a_run(Configuration.of(values), case) is worth
 
 
 @pytest.mark.parametrize(

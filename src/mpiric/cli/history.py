@@ -43,7 +43,8 @@ _WORDS = {
     "--against",
     "baseline",
     metavar="BASELINE",
-    help="A recipe, a date (2026-11-01) or what `mpiric fabric --json` kept (.json), to compare with.",
+    help="A recipe, a date (2026-11-01), a directory of records of `mpiric profile` (by their steps), "
+    "or what `mpiric fabric --json` kept (.json), to compare with.",
 )
 @click.option(
     "--explore",

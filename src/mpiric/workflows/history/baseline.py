@@ -13,6 +13,7 @@ from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.recipe import read_recipe
 from mpiric.tuning.store.events import TuneEvents, read_log
 from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.workflows.history.recorded_steps import recorded_steps, records_at
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.kept_marks import kept_marks
 
@@ -46,7 +47,7 @@ class AgainstRequest:
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    against: str  # path of a recipe, or a date
+    against: str  # path of a recipe or of records, or a date
     stdin: str = ""
     store: Path | None = None
     in_place: bool = False
@@ -57,6 +58,8 @@ class AgainstRequest:
 def baseline_of(request: AgainstRequest, job: str) -> Baseline:
     """The runs of the recipe or day that a request names; ``job`` identifies the command."""
     path = Path(request.against)
+    if records := records_at(path):
+        return _of_records(path, records)
     if path.suffix == ".toml" or path.exists():
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
@@ -112,6 +115,15 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
     )
+
+
+def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
+    """Recorded runs of the command as it is, by the time from one mark to the next."""
+    choice, window, paces = recorded_steps(records[-_MOST_RUNS:])
+    assert choice.key is not None
+    pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
+    marks = BaselineMarks(pair, window.last_s)
+    return Baseline(f"the records in {path}", Configuration(), (), paces, "wall", marks)
 
 
 def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:

@@ -64,8 +64,8 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     wanted = runs_needed(len(baseline.original), request.confidence)
     if wanted is None:
         raise MpiricError(
-            f"{baseline.name} has only {len(baseline.original)} runs to compare with",
-            hint="take a recipe with a proof as baseline, or a lower --confidence",
+            f"{baseline.name}: {len(baseline.original)} of its runs can be compared with, which is too few",
+            hint="take a recipe with a proof or several records as baseline, or a lower --confidence",
         )
     store = Store(request.store)
     name = program_name(parsed.job)

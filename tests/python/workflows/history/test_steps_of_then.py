@@ -12,8 +12,9 @@ from mpiric.host.installation import native
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.narrator import Silence
-from mpiric.workflows.history import history
+from mpiric.workflows.history import history, recorded_steps
 from mpiric.workflows.history.baseline import AgainstRequest
+from mpiric.workflows.history.recorded_steps import records_at
 from mpiric.workflows.trials import run_recorded
 
 
@@ -63,3 +64,38 @@ def test_a_recipe_without_the_log_of_its_tune_cannot_tell_where_the_marks_lie(th
     copied.write_text(then.recipe.read_text())
     with pytest.raises(MpiricError, match="the log that says where they lie is not beside it"):
         then.against(copied)
+
+
+@pytest.fixture
+def recorded(then, tmp_path, monkeypatch):
+    """`recorded(count)`: a directory with records of so many runs of then."""
+
+    def record(count):
+        for number in range(count):
+            directory = tmp_path / f"records/{number}"
+            directory.mkdir(parents=True)
+            (directory / "record.mpiric").touch()
+        made = {
+            path: then.runner.recorded(path.parent, "", 200.0).record
+            for path in records_at(tmp_path / "records")
+        }
+        monkeypatch.setattr(recorded_steps, "read_record", made.__getitem__)
+        return tmp_path / "records"
+
+    return record
+
+
+def test_steps_are_compared_with_those_of_recorded_runs(then, recorded):
+    records = recorded(3)
+    found = then.against(records)
+    assert found.as_it_is.verdict is Verdict.NO_DIFFERENCE
+    assert found.with_recipe is None
+    assert found.baseline.original == pytest.approx((0.05,) * 3, rel=0.01)
+    then.runner.step_s *= 1.2
+    assert then.against(records).as_it_is.verdict is Verdict.SLOWER
+
+
+def test_one_recorded_run_proves_nothing(then, recorded):
+    with pytest.raises(MpiricError, match="1 of its runs can be compared with, which is too few") as error:
+        then.against(recorded(1))
+    assert "several records" in error.value.hint

@@ -29,6 +29,7 @@ from functools import partial
 from itertools import count
 from math import inf, isfinite
 from random import Random
+from statistics import mean
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
@@ -44,9 +45,10 @@ from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
 WITHOUT = -1  # replicate of a run of the answer without a unit
-_STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
+STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
 _ERROR_OF_95 = 0.05
 _LONG = 5  # pairs beyond the fewest
+_ROOM = 1.2  # times the mean run of a round, for the next one
 FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
 Measure = Callable[[Planned], Trial]
@@ -61,7 +63,7 @@ class Proof:
 
     evidence: Evidence
     rejected: str = ""
-    run_s: float = 0.0  # of the slowest run of its last round; 0 when it made none
+    run_s: float = 0.0  # of a run of its last pairs, with some room; 0 when it made none
     blocks: Blocks = field(default_factory=dict)  # of each unit, those of larger answers among them
     is_left: bool = False  # undecided, as a smaller answer is the better one to prove
 
@@ -101,7 +103,7 @@ def prove(
     standing = _Standing(answer, units, rule, errors, blocks or {}, may_be_left, compares)
     last = standing.take_over(recorded)
     rounds = rounds or count(last + 1)
-    cost_s = 0.0
+    cost_s = run_s = 0.0
     while not standing.is_over:
         planned = standing.next_round(partial(budget.fits, cost_s), leaves_room=leaves_room)
         if planned is None:
@@ -109,12 +111,14 @@ def prove(
             break
         trials = _make(measure, planned, answer, next(rounds), seed, stops=stops)
         budget.spend(len(trials))
-        cost_s = max(trial.wall_s for trial in trials.values())
+        cost_s = _ROOM * mean(trial.wall_s for trial in trials.values())
+        if (ORIGINAL, 0) in trials:
+            run_s = _ROOM * mean(trial.wall_s for (_, number), trial in trials.items() if number != WITHOUT)
         standing.enter(trials)
         if standing.claim.verdict is Verdict.FASTER:
             proved(standing.evidence())
     of_units = {unit.knobs: tuple(unit.blocks) for unit in standing.contributions}
-    return Proof(standing.evidence(), standing.rejected, cost_s, of_units, standing.is_left)
+    return Proof(standing.evidence(), standing.rejected, run_s or cost_s, of_units, standing.is_left)
 
 
 @dataclass
@@ -323,7 +327,7 @@ def _stop_at(configuration: Configuration, replicate: int, trials: Mapping[_Run,
     if replicate == WITHOUT:
         return inf  # the limit of any run will do: being that slow is an answer
     first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
-    return _STOP_AT * first[0].objective if first and first[0].objective is not None else None
+    return STOP_AT * first[0].objective if first and first[0].objective is not None else None
 
 
 def _without(answer: Configuration, unit: Unit) -> Configuration:

@@ -31,7 +31,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import FEWEST_REPLICATES, Measure, Proof, Unit, prove
+from mpiric.tuning.proof.proof import FEWEST_REPLICATES, STOP_AT, Measure, Proof, Unit, prove
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
@@ -52,7 +52,8 @@ class ProofPlan:
     proved: Callable[[Evidence], None]  # hears of every answer that is proved faster, smaller and smaller
     seed: int = 0
     stops: bool = False  # whether the second run of a pair may be stopped
-    run_s: float = 0.0  # of one run, as far as known
+    run_s: float = 0.0  # of a run of the original, as far as known
+    answer_s: float | None = None  # the same of the answer; None: as long as that
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
 
 
@@ -191,9 +192,29 @@ def _is_tight(plan: ProofPlan, units: int) -> bool:
     """Whether the budget has room for two rounds and the proof of a smaller answer, and not for much more."""
     pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
     replicates = max(FEWEST_REPLICATES, units)
-    whole = -(-pairs // replicates) * (2 * replicates + units) + 2 * pairs
-    few = _PRESELECTING * (replicates + units) + 3 * pairs
-    return units > 1 and not plan.budget.fits(plan.run_s, whole) and plan.budget.fits(plan.run_s, few)
+    rounds, preselecting = -(-pairs // replicates), _PRESELECTING * (replicates + units)
+
+    def fits(pairs: float, others: int) -> bool:
+        runs = int(2 * pairs) + others
+        return plan.budget.fits((pairs * _pair_s(plan) + others * _answer_s(plan)) / runs, runs)
+
+    # Of pairs that follow preselecting rounds, one in two may dissent.
+    return (
+        units > 1
+        and not fits(rounds * replicates + pairs, rounds * units)
+        and fits(1.5 * pairs, preselecting)
+    )
+
+
+def _answer_s(plan: ProofPlan) -> float:
+    return plan.run_s if plan.answer_s is None else min(plan.run_s, plan.answer_s)
+
+
+def _pair_s(plan: ProofPlan) -> float:
+    """Mean time of a pair: its second run, which is the original's in every other one, may be stopped."""
+    answer_s = _answer_s(plan)
+    stopped_s = min(plan.run_s, STOP_AT * answer_s) if plan.stops else plan.run_s
+    return answer_s + (plan.run_s + stopped_s) / 2
 
 
 def _superfluous(proof: Proof) -> list[Share]:

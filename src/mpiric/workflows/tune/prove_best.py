@@ -47,6 +47,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         seed=state.request.seed,
         stops=state.request.objective.text == "wall" and not state.request.spread,
         run_s=state.run_s,
+        answer_s=state.quickest_s,
     )
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))

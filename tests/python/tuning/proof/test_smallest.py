@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import count
+from typing import Any
 
 import pytest
 from tests.support.noise import SimulatedProgram
@@ -41,6 +42,7 @@ class Proved:
         first: Configuration,
         budget: Budget | None = None,
         recorded: tuple[Trial, ...] = (),
+        **how: Any,
     ) -> None:
         self.said: list[str] = []
         self.heard: list[Evidence] = []
@@ -54,6 +56,7 @@ class Proved:
             self.rounds_of,
             self.said.append,
             self.heard.append,
+            **how,
         )
         self.found: Smallest = prove_smallest(plan, first)
 
@@ -170,6 +173,16 @@ def test_where_runs_are_few_the_settings_are_looked_at_before_anything_is_proved
     assert proved.found.proof.evidence.verdict is Verdict.FASTER
     first = [t.configuration for t in measured.made[:8]]
     assert Configuration() not in first
+
+
+def test_time_is_counted_by_what_runs_of_the_answer_take_and_pairs_that_are_stopped() -> None:
+    """Runs as long as the original's would leave no room for a smaller answer in 17 s."""
+    measured = program({"malloc": 5.0})
+    budget = Budget(seconds=17.0, clock=lambda: sum(trial.wall_s for trial in measured.made))
+    several = answer("a", "b", "c", "malloc")
+    proved = Proved(measured, several, budget, run_s=1.0, answer_s=0.2, stops=True)
+    assert proved.kept == {"malloc"}
+    assert proved.found.proof.evidence.verdict is Verdict.FASTER
 
 
 def test_an_answer_that_takes_long_is_left_undecided_for_the_smaller_one() -> None:

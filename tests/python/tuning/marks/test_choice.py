@@ -104,6 +104,15 @@ def test_without_places_calls_from_all_places_count_together():
     assert choose_key(pace).key == replace(STEP, place="")
 
 
+def test_of_keys_that_became_one_no_later_call_is_timed_than_was_made():
+    two = {INNER: steps(2000, 1.0), STEP: steps(2000, 1.0, start_s=0.5)}
+    (merged,) = without_places(run_pace(two, 2000.0)).first_rank.keys
+    assert merged.calls == 4000
+    assert merged.stride * (len(merged.times_s) - 1) >= 4000  # both have their first call
+    assert merged.last_timed == 4000
+    assert merged.time_of(4000) <= 2000.0
+
+
 @pytest.mark.parametrize("function", ["MPI_Allreduce", "MPI_Ibarrier", "MPI_Reduce_scatter_block"])
 def test_collectives_are_known_by_name(function):
     assert is_collective(function)

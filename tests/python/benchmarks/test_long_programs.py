@@ -7,7 +7,8 @@ from benchmarks.long_programs import judged
 
 
 def tuned(**changed: Any) -> dict[str, Any]:
-    split = {"start_s": [0.3, 0.1], "per_mark_s": [0.02, 0.02], "steps": {"ratio": 1.0, "ci95": [0.98, 1.02]}}
+    split = {"start_s": [0.3, 0.1], "per_mark_s": [0.02, 0.02], "ratio_main": 1.0}
+    split |= {"ratio_main_interval": [0.98, 1.02], "ratio_start": 3.0, "ratio_start_interval": [2.0, None]}
     found = {"runs": 30, "scope": "steps", "verdict": "no difference shown", "ratio": 1.0}
     return {
         **found,
@@ -30,5 +31,6 @@ def test_right_is_what_keeps_its_budget_and_costs_few_whole_runs(whole_s, took_s
 
 def test_the_price_is_told_beside_whole_runs_and_an_interrupted_tune_is_none() -> None:
     row = judged(tuned(), 3600.0, 480.0, 450.0)
-    assert (row["of_a_run"], row["fewer"], row["steps"]) == (0.125, 240.0, [1.0, 0.98, 1.02])
+    assert (row["of_a_run"], row["fewer"], row["main"]) == (0.125, 240.0, [1.0, 0.98, 1.02])
+    assert row["start"] == [3.0, 2.0, None]
     assert judged(tuned(interrupted=True, split=None), 3600.0, 480.0, 450.0)["right"] is False

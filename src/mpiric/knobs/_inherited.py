@@ -1,11 +1,12 @@
 """Settings the user has inherited that do harm here, or nothing at all."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from mpiric.host.findings import finding_from
-from mpiric.knobs._outputs import output_system
+from mpiric.knobs._outputs import output_system, system_of
 from mpiric.knobs._reading import (
     cpus_per_node,
     has_adapter,
@@ -14,6 +15,7 @@ from mpiric.knobs._reading import (
     is_oversubscribed,
     is_threaded,
     networks,
+    rank_count,
     ranks_per_node,
     threads_per_rank,
 )
@@ -27,6 +29,7 @@ _INTERFACES = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_SOCKETS_IFACE"
 _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug", "trace")))
 _INTERFACE = re.compile(r"([A-Za-z][\w.-]*)(?::\d+)?")
 _finding = partial(finding_from, "knobs/_inherited")
+_MANY_MODULES = 10  # compiled ones that a rank has mapped; of others there are many more
 _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
 
 
@@ -143,6 +146,21 @@ def _mount(situation: Situation) -> Iterator[Finding]:
         yield _finding("mount-without-flock", mount=system.mount_point, kind=system.kind, holds=holds)
 
 
+def _imports(situation: Situation) -> Iterator[Finding]:
+    """Python's modules on a file system that all nodes share: every rank asks it for each of them."""
+    first = next(iter(situation.observation.ranks), None)
+    if first is None or (not situation.observation.loads("libpython") and "python" not in first.program):
+        return
+    systems = [system_of(path, situation) for path in first.libraries]
+    shared = [system for system in systems if system is not None and system.is_network]
+    if len(shared) >= _MANY_MODULES:
+        mount, ranks = (
+            Counter(system.mount_point for system in shared).most_common(1)[0][0],
+            rank_count(situation),
+        )
+        yield _finding("imports-from-network", modules=len(shared), mount=mount, ranks=ranks)
+
+
 _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _shared_memory,
     _threads,
@@ -156,6 +174,7 @@ _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     _allocators,
     _forced_files,
     _mount,
+    _imports,
     _mkl_debug,
     _logging,
 )

@@ -13,7 +13,12 @@ from mpiric.model.situation import Situation
 
 def output_system(situation: Situation) -> FileSystem | None:
     """The file system of the working directory."""
-    at = PurePosixPath(situation.job.working_directory)
+    return system_of(situation.job.working_directory, situation)
+
+
+def system_of(path: str, situation: Situation) -> FileSystem | None:
+    """The file system of an absolute path, among those that are known."""
+    at = PurePosixPath(path)
     holding = [each for each in situation.machine.file_systems if at.is_relative_to(each.mount_point)]
     return max(holding, key=lambda each: len(each.mount_point), default=None)
 

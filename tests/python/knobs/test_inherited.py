@@ -97,3 +97,14 @@ def test_a_mount_that_cannot_be_written_or_locked_is_named(mount, libraries, exp
     case = situation(libraries=libraries)
     case = replace(case, machine=replace(case.machine, file_systems=(lustre(**mount),)))
     assert [finding.id for finding in inherited_problems(case)] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(("modules", "found"), [(12, ["imports-from-network"]), (3, [])])
+def test_pythons_imports_from_a_shared_file_system_are_offered_an_image(modules, found) -> None:
+    paths = (
+        "/usr/lib/libpython3.11.so.1",
+        *(f"/home/u/venv/lib/m{number}.cpython-311.so" for number in range(modules)),
+    )
+    case = situation(libraries=paths)
+    case = replace(case, machine=replace(case.machine, file_systems=(lustre(locks="all nodes"),)))
+    assert [finding.id for finding in inherited_problems(case)] == found

@@ -1,0 +1,196 @@
+"""What `mpiric tune --only io` gains for programs that people run: proved, or none shown.
+
+LAMMPS (one dump, a dump a rank, restarts), parallel HDF5, PnetCDF, small records of gfortran, C++'s `endl`,
+lines on stdout and Python's imports, on a lab's Lustre whose targets are slower than two cores. All classes
+are allowed; the verdict is that of tune's own proof. What the lab's file system cannot prove is said in
+`tests/lab/fs`.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.lab import fs
+
+from benchmarks._mark_programs import lammps_words
+from benchmarks._programs import Bed, changes_of, offer_choice, releases
+from benchmarks._report import RESULTS, ROOT, Result, options, run, tell
+from mpiric.model.errors import MpiricError, NotFoundError
+
+_HERE = Path(__file__).parent
+_RANKS = 4
+_MPI4PY = ROOT / "build/programs/mpi4py/bin/python"
+_MELT = """units lj
+lattice fcc 0.8442
+region box block 0 20 0 20 0 20
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+fix 1 all nve
+thermo 50
+WRITES
+run 50
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program under a library, by the beginning of its label; ``words`` builds it, and are its command."""
+
+    name: str
+    mpi: str
+    words: Callable[[Bed], list[str]]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+def _built(bed: Bed, source: str, language: str, *flags: str) -> str:
+    """Path of a program of this folder or of the tests."""
+    path = next(each for each in (_HERE / source, ROOT / "tests/system" / source) if each.exists())
+    target = RESULTS / "programs" / bed.mpi.label / path.stem.lstrip("_")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    compiler = bed.mpi.compilers.get(language) or bed.mpi.compilers["c"]
+    done = subprocess.run(
+        [compiler, "-O2", str(path), "-o", str(target), *flags],
+        env=bed.environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise NotFoundError(f"{source} cannot be built for {bed.mpi.label}: {done.stderr.strip()[-200:]}")
+    return str(target)
+
+
+def _python(_bed: Bed) -> list[str]:
+    if not _MPI4PY.exists():
+        raise NotFoundError("no mpi4py is here", hint="make test-programs")
+    return [str(_MPI4PY), "-c", "from mpi4py import MPI, futures, util; import json, decimal, asyncio, email"]
+
+
+def _lammps(name: str, writes: str) -> Program:
+    text = _MELT.replace("WRITES", writes)
+    return Program(name, "mpich-5", lambda bed: [*lammps_words(bed), "-in", "in.melt"], {"in.melt": text})
+
+
+PROGRAMS = (
+    _lammps("LAMMPS, one dump", "dump 1 all atom 10 out/dump.melt"),
+    _lammps("LAMMPS, a dump a rank", "dump 1 all atom 10 out/dump.%.melt"),
+    _lammps("LAMMPS, restarts", "restart 10 out/restart.*"),
+    Program(
+        "parallel HDF5",
+        "mpich-4",
+        lambda bed: [
+            _built(bed, "hdf5_file.c", "c", "-I/usr/include/hdf5/mpich", "-lhdf5_mpich"),
+            "out/field.h5",
+        ],
+    ),
+    Program("PnetCDF", "openmpi-4", lambda bed: [_built(bed, "_pnetcdf.c", "c", "-lpnetcdf")]),
+    Program(
+        "gfortran, small records",
+        "mpich-5",
+        lambda bed: [_built(bed, "_records.f90", "c", "-lgfortran"), "40000"],
+    ),
+    Program("C++, endl", "mpich-5", lambda bed: [_built(bed, "_writer.cpp", "cxx"), "endl", "4000"]),
+    Program("lines on stdout", "mpich-5", lambda bed: [_built(bed, "_writer.cpp", "cxx"), "lines", "100000"]),
+    Program("mpi4py, imports", "mpich-5", _python),
+)
+
+
+def _tuned(program: Program, bed: Bed, client: fs.Client, budget: str) -> dict[str, Any]:
+    """What tune prints of a program."""
+    work = client.mount / "run"
+    (work / "out").mkdir(parents=True)
+    for name, text in program.inputs.items():
+        (work / name).write_text(text)
+    crowd = ("--oversubscribe",) if bed.mpi.implementation == "openmpi" else ()
+    line = [bed.mpi.launcher, *crowd, "-n", str(_RANKS), *program.words(bed)]
+    words = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--allow-late", "--allow-relayout"]
+    words += ["--json", "--budget", budget, "--store", str(client.state / "tunes")]
+    path = f"{fs.SOURCES}:{bed.environment['PATH']}"
+    environment = {**bed.environment, "PATH": path, "XDG_STATE_HOME": str(client.state)}
+    done = subprocess.run([*words, "--", *line], cwd=work, env=environment, capture_output=True, text=True)
+    shutil.rmtree(work)
+    if done.returncode:
+        raise MpiricError(f"{program.name}: {done.stderr.strip()[-400:]}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _row(program: Program, bed: Bed, tuned: Mapping[str, Any]) -> dict[str, Any]:
+    shown = tuned["verdict"] == "faster"
+    return {
+        "program": program.name,
+        "mpi": bed.mpi.label,
+        "untouched_s": tuned["original"]["median_s"],
+        "gain": tuned["ratio"] if shown else "none shown",
+        "interval": tuned["ratio_interval"] if shown else None,
+        "answer": changes_of(tuned),
+        "class": tuned["class"] if shown else None,
+        "tried": len(tuned["tried"]),
+        "runs": tuned["runs"],
+    }
+
+
+_COLUMNS = {
+    "program": "program",
+    "mpi": "MPI",
+    "untouched_s": "untouched, s",
+    "gain": "gain",
+    "interval": "interval",
+    "answer": "what tune changed",
+    "class": "class",
+    "tried": "knobs tried",
+    "runs": "runs",
+}
+
+
+def work(given: Namespace) -> Result:
+    """All programs, each on a file system of its own; those that are not here are named."""
+    available = releases(dict.fromkeys(program.mpi for program in PROGRAMS))
+    rows, missing = [], []
+    for program in PROGRAMS:
+        if given.only and not any(word in program.name for word in given.only):
+            continue
+        bed = available.get(program.mpi)
+        tell(program.name)
+        with TemporaryDirectory(prefix="mpiric-io-") as place:
+            base = Path(place)
+            settings = ("targets=8", f"bandwidth={given.bandwidth}")
+            try:
+                if bed is None:
+                    raise NotFoundError(f"no {program.mpi} is here")
+                program.words(bed)
+                with fs.client(fs.build(base / "labfs"), base / "state", base / "mount", *settings) as client:
+                    rows.append(_row(program, bed, _tuned(program, bed, client, given.budget)))
+            except NotFoundError as error:
+                missing.append(f"{program.name} ({error.message})")
+    gained = [row for row in rows if row["gain"] != "none shown"]
+    summary = f"gained: {len(gained)} of {len(rows)}"
+    return Result(_COLUMNS, rows, "; not run: ".join([summary, *missing]), {"cpus": os.cpu_count()})
+
+
+def main() -> int:
+    """Entry point."""
+    parser = options("io_programs", __doc__.splitlines()[0])
+    offer_choice(parser)
+    parser.add_argument(
+        "--bandwidth", type=float, default=5, help="of a target, in MB/s: slower than two cores"
+    )
+    parser.add_argument("--budget", default="4m", help="of a tune")
+    given = parser.parse_args()
+    given.budget = "1m" if given.quick else given.budget
+    return run("io_programs", given, work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

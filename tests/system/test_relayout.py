@@ -1,9 +1,11 @@
 """Bytes of files elsewhere or otherwise arranged: the program finds them, and they come back."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.support.preloaded import NATIVE
 
 from mpiric.tuning.equivalence.output_files import learn_files
 
@@ -72,3 +74,12 @@ def test_hdf5_files_are_arranged_as_asked_and_hold_the_same(run_mpiric, place, t
     other[offsets(plain.stdout)[1] + 8000] ^= 1
     (tmp_path / "other.h5").write_bytes(other)
     assert "other contents" in str(expected.compare_files({"x.h5": tmp_path / "other.h5"}, rearranged=True))
+
+
+@pytest.mark.requires("mpi:mpich")
+@pytest.mark.parametrize(("settings", "seen"), [({}, False), ({"MPIRIC_HDF5_ALIGNMENT_KIB": "64"}, True)])
+def test_a_program_without_hdf5_finds_its_name_only_where_it_is_acted_on(settings, seen, environment):
+    looks = "import ctypes; print(hasattr(ctypes.CDLL(None), 'H5Fcreate'))"
+    given = {**environment, **settings, "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so")}
+    done = subprocess.run([sys.executable, "-c", looks], env=given, capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == (str(seen), "")

@@ -11,6 +11,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
+from mpiric.machine.libraries import read_allocators
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, can_translate, is_native, own_family
 from mpiric.workflows.launch.conformance import conforming
@@ -256,3 +257,66 @@ def test_the_constants_of_a_standard_abi_are_those_of_the_standard_or_repaired(m
     }
     assert set(found.wrong_constants) == (draft if mpi.label.startswith("intelmpi-2021.19") else set())
     assert bool(found.repair) == bool(found.wrong_constants)
+
+
+def test_another_allocator_may_be_preloaded_before_the_stand_in(mpi, family, built, run_mpiric):
+    found = dict(read_allocators(LocalHost()))
+    if not mpi.label.startswith(("mpich-5", "openmpi-5")) or "jemalloc" not in found:
+        pytest.skip("one library of each family, and jemalloc")
+    program, launcher = built(family, RING)
+    line = ("--mpi", mpi.label, "--set", "allocator=jemalloc", "--", launcher, "-n", "2", program)
+    done = run_mpiric("run", "--quiet", *line, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (0, "sum 2\n"), done.stderr
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "words",
+    [("-no-pie",), ("-fPIE", "-pie", "-Wl,-z,now"), ("-fsanitize=address",), ("-Wl,--disable-new-dtags",)],
+    ids=["no-pie", "pie-now", "asan", "rpath"],
+)
+def test_however_a_program_is_linked_it_prints_the_same(mpi, family, built, words, run_mpiric, tmp_path):
+    own = built(family)[1].parents[1] / "lib"
+    program, launcher = built(family, SOURCE, *words, f"-Wl,-rpath,{own}")
+    line = ("--mpi", mpi.label, "--", launcher, "-n", "2", program, tmp_path / "file")
+    done = run_mpiric("run", "--quiet", *line, env={**ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0"})
+    assert done.stdout.splitlines() == EXPECTED, done.stderr
+
+
+@pytest.mark.sweep
+def test_many_threads_are_translated_at_once(mpi, family, built, run_mpiric):
+    program, launcher = built(family, SOURCE.with_name("translated_threads.c"), "-pthread")
+    line = ("--mpi", mpi.label, "--", launcher, "-n", "2", program)
+    done = run_mpiric("run", "--quiet", *line, env=ENVIRONMENT)
+    assert done.stdout == "level 1 right 16\n", done.stderr
+
+
+@pytest.mark.sweep
+def test_a_million_objects_that_come_and_go_leave_nothing_behind(mpi, family, built, run_mpiric):
+    program, launcher = built(family, SOURCE.with_name("translated_lifetimes.c"))
+    line = ("--mpi", mpi.label, "--", launcher, "-n", "1", program, "1000000")
+    done = run_mpiric("run", "--quiet", *line, env=ENVIRONMENT)
+    grown = {name: int(kib) for name, kib in map(str.split, done.stdout.splitlines())}
+    assert len(grown) == 5, done.stderr
+    assert max(grown.values()) < 1024, grown
+
+
+def test_a_program_that_opens_the_library_by_name_finds_the_stand_in(mpi, family, environment, tmp_path):
+    program = tmp_path / "opened"
+    subprocess.run(["gcc", SOURCE.with_name("translated_opened.c"), "-o", program, "-ldl"], check=True)
+    stand_in = write_stand_in(tmp_path / "stand-in", family, mpi)
+    paths = ":".join((str(tmp_path / "stand-in"), *mpi.library_path))
+    variables = {**environment, **ENVIRONMENT, **mpi.environment, "LD_LIBRARY_PATH": paths}
+    line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={stand_in}", program, SONAMES[family]]
+    done = subprocess.run(line, env=variables, capture_output=True, text=True)
+    assert done.stdout == "size 2\nsize 2\n", done.stderr
+
+
+@pytest.mark.sweep
+def test_files_are_right_through_the_romio_inside_open_mpi_4(mpi, built, run_mpiric, tmp_path):
+    if not mpi.label.startswith("openmpi-4"):
+        pytest.skip("another version")
+    program, launcher = built(AbiFamily.MPICH)
+    line = ("--mpi", mpi.label, "--", launcher, "-n", "2", program, tmp_path / "file")
+    done = run_mpiric("run", "--quiet", *line, env={**ENVIRONMENT, "OMPI_MCA_io": "romio321"})
+    assert done.stdout.splitlines() == EXPECTED, done.stderr

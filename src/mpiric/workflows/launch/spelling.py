@@ -1,6 +1,7 @@
 """Knob values → Launch: each is spelled by the first of knob, launcher and library that can."""
 
 from dataclasses import replace
+from posixpath import basename
 
 from mpiric import knobs, launchers, mpis
 from mpiric.model.configuration import Configuration
@@ -11,6 +12,7 @@ from mpiric.model.merge_spellings import merge_spellings
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
+_ASAN = "libasan.so"
 _SWITCHES = ("mpi", "launch-route")  # knobs that change in whose words the others are spelled
 
 
@@ -83,6 +85,15 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
     spelled = [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
     beside = [("record", "on", carried)] if carried else []
     # Of preloaded libraries the runtime comes before an MPI library, or it would intercept nothing.
-    return launchers.render(
-        situation.job, sorted([*spelled, *beside], key=lambda each: each[0] == _SWITCHES[0])
-    )
+    parts = sorted([*spelled, *beside], key=lambda each: each[0] == _SWITCHES[0])
+    if (first := _sanitizer(situation)) and any(spelling.preload for _, _, spelling in parts):
+        parts.insert(0, ("sanitizer", "first", Spelling(preload=first)))
+    return launchers.render(situation.job, parts)
+
+
+def _sanitizer(situation: Situation) -> tuple[str, ...]:
+    """The AddressSanitizer that a program is linked to: it ends the program where it is not the first."""
+    if situation.job.container is not None:
+        return ()
+    loaded = (path for rank in situation.observation.ranks for path in rank.libraries)
+    return tuple(path for path in loaded if path.startswith("/") and basename(path).startswith(_ASAN))[:1]

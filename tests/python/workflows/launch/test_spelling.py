@@ -53,3 +53,10 @@ def test_defaults_of_a_site_are_variables_only() -> None:
     found = site_variables(chosen(binding="core"), situation(BY_LABEL["openmpi-5.0.11"]))
     assert found
     assert all(name.startswith(("PRTE_MCA_", "OMPI_MCA_")) for name in found)
+
+
+def test_a_sanitizer_of_the_program_stays_in_front_of_what_is_preloaded() -> None:
+    case = situation(BY_LABEL["mpich-5.0.2"], libraries=("/usr/lib/libc.so.6", "/usr/lib/libasan.so.8"))
+    launch = render(chosen(allocator="jemalloc"), case)
+    assert "/usr/lib/libasan.so.8:/usr/lib/libjemalloc.so.2" in launch.argv
+    assert not [word for word in render(chosen(binding="core"), case).argv if "libasan" in word]

@@ -94,6 +94,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "mounts": lambda: _can_make("--mount"),
     "netns": lambda: _can_make("--net"),
+    "binfmt-aarch64": lambda: Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists(),  # qemu-user-static
     "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "several-cores": lambda: len(os.sched_getaffinity(0)) > 1,
     "any-mpi": lambda: bool(mpis_here()),

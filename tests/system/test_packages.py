@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,34 +13,17 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import mpis_here
+from tests.support.dist import DIST, PROCESSOR, ROOT, VERSION, run, wheels
 from tests.support.oversubscription import WITHOUT_LIBFABRIC
 from tests.support.roots import inside, root_of
 from tests.support.small_wheels import write_wheel
-from tools.generate.packaging.project import read_project
 
-ROOT = Path(__file__).parents[2]
-DIST = ROOT / "dist"
 ANALYTIC = Path(__file__).with_name("analytic.c")
-PROCESSOR = os.uname().machine
-VERSION = read_project(ROOT).version
 TAG = f"py3-none-manylinux_2_17_{PROCESSOR}"
 MODULECMD = "/usr/lib/x86_64-linux-gnu/modulecmd.tcl"
 MPIS = ("mpich", "openmpi")
 
 pytestmark = [pytest.mark.sweep, pytest.mark.requires("packages"), pytest.mark.timeout(1800)]
-
-
-def run(*words: object, **options) -> subprocess.CompletedProcess[str]:
-    options = {"capture_output": True, "text": True, "timeout": 900, **options}
-    done = subprocess.run([str(word) for word in words], **options)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    return done
-
-
-def wheels(platform: str) -> Path:
-    """Directory of the dependencies' wheels for a Python and processor."""
-    run(ROOT / "tools/setup/wheels", platform, cwd=ROOT)
-    return ROOT / "build/wheels" / platform
 
 
 @pytest.fixture
@@ -61,6 +45,24 @@ def install(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Path]:
         return prefix / "bin"
 
     return installed
+
+
+def install_inside(root: Path, wheel: Path, place: Path, processor: str) -> None:
+    """Install into `place/venv`, by the Python of a root file system and without a network."""
+    python = inside(root, ["python3", "-c", "import sys; print(sys.version_info.minor)"]).stdout.strip()
+    links = wheels(f"3.{python}-{processor}")
+    inside(root, ["python3", "-m", "venv", place / "venv"], [place])
+    pip = [
+        place / "venv/bin/pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--no-index",
+        "--find-links",
+        links,
+        wheel,
+    ]
+    inside(root, pip, [place, links, DIST])
 
 
 @pytest.fixture
@@ -191,19 +193,13 @@ SUITES = {"bullseye": "2.31", "bookworm": "2.36", "trixie": "2.41"}
 @pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "mpi:openmpi")
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_wheel_profiles_programs_on_older_and_newer_systems(suite, wheel, tmp_path, analytic, mpi_prefix):
-    root = root_of(suite)
-    python = inside(root, ["python3", "-c", "import sys; print(sys.version_info.minor)"]).stdout.strip()
-    links = wheels(f"3.{python}-{PROCESSOR}")
-    homes = [mpi_prefix(mpi).parent for mpi in MPIS]
-    places = [tmp_path, links, DIST, *homes]
+    root, places = root_of(suite), [tmp_path, *(mpi_prefix(mpi).parent for mpi in MPIS)]
     assert (
         inside(root, ["sh", "-c", "ldd --version | head -1; command -v gcc cc clang || true"])
         .stdout.split()[-1]
         .startswith(SUITES[suite])
     )
-    inside(root, ["python3", "-m", "venv", tmp_path / "venv"], places)
-    pip = [tmp_path / "venv/bin/pip", "install", "--quiet", "--no-index", "--find-links", links, wheel]
-    inside(root, pip, places)
+    install_inside(root, wheel, tmp_path, PROCESSOR)
     for mpi in MPIS:
         line = launch_line(mpi, mpi_prefix(mpi), analytic(mpi))
         words = [tmp_path / "venv/bin/mpiric", "profile", "--json", "-o", tmp_path / mpi, "--", *line]
@@ -297,7 +293,27 @@ int main(void) { int flag = 0; MPI_Initialized(&flag); printf("%d\\n", flag); re
 """
 
 
-@pytest.mark.skipif(not ARM.exists(), reason="needs `make packages ARCHS='x86_64 aarch64'`")
+ARM_IS_THERE = pytest.mark.skipif(not ARM.exists(), reason="needs `make packages ARCHS='x86_64 aarch64'`")
+
+
+@ARM_IS_THERE
+@pytest.mark.requires("root", "mounts", "mmdebstrap", "binfmt-aarch64")
+def test_the_wheel_for_aarch64_profiles_a_program_on_a_system_of_that_processor(tmp_path):
+    """Under QEMU, with the MPICH of that system."""
+    root = root_of("trixie-arm64")
+    install_inside(root, ARM, tmp_path, "aarch64")
+    facts = json.loads(inside(root, [tmp_path / "venv/bin/mpiric", "--version", "--json"], [tmp_path]).stdout)
+    assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
+    (library,) = root.glob("usr/lib/aarch64-linux-gnu/libmpich.so.12")
+    words = ["-target", "aarch64-linux-gnu.2.17", f"-I{ROOT}/third_party/mpich/include", ANALYTIC, library]
+    program = tmp_path / "analytic"
+    run(ROOT / "build/portable/zig/ziglang/zig", "cc", *words, "-Wl,--allow-shlib-undefined", "-o", program)
+    words = ["profile", "--json", "-o", tmp_path / "p", "--", "mpiexec", "-n", "2", program]
+    done = inside(root, [tmp_path / "venv/bin/mpiric", *words], [tmp_path], WITHOUT_LIBFABRIC)
+    assert counted(done.stdout).items() >= ON_PAPER.items(), done.stderr
+
+
+@ARM_IS_THERE
 @pytest.mark.requires("qemu-aarch64", "aarch64-linux-gnu-gcc")
 def test_the_parts_for_aarch64_run_there(tmp_path, environment):
     """Under QEMU: a program without libraries, one with those of C, and the preload in a small program."""
@@ -321,3 +337,22 @@ def test_the_parts_for_aarch64_run_there(tmp_path, environment):
         preload = f"LD_PRELOAD={native / family / 'libmpiric.so'}"
         done = run(*qemu, "-E", preload, "-E", f"LD_LIBRARY_PATH={tmp_path}", "./main", **own)
         assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+@pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "flock")
+def test_a_pack_of_a_newer_system_runs_on_an_older_one_or_names_the_symbol(
+    wheel, tmp_path, analytic, mpi_prefix
+):
+    """A program for an old C library, and the interpreter of Debian 13: on Debian 11."""
+    newer, older, launcher = root_of("trixie"), root_of("bullseye"), mpi_prefix("mpich") / "bin/mpiexec"
+    install_inside(newer, wheel, tmp_path, PROCESSOR)
+    (tmp_path / "hello.py").write_text("print('hello')\n")
+    places = [tmp_path, launcher.parents[2]]
+    programs = {"old": [analytic("mpich")], "new": ["/usr/bin/python3", tmp_path / "hello.py"]}
+    for name, program in programs.items():
+        pack = [tmp_path / "venv/bin/mpiric", "pack", "--format", "tar", "-o", tmp_path / name]
+        inside(newer, [*pack, "--", launcher, "-n", "2", *program], places, settings(mpi_prefix("mpich")))
+    assert inside(older, [launcher, "-n", "2", tmp_path / "old"], places).stdout == "2 ranks\n"
+    refused = inside(older, ["sh", "-c", f"{tmp_path}/new 2>&1 || echo status $?"], places).stdout
+    assert re.search(r"python3\.\d+ needs glibc 2\.\d+ for \w+, and this system has 2\.31\n", refused)
+    assert refused.endswith("status 122\n")

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from mpiric.cli._completing import knob_names
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
-from mpiric.cli._options import COUNT, DIRECTORY, FILE, command_line
+from mpiric.cli._options import COUNT, DIRECTORY, FILE, command_line, mpi_option
 from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import (
     array_options,
@@ -32,6 +33,7 @@ from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
+from mpiric.workflows.run.under_another import under_another
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
@@ -180,6 +182,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @submit_options
 @array_options
 @click.option("--into", type=click.Path(path_type=Path), hidden=True)
+@mpi_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
 @command_line
@@ -192,7 +195,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     """
     refuse_unsubmitted(given)
     with piped_input() as stdin:
-        request = _request(command_line, stdin, given)
+        request = _under(_request(command_line, stdin, given), given)
         if dry_run:
             return _dry_run(request)
         if given["submit"]:
@@ -258,6 +261,21 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         site=given["site"],
         spread=spread_of(given),
     )
+
+
+def _under(request: TuneRequest, given: dict[str, Any]) -> TuneRequest:
+    """The request for the command under the library of ``--mpi``, where that is given."""
+    label = given["mpi_label"]
+    if not label:
+        return request
+    if given["submit"]:
+        raise MpiricError(
+            "--mpi and --submit cannot be combined",
+            hint="submit the command that `mpiric run --mpi NAME --dry-run -- CMD` prints",
+        )
+    words = (request.argv, request.working_directory, request.environment)
+    argv, environment = under_another(*words, label, LocalHost())
+    return replace(request, argv=argv, environment=environment)
 
 
 def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:

@@ -248,5 +248,6 @@ class Profile:
     numbers: Mapping[str, float]  # every derived number by name: what the rules of advice look at
     advice: tuple[Advice, ...] = ()
     shape: NodeTopology | None = None
+    asked_mpi: str = ""  # label of the library that the user has put under the program, "" for its own
     notes: tuple[str, ...] = field(default=())  # what is missing or was lost
     order: "OrderProposal | None" = None  # of ranks, where the traffic was mapped

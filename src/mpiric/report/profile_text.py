@@ -50,7 +50,8 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
     for note in profile.notes:
         yield Text(f"  note: {note}", style="yellow")
     if any(advice.knobs for advice in profile.advice) and profile.command and report:
-        tune = f"mpiric tune --advice {Path(report).parent} -- {profile.command}"
+        under = f" --mpi {profile.asked_mpi}" if profile.asked_mpi else ""
+        tune = f"mpiric tune --advice {Path(report).parent}{under} -- {profile.command}"
         yield Text(f"\ntune    {tune}", style="cyan", no_wrap=True, overflow="ignore")
     if report:
         yield Text(f"report  {report}", style="green", no_wrap=True, overflow="fold")

@@ -27,8 +27,7 @@ from mpiric.workflows.profile.missing_record import explain_missing_record, fami
 from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
 from mpiric.workflows.profile.report import with_others
 from mpiric.workflows.profile.request import ProfileRequest
-from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.run import prepare as prepare_run
+from mpiric.workflows.run.under_another import under_another, with_mpi
 from mpiric.workflows.trials.recording import recorder_of
 
 _FLUSH_S = 0.3  # for ranks to write out what they have buffered, before their run is ended
@@ -71,7 +70,9 @@ class Profiled:
 def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     """The user's command with the runtime given to its ranks, and to nothing else."""
     if request.mpi:
-        request = _under_another(request, host)
+        given = (request.argv, request.working_directory, request.environment)
+        argv, environment = under_another(*given, request.mpi, host)
+        request = replace(request, argv=argv, environment=environment, mpi="")
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
     options = dict(request.options)
@@ -80,20 +81,6 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), options)
     spelled = [("profile", "on", recorder.spelling(directory))]
     return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory, recorder.library)
-
-
-def _under_another(request: ProfileRequest, host: Host) -> ProfileRequest:
-    """The same of the command that `mpiric run --mpi` starts."""
-    asked = RunRequest(
-        request.argv,
-        request.working_directory,
-        request.environment,
-        use_recipe=False,
-        values={"mpi": request.mpi},
-    )
-    launch = prepare_run(asked, host).launch
-    kept = {name: value for name, value in request.environment.items() if name not in launch.unset}
-    return replace(request, argv=launch.argv, environment={**kept, **launch.environment}, mpi="")
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
@@ -116,7 +103,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
         limit_s = None if request.limit_s is None else request.limit_s + _FLUSH_S
         ran = run_in_foreground(prepared.launch, job.environment, request.output, limit_s)
         with after_run(ran.status):
-            return _read_profile(prepared, ran, shlex.join(request.argv), host)
+            return _read_profile(prepared, ran, request, host)
     finally:
         with suppress(OSError):
             lock.release()
@@ -130,14 +117,19 @@ def _unrecorded(prepared: PreparedProfile, request: ProfileRequest, why_not: Mpi
     return Profiled(untouched, ran, None, None, why_not)
 
 
-def _read_profile(prepared: PreparedProfile, ran: Ran, command: str, host: Host) -> Profiled:
+def _read_profile(prepared: PreparedProfile, ran: Ran, request: ProfileRequest, host: Host) -> Profiled:
     directory, machine = prepared.directory, prepared.parsed.machine
     merge_parts(directory)
     try:
         record = read_record(directory)
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, explain_missing_record(error, prepared.parsed, host))
-    analysed = with_layouts(analyse(record, command), record, host, prepared.parsed.job.working_directory)
+    analysed = analyse(record, shlex.join(request.argv))
+    analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
     found = with_others(name_sites(analysed, host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
-    return Profiled(prepared, ran, record, replace(found, shape=shape))
+    advice = tuple(
+        replace(each, commands=tuple(with_mpi(command, request.mpi) for command in each.commands))
+        for each in found.advice
+    )
+    return Profiled(prepared, ran, record, replace(found, shape=shape, advice=advice, asked_mpi=request.mpi))

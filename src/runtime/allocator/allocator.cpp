@@ -85,42 +85,46 @@ bool is_early(const void* memory) noexcept {
     return memory >= static_cast<void*>(early) && memory < static_cast<void*>(early + sizeof early);
 }
 
-/// The next definition of one of an allocator's functions, as in RTLD_NEXT.
-template <class Function> class Next {
-  public:
-    explicit constexpr Next(const char* name) noexcept : name_(name) {}
-
-    /// Null while a look-up is under way in this thread.
-    Function* operator*() noexcept {
-        Function* found = found_.load(std::memory_order_relaxed);
-        if (found || looking)
-            return found;
-        looking = true;
-        found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
-        looking = false;
-        found_.store(found, std::memory_order_relaxed);
-        return found;
-    }
-
-  private:
-    static inline constinit thread_local bool looking = false;
-    const char* name_;
-    std::atomic<Function*> found_{nullptr};
+/// The next definitions, as in RTLD_NEXT.
+struct Functions {
+    void* (*malloc)(size_t);
+    void* (*calloc)(size_t, size_t);
+    void* (*realloc)(void*, size_t);
+    void (*free)(void*);
+    void* (*memalign)(size_t, size_t);
+    void* (*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void**, size_t, size_t);
 };
+constinit Functions functions{};
+constinit std::atomic<bool> found{false};
+constinit thread_local bool looking = false;
 
-constinit Next<void*(size_t)> next_malloc("malloc");
-constinit Next<void*(size_t, size_t)> next_calloc("calloc");
-constinit Next<void*(void*, size_t)> next_realloc("realloc");
-constinit Next<void(void*)> next_free("free");
-constinit Next<void*(size_t, size_t)> next_memalign("memalign");
-constinit Next<void*(size_t, size_t)> next_aligned_alloc("aligned_alloc");
-constinit Next<int(void**, size_t, size_t)> next_posix_memalign("posix_memalign");
-
-void* aligned(Next<void*(size_t, size_t)>& next, size_t alignment, size_t bytes) noexcept {
-    const Timed timed(bytes);
-    auto* const function = *next;
-    return function ? function(alignment, bytes) : nullptr;
+template <class Function> void look_up(Function& function, const char* name) noexcept {
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
+
+/// Null while the look-up is under way in this thread. All are looked up by the first call, at the start of
+/// the process: dlsym must not be called from the free or malloc of another dlsym, which keeps its error
+/// there.
+const Functions* next() noexcept {
+    if (found.load(std::memory_order_acquire))
+        return &functions;
+    if (looking)
+        return nullptr;
+    looking = true;
+    look_up(functions.malloc, "malloc");
+    look_up(functions.calloc, "calloc");
+    look_up(functions.realloc, "realloc");
+    look_up(functions.free, "free");
+    look_up(functions.memalign, "memalign");
+    look_up(functions.aligned_alloc, "aligned_alloc");
+    look_up(functions.posix_memalign, "posix_memalign");
+    looking = false;
+    found.store(true, std::memory_order_release);
+    return &functions;
+}
+
+[[gnu::constructor]] void look_up_all() noexcept { next(); }
 
 }  // namespace
 
@@ -128,22 +132,23 @@ extern "C" {
 
 void* malloc(size_t bytes) noexcept {
     const Timed timed(bytes);
-    auto* const next = *next_malloc;
-    return next ? next(bytes) : early_memory(bytes);
+    const Functions* const following = next();
+    return following ? following->malloc(bytes) : early_memory(bytes);
 }
 
 void* calloc(size_t count, size_t each_bytes) noexcept {
     const Timed timed(count > SIZE_MAX / (each_bytes | 1) ? 0 : count * each_bytes);
-    auto* const next = *next_calloc;
-    return next ? next(count, each_bytes) : early_memory(count * each_bytes);  // which is zero
+    const Functions* const following = next();
+    return following ? following->calloc(count, each_bytes)
+                     : early_memory(count * each_bytes);  // which is zero
 }
 
 void* realloc(void* memory, size_t bytes) noexcept {
     const Timed timed(bytes);
-    auto* const next = *next_realloc;
-    if (next && !is_early(memory))
-        return next(memory, bytes);
-    void* const larger = next ? malloc(bytes) : early_memory(bytes);
+    const Functions* const following = next();
+    if (following && !is_early(memory))
+        return following->realloc(memory, bytes);
+    void* const larger = following ? following->malloc(bytes) : early_memory(bytes);
     if (larger && memory)
         std::memcpy(larger, memory,
                     std::min(bytes, size_t(early + sizeof early - static_cast<char*>(memory))));
@@ -152,21 +157,27 @@ void* realloc(void* memory, size_t bytes) noexcept {
 
 void free(void* memory) noexcept {
     const Timed timed;
-    auto* const next = *next_free;
-    if (next && memory && !is_early(memory))
-        next(memory);
+    const Functions* const following = next();
+    if (following && memory && !is_early(memory))
+        following->free(memory);
 }
 
-void* memalign(size_t alignment, size_t bytes) noexcept { return aligned(next_memalign, alignment, bytes); }
+void* memalign(size_t alignment, size_t bytes) noexcept {
+    const Timed timed(bytes);
+    const Functions* const following = next();
+    return following ? following->memalign(alignment, bytes) : nullptr;
+}
 
 void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
-    return aligned(next_aligned_alloc, alignment, bytes);
+    const Timed timed(bytes);
+    const Functions* const following = next();
+    return following ? following->aligned_alloc(alignment, bytes) : nullptr;
 }
 
 int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
     const Timed timed(bytes);
-    auto* const next = *next_posix_memalign;
-    return next ? next(memory, alignment, bytes) : ENOMEM;
+    const Functions* const following = next();
+    return following ? following->posix_memalign(memory, alignment, bytes) : ENOMEM;
 }
 
 mpiric::allocator::Totals mpiric_allocator_totals() noexcept {

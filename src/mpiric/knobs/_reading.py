@@ -10,7 +10,11 @@ from mpiric.model.situation import Situation
 NO_C_LIBRARY = "the program shows no C library: statically linked or setuid"
 _OFF = ("0", "no", "off", "false", "disable", "n")
 _BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")
-_OPENMP_RUNTIMES = ("libgomp.", "libomp.", "libiomp5.", "libomp5.", "libnvomp.")
+_OPENMP_RUNTIMES = tuple(
+    f"lib{name}{end}"  # of Python wheels the name goes on with a digest
+    for name in ("gomp", "omp", "iomp5", "omp5", "nvomp")
+    for end in ".-"
+)
 
 
 def in_force(situation: Situation, variable: str) -> str | None:

@@ -1,5 +1,7 @@
 """The memory allocator: how glibc's returns memory to the kernel, or another one in its place."""
 
+from collections.abc import Mapping
+
 from mpiric.knobs._declare import no, yes
 from mpiric.knobs._reading import (
     NO_C_LIBRARY,
@@ -87,6 +89,11 @@ def _spell_malloc(value: str, situation: Situation) -> Spelling | None:
     return _GLIBC_SETTINGS[value] if glibc_version(situation) else None
 
 
+def beside_another_allocator(values: Mapping[str, str], _situation: Situation) -> bool:
+    """Whether glibc's allocator, which a setting is for, answers no call."""
+    return "allocator" in values
+
+
 def _allocator_values(situation: Situation) -> tuple[str, ...]:
     found = {name for name, _ in situation.machine.preloads}
     return tuple(name for name in _ALLOCATORS if name in found)
@@ -137,6 +144,7 @@ KNOBS = (
         applies=_malloc_applies,
         promise=_malloc_promise,
         spell=_spell_malloc,
+        idle_beside=beside_another_allocator,
         ceiling=_CEILING,
         symptoms=("large_allocations_per_s", *_SYMPTOMS),
     ),

@@ -2,7 +2,7 @@
 
 from mpiric.knobs._declare import no, yes
 from mpiric.knobs._reading import NO_C_LIBRARY, glibc_version, in_force, is_dynamic
-from mpiric.knobs.allocator import faults_much
+from mpiric.knobs.allocator import beside_another_allocator, faults_much
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -82,6 +82,7 @@ KNOBS = (
         applies=_applies,
         promise=_promise,
         spell=_spell,
+        idle_beside=beside_another_allocator,
         matters_when=("peak_bytes >= 16777216 or minor_faults_per_s >= 1000",),
         ceiling=("own_bound", "fault_bound"),
         symptoms=("minor_faults_per_s", "system_share", "huge_share"),

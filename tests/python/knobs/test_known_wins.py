@@ -118,6 +118,13 @@ def test_more_threads_than_cpus_are_cut_to_each_ranks_share() -> None:
     assert (knob.promise(case).score, knob.promise(case).try_first) == (0.9, ("4",))
 
 
+def test_an_openmp_runtime_of_a_python_wheel_is_one() -> None:
+    case = situation(
+        on=machine(1, 8), libraries=("/w/libgomp-e985bcbb.so.1.0.0",), inherited={"OMP_NUM_THREADS": "8"}
+    )
+    assert applicable(case)["omp-threads"].promise(case).score == 0.9
+
+
 def test_threads_bring_as_many_cpus_for_their_rank() -> None:
     case = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
     brings = all_knobs()["omp-threads"].brings

@@ -48,7 +48,7 @@ WITHOUT = -1  # replicate of a run of the answer without a unit
 STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
 _ERROR_OF_95 = 0.05
 _LONG = 5  # pairs beyond the fewest
-_ROOM = 1.2  # times the mean run of a round, for the next one
+ROOM = 1.2  # times the mean run of a round, for the next one
 FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
 Measure = Callable[[Planned], Trial]
@@ -111,9 +111,9 @@ def prove(
             break
         trials = _make(measure, planned, answer, next(rounds), seed, stops=stops)
         budget.spend(len(trials))
-        cost_s = _ROOM * mean(trial.wall_s for trial in trials.values())
+        cost_s = ROOM * mean(trial.wall_s for trial in trials.values())
         if (ORIGINAL, 0) in trials:
-            run_s = _ROOM * mean(trial.wall_s for (_, number), trial in trials.items() if number != WITHOUT)
+            run_s = ROOM * mean(trial.wall_s for (_, number), trial in trials.items() if number != WITHOUT)
         standing.enter(trials)
         if standing.claim.verdict is Verdict.FASTER:
             proved(standing.evidence())

@@ -31,7 +31,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import FEWEST_REPLICATES, STOP_AT, Measure, Proof, Unit, prove
+from mpiric.tuning.proof.proof import FEWEST_REPLICATES, ROOM, STOP_AT, Measure, Proof, Unit, prove
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
@@ -196,7 +196,9 @@ def _is_tight(plan: ProofPlan, units: int) -> bool:
 
     def fits(pairs: float, others: int) -> bool:
         runs = int(2 * pairs) + others
-        return plan.budget.fits((pairs * _pair_s(plan) + others * _answer_s(plan)) / runs, runs)
+        slow = others // max(1, units)  # at most: without what helps, a run takes as long as the original's
+        seconds = pairs * _pair_s(plan) + (others - slow) * _answer_s(plan) + slow * plan.run_s
+        return plan.budget.fits(ROOM * seconds / runs, runs)
 
     # Of pairs that follow preselecting rounds, one in two may dissent.
     return (

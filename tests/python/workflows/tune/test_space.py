@@ -38,6 +38,12 @@ def test_what_is_set_already_is_not_tried():
     assert "network-library" in tried
 
 
+@pytest.mark.parametrize("knob", [{"malloc": "keep-memory"}, {"huge-pages": "transparent"}])
+def test_settings_of_glibcs_allocator_are_not_tried_beside_another_one(knob: dict[str, str]):
+    assert is_worth_a_run(Configuration.of(knob), situation(OPENMPI))
+    assert not is_worth_a_run(Configuration.of({**knob, "allocator": "jemalloc"}), situation(OPENMPI))
+
+
 @pytest.mark.parametrize(
     ("values", "nodes", "worth"),
     [

@@ -96,4 +96,4 @@ def test_pipx_installs_it(tmp_path, environment, program_python):
     check(tmp_path / "bin/mpiric", own)
     assert (tmp_path / "man/man1/mpiric.1").exists()
     run(*pipx, "uninstall", "mpiric", env=own)
-    assert not [*(tmp_path / "bin").iterdir(), *(tmp_path / "home").glob("venvs/*")]
+    assert not [*(tmp_path / "bin").iterdir(), *(tmp_path / "home").glob("venvs/[!.]*")]

@@ -38,6 +38,7 @@ class SteppingRunner(ScriptedRunner):
     wall_s: float = 3600.0
     odd: Mapping[str, Steps] = field(default_factory=dict)  # knob → what it does before the mark
     even: bool = True  # whether its steps come evenly
+    flags: int = 0  # of what ranks leave at their marks
 
     def execute(  # type: ignore[override]
         self,
@@ -82,6 +83,7 @@ class SteppingRunner(ScriptedRunner):
             marks_file(
                 directory,
                 number,
+                flags=self.flags,
                 begun_s=time.time() - time.monotonic() + start_s - INIT_S,
                 crossings=(
                     (first * pace_s, first * odd.calls, first << 10),

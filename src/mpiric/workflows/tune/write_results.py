@@ -48,6 +48,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     ]
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
+    at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
     result = Tuned(
         job=situation.job,
         mpi=situation.mpi,
@@ -75,7 +76,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         store=str(directory),
         interrupted=state.interrupted,
         notes=tuple(state.notes),
-        **marks_fields(state, trials, original, tuned),
+        **at_marks,
         split=split,
     )
     result = with_afterwards(result, state)

@@ -93,6 +93,12 @@ def test_originals_that_do_other_work_each_time_have_no_marks(tune):
     assert len(whole) >= 2
 
 
+def test_what_could_not_be_compared_at_the_mark_is_told(tune):
+    tune.tune.runner.flags = 64  # a flush that failed
+    (note,) = [note for note in tune(max_runs=8).notes if "buffered" in note]
+    assert note.startswith("at the mark not all that ranks had buffered could be written (a full disk")
+
+
 def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
     tune.tune.runner.even = False
     tuned = tune(budget_s=60.0)

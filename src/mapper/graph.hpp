@@ -9,6 +9,7 @@
 namespace mpiric::mapper {
 
 using Vertex = std::uint32_t;
+inline constexpr Vertex no_vertex = ~Vertex{0};
 using Block = std::uint32_t;
 using Weight = std::int64_t;
 using Partition = std::vector<Block>;  // the block of each vertex

@@ -7,14 +7,15 @@
 namespace mpiric::mapper {
 namespace {
 
-Effort effort_of(Preset preset, std::size_t vertices) {
-    const bool is_large = vertices > 200'000;
+Effort effort_of(Preset preset, const Graph& graph) {
+    const bool is_large = graph.size() > 200'000 || graph.arcs.size() > 2'000'000;
     switch (preset) {
     case Preset::fast:
         return {.coarsest_per_block = 20,
                 .initial_tries = is_large ? 1U : 2U,
                 .fruitless_moves = is_large ? 8U : 25U,
                 .rounds = is_large ? 1U : 2U,
+                .scans = is_large ? 0.5 : 8.0,
                 .cycles = 0,
                 .repeats = is_large ? 1U : 3U,
                 .combines = is_large ? 0U : 4U,
@@ -25,6 +26,7 @@ Effort effort_of(Preset preset, std::size_t vertices) {
                 .initial_tries = is_large ? 2U : 8U,
                 .fruitless_moves = is_large ? 25U : 60U,
                 .rounds = is_large ? 2U : 4U,
+                .scans = is_large ? 2.0 : 4.0,
                 .cycles = 0,
                 .repeats = is_large ? 1U : 16U,
                 .combines = is_large ? 0U : 48U,
@@ -35,6 +37,7 @@ Effort effort_of(Preset preset, std::size_t vertices) {
                 .initial_tries = 12,
                 .fruitless_moves = 100,
                 .rounds = 6,
+                .scans = 16.0,
                 .cycles = 0,
                 .repeats = is_large ? 4U : 32U,
                 .combines = is_large ? 8U : 160U,
@@ -44,8 +47,8 @@ Effort effort_of(Preset preset, std::size_t vertices) {
     return {};
 }
 
-Effort effort_within(const Settings& settings, std::size_t vertices) {
-    Effort effort = effort_of(settings.preset, vertices);
+Effort effort_within(const Settings& settings, const Graph& graph) {
+    Effort effort = effort_of(settings.preset, graph);
     if (settings.limit_s > 0)
         effort.deadline = std::chrono::steady_clock::now() +
                           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -77,10 +80,18 @@ Partition blocks_of(const Blocks& blocks, const Slots& slot_of) {
     return partition;
 }
 
+// The slots of vertices that lie on a grid in some order.
+Slots at_positions(const Slots& slot_of, const std::vector<Vertex>& position) {
+    Slots found(position.size());
+    for (std::size_t v = 0; v < position.size(); ++v)
+        found[v] = slot_of[position[v]];
+    return found;
+}
+
 class Solver {
   public:
     Solver(const Problem& problem, const Settings& settings)
-        : problem_{problem}, settings_{settings}, effort_{effort_within(settings, problem.graph.size())},
+        : problem_{problem}, settings_{settings}, effort_{effort_within(settings, problem.graph)},
           blocks_{problem.capacity > 0 ? blocks_with_capacity(problem.machine, problem.capacity)
                                        : blocks_of_one_each(problem.machine)} {}
 
@@ -126,9 +137,14 @@ class Solver {
     std::vector<Proposal> known_orders() const {
         std::vector<Classic> orders = classics(problem_.machine);
         const Grid grid = problem_.grid.extents.empty() ? find_grid(problem_.graph) : problem_.grid;
-        if (!grid.extents.empty())
-            for (Classic& order : grid_orders(grid, problem_.machine))
-                orders.push_back(std::move(order));
+        HiddenGrid hidden;
+        if (grid.extents.empty())
+            hidden = find_hidden_grid(problem_.graph);
+        for (Classic& order : grid_orders(grid.extents.empty() ? hidden.grid : grid, problem_.machine)) {
+            if (!hidden.position.empty())
+                order.slot_of = at_positions(order.slot_of, hidden.position);
+            orders.push_back(std::move(order));
+        }
         std::vector<Proposal> found;
         found.reserve(orders.size());
         for (Classic& order : orders)

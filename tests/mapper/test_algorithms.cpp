@@ -65,6 +65,56 @@ TEST_CASE("a grid is known by the differences of its neighbours' numbers") {
     CHECK(find_grid(grid({6, 4, 10}, false, shuffled(240))).extents.empty());
 }
 
+TEST_CASE("a grid is found whatever the order of its vertices") {
+    for (const bool is_periodic : {false, true})
+        for (const std::vector<std::size_t>& extents :
+             {std::vector<std::size_t>{6, 4, 10}, {2, 9}, {3, 3, 5}, {4, 4, 4}, {17}}) {
+            CAPTURE(extents.size());
+            CAPTURE(is_periodic);
+            std::size_t size = 1;
+            for (const std::size_t extent : extents)
+                size *= extent;
+            const Graph graph = grid(extents, is_periodic, shuffled(size));
+            const HiddenGrid found = find_hidden_grid(graph);
+            REQUIRE(found.position.size() == size);
+            CHECK(is_permutation(found.position));
+            Graph named;  // the same graph by positions: a grid in its natural order
+            named.vertex_weights.assign(size, 1);
+            std::vector<Vertex> vertex_at(size);
+            for (Vertex v = 0; v < size; ++v)
+                vertex_at[found.position[v]] = v;
+            for (const Vertex v : vertex_at) {
+                for (const Arc& arc : graph.arcs_of(v))
+                    named.arcs.push_back({arc.weight, found.position[arc.target]});
+                named.offsets.push_back(named.arcs.size());
+            }
+            CHECK(is_grid(named, found.grid.extents));
+        }
+}
+
+TEST_CASE(
+    "a grid is found under the little that all ranks send beside it, and nothing else is taken for one") {
+    std::vector<std::size_t> names = shuffled(64);
+    Graph graph = grid({8, 8}, false, names);
+    for (Arc& arc : graph.arcs)
+        arc.weight = 1000;
+    Graph noisy;
+    noisy.vertex_weights = graph.vertex_weights;
+    for (Vertex v = 0; v < 64; ++v) {
+        for (const Arc& arc : graph.arcs_of(v))
+            noisy.arcs.push_back(arc);
+        noisy.arcs.push_back({8, (v + 32) % 64});
+        noisy.offsets.push_back(noisy.arcs.size());
+    }
+    CHECK(is_permutation(find_hidden_grid(noisy).position));
+    CHECK(find_hidden_grid(graph_of(4, {{0, 1}, {0, 2}, {0, 3}})).position.empty());
+    CHECK(find_hidden_grid(graph_of(5, {{0, 1}, {1, 2}, {2, 0}, {3, 4}})).position.empty());
+    std::vector<std::array<std::size_t, 2>> chord{{0, 5}};
+    for (std::size_t v = 0; v < 11; ++v)
+        chord.push_back({v, v + 1});
+    CHECK(find_hidden_grid(graph_of(12, chord)).position.empty());
+}
+
 TEST_CASE("exchanges relieve the busiest link and keep one rank a slot") {
     const Graph graph = grid({8, 8}, false, shuffled(64));
     const Machine machine = Machine::uniform({8, 8}, {1, 10});

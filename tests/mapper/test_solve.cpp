@@ -44,6 +44,14 @@ TEST_CASE("a shuffled line is found again") {
     CHECK(hop_bytes(graph, machine, found.slot_of) == hop_bytes(line, machine, in_order));
 }
 
+TEST_CASE("a shuffled grid is mapped as well as one in its order") {
+    const Machine machine = Machine::uniform({16, 16}, {1, 10});
+    const Graph graph = grid({16, 16}, true, shuffled(256));
+    const Solution found = solve(problem(graph, machine, 0), {Preset::fast, Objective::hop_bytes, 1, 1, 0});
+    CHECK(is_permutation(found.slot_of));
+    CHECK(hop_bytes(graph, machine, found.slot_of) == 16 * (16 * 10 + 48 * 1));
+}
+
 TEST_CASE("slots with room for several ranks are not overfilled") {
     const Graph graph = grid({40, 25}, false);
     const Machine machine = Machine::uniform({4, 8}, {1, 10});

@@ -53,7 +53,19 @@ std::vector<Classic> classics(const Machine& machine);
 // surface.
 std::vector<Classic> grid_orders(const Grid& grid, const Machine& machine);
 
+// Whether all neighbours are at most one step apart in each dimension, or at its two ends.
+bool is_grid(const Graph& graph, const std::vector<std::size_t>& extents);
+
 // Extents of the grid that a graph is in its natural order, empty when it is none.
 Grid find_grid(const Graph& graph);
+
+// A grid, and where on it each vertex lies: row-major; no position where the graph is none.
+struct HiddenGrid {
+    Grid grid;
+    std::vector<Vertex> position;
+};
+
+// The grid that a graph of neighbours across faces is, whatever the order of its vertices.
+HiddenGrid find_hidden_grid(const Graph& graph);
 
 }  // namespace mpiric::mapper

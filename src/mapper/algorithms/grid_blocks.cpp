@@ -187,22 +187,6 @@ Extents extents_of(const Extents& strides, std::size_t vertices) {
     return extents;
 }
 
-// Whether all neighbours are at most one step apart in each dimension, or at its two ends.
-bool is_grid(const Graph& graph, const Extents& extents) {
-    for (Vertex v = 0; v < graph.size(); ++v)
-        for (const Arc& arc : graph.arcs_of(v)) {
-            std::size_t a = v;
-            std::size_t b = arc.target;
-            for (std::size_t d = extents.size(); d-- > 0; a /= extents[d], b /= extents[d]) {
-                const std::size_t steps =
-                    std::max(a % extents[d], b % extents[d]) - std::min(a % extents[d], b % extents[d]);
-                if (steps > 1 && steps + 1 != extents[d])
-                    return false;
-            }
-        }
-    return true;
-}
-
 // Extends the strides, each a multiple of the one before, until the graph is a grid with them; empty when it
 // is none.
 Extents find_strides(const Graph& graph, const Extents& differences, Extents& strides,
@@ -226,6 +210,21 @@ Extents find_strides(const Graph& graph, const Extents& differences, Extents& st
 }
 
 }  // namespace
+
+bool is_grid(const Graph& graph, const std::vector<std::size_t>& extents) {
+    for (Vertex v = 0; v < graph.size(); ++v)
+        for (const Arc& arc : graph.arcs_of(v)) {
+            std::size_t a = v;
+            std::size_t b = arc.target;
+            for (std::size_t d = extents.size(); d-- > 0; a /= extents[d], b /= extents[d]) {
+                const std::size_t steps =
+                    std::max(a % extents[d], b % extents[d]) - std::min(a % extents[d], b % extents[d]);
+                if (steps > 1 && steps + 1 != extents[d])
+                    return false;
+            }
+        }
+    return true;
+}
 
 std::vector<Classic> grid_orders(const Grid& grid, const Machine& machine) {
     std::size_t vertices = 1;

@@ -156,8 +156,11 @@ class Balancer {
         offer(v);
         if (graph_.arcs_of(v).size() > 2000)
             return;
+        constexpr std::size_t hub =
+            100;  // whose gains change by little, and are looked at again before a move
         for (const Arc& arc : graph_.arcs_of(v))
-            offer(arc.target);
+            if (graph_.arcs_of(arc.target).size() <= hub)
+                offer(arc.target);
     }
 
     // Where no chain of neighbours leads to room: the vertices that lose least, each to the block with most

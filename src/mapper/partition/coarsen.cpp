@@ -6,14 +6,12 @@
 namespace mpiric::mapper {
 namespace {
 
-constexpr Vertex none = ~Vertex{0};
-
 class Clustering {
   public:
     Clustering(const Graph& graph, Weight heaviest, const Partition* within, std::vector<Vertex>& cluster_of)
         : graph_{graph}, heaviest_{heaviest}, within_{within}, cluster_of_{cluster_of},
           weights_{graph.vertex_weights}, is_shared_(graph.size(), 0), rating_(graph.size(), 0),
-          favourite_(graph.size(), none) {
+          favourite_(graph.size(), no_vertex) {
         cluster_of_.resize(graph.size());
         std::iota(cluster_of_.begin(), cluster_of_.end(), Vertex{0});
     }
@@ -23,7 +21,7 @@ class Clustering {
     // Joins the cluster with the best rating, if one may be joined.
     bool join_best(Vertex v) {
         rate(v);
-        Vertex best = none;
+        Vertex best = no_vertex;
         double best_rating = 0;
         double favourite_rating = 0;
         for (const Vertex other : touched_) {
@@ -40,26 +38,26 @@ class Clustering {
             }
         }
         touched_.clear();
-        if (best != none)
+        if (best != no_vertex)
             join(v, best);
-        return best != none;
+        return best != no_vertex;
     }
 
     // Vertices left alone that would all join one full cluster, those around a hub, merge with each other.
     std::size_t pair_up(std::size_t remaining, std::size_t target) {
-        std::vector<Vertex> waiting(graph_.size(), none);
+        std::vector<Vertex> waiting(graph_.size(), no_vertex);
         for (Vertex v = 0; v < graph_.size() && remaining > target; ++v) {
-            if (!is_alone(v) || favourite_[v] == none)
+            if (!is_alone(v) || favourite_[v] == no_vertex)
                 continue;
             Vertex& first = waiting[cluster_of_[favourite_[v]]];
-            const bool may = first != none && weights_[first] + weights_[v] <= heaviest_ &&
+            const bool may = first != no_vertex && weights_[first] + weights_[v] <= heaviest_ &&
                              (within_ == nullptr || (*within_)[first] == (*within_)[v]);
             if (!may) {
                 first = v;
                 continue;
             }
             join(v, first);
-            first = none;
+            first = no_vertex;
             --remaining;
         }
         return remaining;
@@ -67,10 +65,10 @@ class Clustering {
 
     // Numbers the clusters 0, 1, ….
     std::size_t number() {
-        std::vector<Vertex> numbers(graph_.size(), none);
+        std::vector<Vertex> numbers(graph_.size(), no_vertex);
         Vertex count = 0;
         for (Vertex& c : cluster_of_) {
-            if (numbers[c] == none)
+            if (numbers[c] == no_vertex)
                 numbers[c] = count++;
             c = numbers[c];
         }

@@ -16,11 +16,12 @@ struct Connection {
     Weight weight;
 };
 
-// `Cost::here(connections, own)`: what a vertex with these connections costs, or saves, where it is;
-// `Cost::gain(connections, here, target)`: what moving it to the block of a connection lowers the cost by.
+// `Cost::prepare(connections)`: those that the next calls are about; `Cost::here(connections, own)`: what a
+// vertex with these connections costs, or saves, where it is; `Cost::gain(connections, here, target)`: what
+// moving it to the block of a connection lowers the cost by.
 template <class Cost> class LocalSearch {
   public:
-    LocalSearch(const Graph& graph, const Cost& cost, const std::vector<Weight>& capacities, Weight slack,
+    LocalSearch(const Graph& graph, Cost& cost, const std::vector<Weight>& capacities, Weight slack,
                 const Effort& effort, Partition& partition)
         : graph_{graph}, cost_{cost}, capacities_{capacities}, slack_{slack}, effort_{effort},
           partition_{partition}, loads_{loads(graph, partition, capacities.size())},
@@ -34,9 +35,10 @@ template <class Cost> class LocalSearch {
             std::vector<Vertex> seeds = border();
             random.shuffle(seeds);
             std::fill(is_moved_.begin(), is_moved_.end(), 0);
-            Weight gained = 0;
+            Weight gained = greedy(seeds);
+            scanned_ = 0;
             for (const Vertex seed : seeds)
-                if (is_moved_[seed] == 0)
+                if (is_moved_[seed] == 0 && scanned_ < most_scanned())
                     gained += search(seed);
             total += gained;
             if (gained <= total / 1000)
@@ -77,8 +79,29 @@ template <class Cost> class LocalSearch {
 
     bool is_above(Block b) const { return loads_[b] > capacities_[b]; }
 
+    std::size_t most_scanned() const {
+        return effort_.scans == 0
+                   ? ~std::size_t{0}
+                   : static_cast<std::size_t>(effort_.scans * static_cast<double>(graph_.arcs.size()));
+    }
+
+    // Where searches may end early: each vertex to where it gains most, once.
+    Weight greedy(const std::vector<Vertex>& seeds) {
+        Weight gained = 0;
+        for (const Vertex v : seeds)
+            if (effort_.scans > 0)
+                if (const Move move = best_move(v);
+                    move.is_possible && move.gain > 0 &&
+                    loads_[move.target] + graph_.vertex_weights[v] <= capacities_[move.target]) {
+                    shift(v, move.target);
+                    gained += move.gain;
+                }
+        return gained;
+    }
+
     void connect(Vertex v) {
         connections_.clear();
+        scanned_ += graph_.arcs_of(v).size();
         for (const Arc& arc : graph_.arcs_of(v)) {
             const Block b = partition_[arc.target];
             if (position_[b] == absent) {
@@ -95,6 +118,7 @@ template <class Cost> class LocalSearch {
         connect(v);
         const Block own = partition_[v];
         const Weight weight = graph_.vertex_weights[v];
+        cost_.prepare(connections_);
         const Weight here = cost_.here(connections_, own);
         Move best{std::numeric_limits<Weight>::min(), own, false};
         for (const Connection& each : connections_) {
@@ -197,7 +221,7 @@ template <class Cost> class LocalSearch {
     }
 
     const Graph& graph_;
-    const Cost& cost_;
+    Cost& cost_;
     const std::vector<Weight>& capacities_;
     Weight slack_;
     const Effort& effort_;
@@ -212,7 +236,8 @@ template <class Cost> class LocalSearch {
     std::vector<Entry> waiting_;
     std::vector<Vertex> keyed_;
     std::vector<Done> done_;
-    Weight above_ = 0;  // above the capacities, beyond what was so at first
+    std::size_t scanned_ = 0;  // arcs, in this sweep
+    Weight above_ = 0;         // above the capacities, beyond what was so at first
 };
 
 }  // namespace mpiric::mapper

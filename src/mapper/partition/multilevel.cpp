@@ -28,13 +28,23 @@ Weight slack_of(const Graph& graph, const std::vector<Weight>& capacities) {
     return room < enough ? graph.largest_vertex() : 0;
 }
 
+// Whether most of the traffic is cut, as in graphs without locality, which a short search changes little.
+bool is_mostly_cut(const Graph& graph, const Effort& effort, const Partition& partition) {
+    if (effort.scans == 0 || effort.scans >= 1)
+        return false;
+    Weight both_ways = 0;
+    for (const Arc& arc : graph.arcs)
+        both_ways += arc.weight;
+    return cut(graph, partition) > both_ways / 4;
+}
+
 // Where blocks have no room to spare, local search first gets some, which is then taken back: moves that need
 // an exchange at once are rarely found.
 void improve(const Graph& graph, const std::vector<Weight>& capacities, bool is_finest, const Effort& effort,
              Random& random, Partition& partition) {
     const std::vector<Weight> wider = level_capacities(graph, capacities, is_finest);
     const Weight slack = slack_of(graph, wider);
-    if (slack > 0) {
+    if (slack > 0 && !is_mostly_cut(graph, effort, partition)) {
         std::vector<Weight> loose;
         loose.reserve(wider.size());
         for (const Weight capacity : wider)

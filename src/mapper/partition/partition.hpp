@@ -16,6 +16,7 @@ struct Effort {
     std::size_t initial_tries = 2;        // divisions of the coarsest graph, the best is kept
     std::size_t fruitless_moves = 20;     // a local search ends after so many without a new best
     std::size_t rounds = 2;               // of local search on one level, at most
+    double scans = 0;                     // of all arcs in a sweep of local search, at most; 0: no limit
     std::size_t cycles = 0;               // further multilevel cycles that start from what was found
     std::size_t repeats = 1;              // divisions of each group, made independently
     std::size_t combines = 0;             // of two of them into a further one

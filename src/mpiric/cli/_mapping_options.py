@@ -1,6 +1,6 @@
 """The options of `mpiric map` that describe traffic and machine, and what they mean."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,9 +27,17 @@ def _networks() -> list[str]:
     return [f"{kind}:" for kind in network_kinds()]
 
 
+def _with_options(command: _Command, options: Sequence[Callable[[_Command], _Command]]) -> _Command:
+    """The command with the options, which its help shows in their order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def traffic_options(command: _Command) -> _Command:
     """--graph and --grid with what belongs to it."""
-    for option in reversed(
+    return _with_options(
+        command,
         (
             click.option(
                 "--graph",
@@ -50,15 +58,14 @@ def traffic_options(command: _Command) -> _Command:
             click.option(
                 "--lines", type=click.Choice(sorted(_LINES)), help="All-to-all in the lines of a grid of two."
             ),
-        )
-    ):
-        command = option(command)
-    return command
+        ),
+    )
 
 
 def machine_options(command: _Command) -> _Command:
     """What is mapped onto."""
-    for option in reversed(
+    return _with_options(
+        command,
         (
             click.option("--hierarchy", default="", metavar="4:8:8", help="Slots, innermost level first."),
             click.option(
@@ -105,10 +112,8 @@ def machine_options(command: _Command) -> _Command:
                 shell_complete=files,
                 help="What `mpiric fabric --json` printed: costs of the levels, for distances and time.",
             ),
-        )
-    ):
-        command = option(command)
-    return command
+        ),
+    )
 
 
 def traffic_graph(given: dict[str, Any]) -> RankGraph:

@@ -21,8 +21,8 @@ def graph_of(
     """The traffic of directed pairs; what is sent twice is added up, what a rank sends itself is left out."""
     _check(size, sources, targets, weights)
     kept = (sources != targets) & (weights > 0)
-    one, other = sources[kept], targets[kept]
-    keys = np.concatenate((one * size + other, other * size + one))
+    source, target = sources[kept], targets[kept]
+    keys = np.concatenate((source * size + target, target * size + source))
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     is_first = np.ones(len(keys), dtype=bool)

@@ -51,9 +51,9 @@ def objective_value(objective: str, graph: RankGraph, machine: MachineSlots, slo
 
 
 def _most_leaving(weights: Weights, graph: RankGraph, group: Numbers, slots: Numbers) -> float:
-    one, other = group[slots[graph.sources]], group[slots[graph.targets]]
-    leaves = one != other
-    return float(np.bincount(one[leaves], weights=weights[leaves]).max(initial=0))
+    source, target = group[slots[graph.sources]], group[slots[graph.targets]]
+    leaves = source != target
+    return float(np.bincount(source[leaves], weights=weights[leaves]).max(initial=0))
 
 
 def _nodes_alone(tree: SlotTree, distances: tuple[float, float]) -> SlotTree:

@@ -57,12 +57,12 @@ def grid_graph(extents: tuple[int, ...], stencil: str, *, periodic: bool) -> Ran
     sources, targets, weights = [], [], []
     for offset, weight in stencil_offsets(stencil, len(extents)):
         if periodic:
-            one, other = ranks, np.roll(ranks, [-o for o in offset], axis=tuple(range(len(extents))))
+            source, target = ranks, np.roll(ranks, [-o for o in offset], axis=tuple(range(len(extents))))
         else:
-            one, other = ranks[_overlap(offset, extents)], ranks[_overlap([-o for o in offset], extents)]
-        sources.append(one.ravel())
-        targets.append(other.ravel())
-        weights.append(np.full(one.size, 2 * weight))  # each way as much
+            source, target = ranks[_overlap(offset, extents)], ranks[_overlap([-o for o in offset], extents)]
+        sources.append(source.ravel())
+        targets.append(target.ravel())
+        weights.append(np.full(source.size, 2 * weight))  # each way as much
     return graph_of(
         ranks.size, np.concatenate(sources), np.concatenate(targets), np.concatenate(weights), extents=extents
     )

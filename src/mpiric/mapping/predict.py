@@ -44,10 +44,10 @@ def node_traffic(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> tup
     """What nodes send each other: source, target, bytes; each pair of nodes once in each direction."""
     node = machine.tree.nodes
     count = int(node[-1]) + 1
-    one, other = node[slots[graph.sources]], node[slots[graph.targets]]
-    leaves = one != other
-    keys, place = np.unique(one[leaves] * count + other[leaves], return_inverse=True)
-    sums: Weights = np.bincount(place, weights=graph.weights[leaves], minlength=len(keys)).astype(np.float64)
+    source, target = node[slots[graph.sources]], node[slots[graph.targets]]
+    leaves = source != target
+    keys, pair = np.unique(source[leaves] * count + target[leaves], return_inverse=True)
+    sums: Weights = np.bincount(pair, weights=graph.weights[leaves], minlength=len(keys)).astype(np.float64)
     return keys // count, keys % count, sums
 
 
@@ -55,11 +55,11 @@ def link_use(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> LinkUse
     """Loads of the network's links; None without a network, or with too many nodes that talk."""
     if machine.network is None or machine.network_nodes is None:
         return None
-    one, other, sent = node_traffic(graph, machine, slots)
+    sources, targets, sent = node_traffic(graph, machine, slots)
     if len(sent) > _MOST_LINKED:
         return None
     at = machine.network_nodes
-    loads = machine.network.link_loads(at[one], at[other], sent)
+    loads = machine.network.link_loads(at[sources], at[targets], sent)
     busiest = np.argsort(-loads, kind="stable")[:16]
     return LinkUse(loads, tuple(machine.network.link_name(int(link)) for link in busiest if loads[link] > 0))
 
@@ -75,8 +75,10 @@ def predicted_time(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> P
     found = [(float(of_ranks.max()), f"rank {int(of_ranks.argmax())}")]
     if tree.node_level + 1 < len(tree.groups):
         access = machine.costs[tree.node_level + 1].bandwidth_mb_s
-        one, _, sent = node_traffic(graph, machine, slots)
-        of_nodes = np.bincount(one, weights=sent, minlength=int(tree.nodes[-1]) + 1) / (access * machine.nics)
+        sources, _, sent = node_traffic(graph, machine, slots)
+        of_nodes = np.bincount(sources, weights=sent, minlength=int(tree.nodes[-1]) + 1) / (
+            access * machine.nics
+        )
         node = int(of_nodes.argmax())
         host = machine.hosts[int(np.searchsorted(tree.nodes, node))]
         found.append((float(of_nodes.max()), f"the network access of {host}"))

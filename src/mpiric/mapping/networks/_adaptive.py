@@ -19,14 +19,14 @@ def with_group_links(network: RoutedNetwork, labels: Sequence[Sequence[str]]) ->
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     below = np.concatenate([np.zeros(0), *(np.bincount(group) for group in groups)]).astype(np.float64)
 
-    def route(one: Numbers, other: Numbers) -> Routed:
+    def route(sources: Numbers, targets: Numbers) -> Routed:
         """Out of and into every group below the first common one."""
         parts = []
         for level, group in enumerate(groups):
-            apart = np.flatnonzero(group[one] != group[other])
+            apart = np.flatnonzero(group[sources] != group[targets])
             parts += [
-                (apart, starts[level] + group[one[apart]]),
-                (apart, starts[-1] + starts[level] + group[other[apart]]),
+                (apart, starts[level] + group[sources[apart]]),
+                (apart, starts[-1] + starts[level] + group[targets[apart]]),
             ]
         return routed(*parts)
 

@@ -7,6 +7,7 @@ Routing is minimal: a local, a global, a local link.
 
 import numpy as np
 
+from mpiric.mapping.networks._global_links import GlobalLinks
 from mpiric.model.errors import MpiricError
 from mpiric.model.network import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers
@@ -20,7 +21,7 @@ def described(counts: tuple[int, ...]) -> RoutedNetwork:
         raise MpiricError("a dragonfly has three numbers", hint="--network dragonfly:4x8x9")
     width, routers, groups = counts
     number = np.arange(width * routers * groups)
-    local = groups * routers * routers
+    links = GlobalLinks(groups * routers * routers, groups, width * routers)
 
     def gateway(group: Numbers, towards: Numbers) -> Numbers:
         """The router of a group that the link to another group is at."""
@@ -31,34 +32,31 @@ def described(counts: tuple[int, ...]) -> RoutedNetwork:
         moves = at != to
         return which[moves], at[moves] * routers + to[moves] % routers
 
-    def route(one: Numbers, other: Numbers) -> Routed:
-        router, target = one // width, other // width
-        group, target_group = router // routers, target // routers
+    def route(sources: Numbers, targets: Numbers) -> Routed:
+        router, target_router = sources // width, targets // width
+        group, target_group = router // routers, target_router // routers
         inside = np.flatnonzero(group == target_group)
         outside = np.flatnonzero(group != target_group)
-        here, there = group[outside], target_group[outside]
+        first, last = group[outside], target_group[outside]
         return routed(
-            local_links(router[inside], target[inside], inside),
-            local_links(router[outside], gateway(here, there), outside),
-            (outside, local + here * groups + there),
-            local_links(gateway(there, here), target[outside], outside),
+            local_links(router[inside], target_router[inside], inside),
+            local_links(router[outside], gateway(first, last), outside),
+            (outside, links.between(first, last)),
+            local_links(gateway(last, first), target_router[outside], outside),
         )
 
     def link_name(link: int) -> str:
-        if link < local:
-            router, other = divmod(link, routers)
-            return f"router {router} to router {router // routers * routers + other}"
-        here, there = divmod(link - local, groups)
-        return f"group {here} to group {there}"
+        if link >= links.first:
+            return links.name(link)
+        router, target = divmod(link, routers)
+        return f"router {router} to router {router // routers * routers + target}"
 
-    lanes = max(1.0, width * routers / max(groups - 1, 1))
-    speeds = np.concatenate((np.ones(local), np.full(groups * groups, lanes)))
     return RoutedNetwork(
         KIND,
         ("router", "group", "network"),
         (number // width, number // (width * routers)),
         (2.0, 3.0, 5.0),
-        speeds,
+        links.speeds,
         link_name,
         route,
     )

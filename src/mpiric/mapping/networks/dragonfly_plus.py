@@ -7,6 +7,7 @@ chooses the spine.
 
 import numpy as np
 
+from mpiric.mapping.networks._global_links import GlobalLinks
 from mpiric.model.errors import MpiricError
 from mpiric.model.network import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers
@@ -21,33 +22,32 @@ def described(counts: tuple[int, ...]) -> RoutedNetwork:
     width, leaves, groups = counts
     number = np.arange(width * leaves * groups)
     up = leaves * groups * width
+    links = GlobalLinks(2 * up, groups, width * leaves)
 
-    def route(one: Numbers, other: Numbers) -> Routed:
-        leaf, target = one // width, other // width
-        moves = np.flatnonzero(leaf != target)
-        spine = other[moves] % width
-        here, there = leaf // leaves, target // leaves
-        crosses = np.flatnonzero(here != there)
+    def route(sources: Numbers, targets: Numbers) -> Routed:
+        leaf, target_leaf = sources // width, targets // width
+        moves = np.flatnonzero(leaf != target_leaf)
+        spine = targets[moves] % width
+        group, target_group = leaf // leaves, target_leaf // leaves
+        crosses = np.flatnonzero(group != target_group)
         return routed(
             (moves, leaf[moves] * width + spine),
-            (moves, up + target[moves] * width + spine),
-            (crosses, 2 * up + here[crosses] * groups + there[crosses]),
+            (moves, up + target_leaf[moves] * width + spine),
+            (crosses, links.between(group[crosses], target_group[crosses])),
         )
 
     def link_name(link: int) -> str:
-        if link < 2 * up:
-            which, rest = divmod(link, up)
-            return f"link {rest % width} {'down to' if which else 'up from'} leaf {rest // width}"
-        here, there = divmod(link - 2 * up, groups)
-        return f"group {here} to group {there}"
+        if link >= links.first:
+            return links.name(link)
+        which, rest = divmod(link, up)
+        return f"link {rest % width} {'down to' if which else 'up from'} leaf {rest // width}"
 
-    lanes = max(1.0, width * leaves / max(groups - 1, 1))
     return RoutedNetwork(
         KIND,
         ("leaf", "group", "network"),
         (number // width, number // (width * leaves)),
         (2.0, 4.0, 5.0),
-        np.concatenate((np.ones(2 * up), np.full(groups * groups, lanes))),
+        links.speeds,
         link_name,
         route,
     )

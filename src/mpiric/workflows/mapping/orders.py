@@ -157,14 +157,14 @@ def keep_first(slots: Numbers, first: int, nodes: Numbers) -> Numbers:
     Nodes of equal size change places, then ranks on the node.
     """
     kept: Numbers = slots.copy()
-    here, there = nodes[kept[0]], nodes[first]
-    slots_here, slots_there = np.flatnonzero(nodes == here), np.flatnonzero(nodes == there)
-    if here != there and len(slots_here) == len(slots_there):
+    node, first_node = nodes[kept[0]], nodes[first]
+    node_slots, first_slots = np.flatnonzero(nodes == node), np.flatnonzero(nodes == first_node)
+    if node != first_node and len(node_slots) == len(first_slots):
         exchanged = np.arange(len(slots))
-        exchanged[slots_here], exchanged[slots_there] = slots_there, slots_here
+        exchanged[node_slots], exchanged[first_slots] = first_slots, node_slots
         kept = exchanged[kept]
-    other = int(np.flatnonzero(kept == first)[0])
-    kept[0], kept[other] = first, kept[0]
+    in_first = int(np.flatnonzero(kept == first)[0])
+    kept[0], kept[in_first] = first, kept[0]
     return kept
 
 

@@ -100,8 +100,9 @@ def page(name: str, result: Result, document: Mapping[str, Any], commit: str) ->
         [f"python -m benchmarks.{name}"]
         + [
             f"--{key.replace('_', '-')}" + ("" if value is True else f" {value}")
-            for key, value in document["options"].items()
-            if value not in (None, False, [], ()) and (key, value) != ("seed", 0) and key != "save"
+            for key, values in document["options"].items()
+            for value in (values if isinstance(values, list) else [values])
+            if value not in (None, False, ()) and (key, value) != ("seed", 0) and key != "save"
         ]
     )
     facts = {

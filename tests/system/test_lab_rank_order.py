@@ -19,7 +19,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 HOSTS = host_names("4")
 LAUNCH = ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"]
-STEPS = ("250",)  # of messages between hosts: longer than the start
+STEPS = ("1000",)  # of messages between hosts: longer than the start
 
 
 @pytest.fixture
@@ -43,15 +43,16 @@ def mpiric(lab, mpi_prefix):
     return run
 
 
+@pytest.mark.sweep  # a minute
 def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpiric, lab):
     options = [
         "--json",
         "--only",
         "rank-order",
         "--max-runs",
-        "24",
+        "40",
         "--budget",
-        "60s",
+        "200s",
         "--store",
         lab / "tunes",
         "-o",

@@ -24,7 +24,7 @@ constexpr size_t large_bytes = 128u << 10;  // M_MMAP_THRESHOLD
 
 /// Counts of the threads that share a slot. With more threads than slots a few of them get lost.
 struct alignas(64) Slot {
-    uint64_t calls, large_calls, ticks;
+    uint64_t calls = 0, large_calls = 0, ticks = 0;
 };
 constinit Slot slots[64];
 constinit std::atomic<uint32_t> threads{0};

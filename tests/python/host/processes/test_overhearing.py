@@ -1,5 +1,8 @@
 """Listening to a program's output, in a process whose standard output is what a user's would be."""
 
+import os
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +45,12 @@ def test_what_goes_into_a_file_is_read_behind_the_program(tmp_path: Path, mode: 
     assert path.read_bytes() == (b"before\nhello\n" if mode == "ab" else b"hello\n")
 
 
-def test_a_background_process_that_keeps_the_pipe_is_not_waited_for() -> None:
-    done = run("echo now; sleep 30 & exit 3", stdout=subprocess.PIPE)
-    assert done.returncode == 3
-    assert done.stderr == b"now\n"
+def test_a_background_process_that_keeps_the_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    program = f"echo now; sleep 60 & echo $! > {shlex.quote(str(pid))}; exit 3"
+    line = [sys.executable, "-c", SCRIPT, program]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(50) == 3
+        os.kill(int(pid.read_text()), signal.SIGKILL)  # it is still there
+        assert process.stderr is not None
+        assert process.stderr.read() == b"now\n"

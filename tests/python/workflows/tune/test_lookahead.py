@@ -86,7 +86,7 @@ def searched(cluster):
     raise AssertionError("the last round asks for nothing")
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.1])
+@pytest.mark.parametrize("spread", [pytest.param(0.0, marks=pytest.mark.sweep), 0.1])
 def test_a_search_in_few_rounds_finds_nearly_the_best(spread):
     losses = []
     for seed in range(4):

@@ -24,7 +24,8 @@ from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
 from mpiric.profile.read import read_record
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
-from mpiric.workflows.mapping.orders import plan_orders, planned_orders
+from mpiric.workflows.mapping.orders import planned_orders
+from mpiric.workflows.mapping.plan_orders import plan_orders
 
 ROOT = Path(__file__).parents[1]
 GOAL_NS = 5.0

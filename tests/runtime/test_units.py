@@ -14,7 +14,7 @@ PROGRAMS = [
     for path in sorted(HERE.glob("*/test_*.cpp"))
 ]
 OPTIONS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
-SANITIZED = ("-g", "-fsanitize=address,undefined")
+SANITIZED = ("-g1", "-fsanitize=address,undefined")
 RECORDER = ("recorder", "rank_file", "merged_file", "timeline", "pace")
 # of tests that need more than the source they are named for
 SOURCES = {

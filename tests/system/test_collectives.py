@@ -227,7 +227,9 @@ def test_ranks_that_wait_for_one_without_the_runtime_say_so(command, environment
     [
         *(pytest.param(*family.values, 2, "threads", marks=family.marks) for family in FAMILIES),
         # So many orders of ranks. Another library takes minutes for them on few cores.
-        pytest.param("openmpi", 6, "single", marks=pytest.mark.requires("debian-openmpi")),
+        pytest.param(
+            *("openmpi", 6, "single"), marks=[pytest.mark.requires("debian-openmpi"), pytest.mark.sweep]
+        ),
     ],
 )
 def test_communicators_that_are_gone_leave_nothing_behind(run, family, ranks, level):

@@ -147,8 +147,9 @@ std::unique_ptr<Shape> make();
 
 @pytest.mark.requires("g++")
 @pytest.mark.parametrize("flags", [
-    (), ("-static",), ("-flto",),
+    (),
     *(pytest.param(flags, marks=pytest.mark.sweep) for flags in (
+        ("-static",), ("-flto",),
         ("-no-pie", "-fno-pie"), ("-static-libstdc++", "-static-libgcc"), ("-g", "-O0"),
         ("-Wl,--gc-sections", "-ffunction-sections", "-fdata-sections"), ("-rdynamic",), ("-fno-gnu-unique",),
         ("-static-pie", "-fPIE"))),

@@ -89,6 +89,21 @@ PROGRAMS = (
 )  # fmt: skip
 
 
+# Of programs that differ from another by their MPI or their length alone one is enough in a hurry.
+VARIANTS = {
+    *("mpi4py-openmpi", "fortran-intelmpi", "fortran-openmpi-4", "hybrid-mpich-4", "hybrid-openmpi-5"),
+    *("lammps-debian", "hpcc"),
+}
+
+
+def marks(program: Program) -> list[pytest.MarkDecorator]:
+    """What a program needs, and whether it is one for the long tests."""
+    return [
+        pytest.mark.requires(*program.requires),
+        *([pytest.mark.sweep] if program.name in VARIANTS else []),
+    ]
+
+
 def library(beginning: str) -> MpiLibrary:
     """The library found here whose label begins so; those that mpiric brought come first."""
     found = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
@@ -118,7 +133,7 @@ def under_each(*programs: Program) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         ("program", "label"),
         [
-            pytest.param(p, label, id=f"{p.name}-under-{label}", marks=pytest.mark.requires(*p.requires))
+            pytest.param(p, label, id=f"{p.name}-under-{label}", marks=marks(p))
             for p in programs
             for label in members(family_of(p)) or [p.mpi]
         ],
@@ -211,7 +226,7 @@ def test_a_program_answers_the_same_under_each_mpi_of_its_family(stage: Stage, l
         assert label.rpartition("-")[2] in done.stderr
 
 
-@under_each(*(program for program in PROGRAMS if program.name in {"hybrid-mpich-4", "hybrid-openmpi-5"}))
+@under_each(*(program for program in PROGRAMS if program.name in {"hybrid-mpich-5", "hybrid-openmpi-4"}))
 def test_the_command_printed_for_another_mpi_needs_no_mpiric(stage: Stage, label: str):
     shown = stage.run(MPIRIC, "run", "--json", "--dry-run", "--no-recipe", "--mpi", label, "--", *stage.argv)
     launch = json.loads(shown.stdout)
@@ -221,24 +236,11 @@ def test_the_command_printed_for_another_mpi_needs_no_mpiric(stage: Stage, label
     assert label.rpartition("-")[2] in done.stderr
 
 
-VARIANTS = {"mpi4py-openmpi", "fortran-intelmpi", "fortran-openmpi-4", "hybrid-mpich-4", "hybrid-openmpi-5"}
-
-
 def tuned() -> pytest.MarkDecorator:
-    """Every program; of those that differ from another by their MPI alone one is enough in a hurry."""
+    """Every program."""
     return pytest.mark.parametrize(
         "program",
-        [
-            pytest.param(
-                p,
-                id=p.name,
-                marks=[
-                    pytest.mark.requires(*p.requires),
-                    *([pytest.mark.sweep] if p.name in VARIANTS else []),
-                ],
-            )
-            for p in PROGRAMS
-        ],
+        [pytest.param(p, id=p.name, marks=marks(p)) for p in PROGRAMS],
     )
 
 

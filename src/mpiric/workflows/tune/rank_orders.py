@@ -10,11 +10,11 @@ from mpiric.model.situation import Situation
 from mpiric.tuning.files import write_whole
 from mpiric.workflows.mapping.orders import (
     hosts_of_slots,
-    plan_orders,
     planned_orders,
     read_order,
     with_orders,
 )
+from mpiric.workflows.mapping.plan_orders import plan_orders
 from mpiric.workflows.tune.state import TuneState
 
 KNOB = "rank-order"

@@ -11,15 +11,13 @@ from tests.support.situations import situation
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.mapping.orders import (
-    NO_GAIN,
     check_order,
     hosts_of_slots,
-    keep_first,
-    plan_orders,
     planned_orders,
     read_order,
     with_order,
 )
+from mpiric.workflows.mapping.plan_orders import NO_GAIN, keep_first, plan_orders
 
 PAIRS = {0: 4, 1: 5, 2: 6, 3: 7}  # who talks with whom
 HOSTS = "aabbccdd"

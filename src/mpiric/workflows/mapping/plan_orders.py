@@ -1,0 +1,94 @@
+"""The orders of ranks that a tune may try: the engine's for the traffic of a recorded run, and plain ones."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError
+from mpiric.model.machine_slots import MachineSpec
+from mpiric.model.rank_graph import Numbers, SlotTree
+from mpiric.model.rank_order import RankOrderChoice
+from mpiric.model.record import Record
+from mpiric.tuning.files import write_whole
+from mpiric.workflows.mapping.machine import record_on_machine
+from mpiric.workflows.mapping.map import MapRequest, map_ranks, order_cost
+from mpiric.workflows.mapping.orders import DIRECTORY, LIST, text_of
+from mpiric.workflows.mapping.record import RecordedTraffic, traffic_of
+
+_LEAST_GAIN = 0.01  # of weighted hop-bytes
+NO_GAIN = "no gain expected: no other order has its messages go a shorter way"
+
+
+def plan_orders(record: Record, name: str, directory: Path, host: Host) -> None:
+    """Find orders with less to carry between nodes, and leave them in ``directory``."""
+    choices: tuple[RankOrderChoice, ...] = ()
+    hosts: tuple[str, ...] = ()
+    try:
+        traffic = traffic_of(record, name)
+        choices = _better(traffic, directory / DIRECTORY, host)
+        why_not = "" if choices else NO_GAIN
+        placed = record_on_machine(traffic, MachineSpec())
+        hosts = tuple(placed.machine.hosts[slot] for slot in placed.given)
+    except MpiricError as error:
+        why_not = error.message
+    text = {"why_not": why_not, "hosts": hosts, "choices": [asdict(choice) for choice in choices]}
+    write_whole(directory / DIRECTORY / LIST, json.dumps(text, indent=1) + "\n")
+
+
+def _better(traffic: RecordedTraffic, directory: Path, host: Host) -> tuple[RankOrderChoice, ...]:
+    """Orders that save something, the best first, no two alike."""
+    placed = record_on_machine(traffic, MachineSpec())
+    tree, given = placed.machine.tree, placed.given
+    if len(traffic.nodes) < 2:
+        return ()
+    request = MapRequest(traffic.graph, placed.machine, given)
+    today = order_cost(request, given)
+    proposals = {"mapped": map_ranks(request, host).slots, **_plain(tree)}
+    launched = np.argsort(given)  # the rank that the launcher starts in each slot
+    found: dict[bytes, tuple[float, RankOrderChoice]] = {}
+    for name, proposal in proposals.items():
+        slots = keep_first(proposal, int(given[0]), tree.nodes)
+        cost = order_cost(request, slots)
+        if today.hop_bytes <= 0 or cost.hop_bytes > (1 - _LEAST_GAIN) * today.hop_bytes:
+            continue
+        path = directory / f"{name}.txt"
+        off = cost.off_node / today.off_node if today.off_node > 0 else 1.0
+        choice = RankOrderChoice(name, str(path.absolute()), off, cost.hop_bytes / today.hop_bytes)
+        if found.setdefault(slots.tobytes(), (cost.hop_bytes, choice))[1] is choice:
+            write_whole(path, text_of(launched[slots].tolist()))
+    return tuple(choice for _, choice in sorted(found.values(), key=lambda each: each[0]))
+
+
+def keep_first(slots: Numbers, first: int, nodes: Numbers) -> Numbers:
+    """An order as good, or nearly, with rank 0 in slot ``first``, which gets the launcher's input.
+
+    Nodes of equal size change places, then ranks on the node.
+    """
+    kept: Numbers = slots.copy()
+    node, first_node = nodes[kept[0]], nodes[first]
+    node_slots, first_slots = np.flatnonzero(nodes == node), np.flatnonzero(nodes == first_node)
+    if node != first_node and len(node_slots) == len(first_slots):
+        exchanged = np.arange(len(slots))
+        exchanged[node_slots], exchanged[first_slots] = first_slots, node_slots
+        kept = exchanged[kept]
+    in_first = int(np.flatnonzero(kept == first)[0])
+    kept[0], kept[in_first] = first, kept[0]
+    return kept
+
+
+def _plain(tree: SlotTree) -> dict[str, Numbers]:
+    """Ranks over the nodes in the ways that launchers have words for."""
+    nodes = tree.nodes
+    position = np.zeros(tree.slots, dtype=np.int64)  # of each slot on its node
+    for node in np.unique(nodes):
+        position[nodes == node] = np.arange(np.count_nonzero(nodes == node))
+    by: dict[str, Callable[[], Numbers]] = {
+        "block": lambda: np.arange(tree.slots),
+        "round-robin": lambda: np.lexsort((nodes, position)),
+        "folded": lambda: np.lexsort((np.where(position % 2, -nodes, nodes), position)),
+    }
+    return {name: order().astype(np.int64) for name, order in by.items()}

@@ -24,8 +24,8 @@ from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import ArmedRun, Arming, runtime_with_marks
+from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.mark_judge import crossings
-from mpiric.workflows.trials.observe import expected_situation
 from mpiric.workflows.trials.recording import read_recorded, recorder_for
 
 AS_IT_IS = Configuration()

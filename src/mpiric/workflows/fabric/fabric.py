@@ -18,7 +18,7 @@ from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.observe import expected_situation
+from mpiric.workflows.trials.expected import expected_situation
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mpiric.model.situation import Allowed
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.bench import fabric_bench
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.observe import expected_situation
+from mpiric.workflows.trials.expected import expected_situation
 
 
 def fabric_baseline(probes: Sequence[Probe]) -> dict[PairClass, tuple[float, ...]]:

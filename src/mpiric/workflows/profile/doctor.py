@@ -23,8 +23,8 @@ from mpiric.workflows.profile.diagnosis import Diagnosis
 from mpiric.workflows.profile.hint_file import hint_file_findings
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
+from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.findings import findings_of
-from mpiric.workflows.trials.observe import expected_situation
 
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:

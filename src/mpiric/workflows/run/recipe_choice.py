@@ -23,7 +23,7 @@ from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.run.files_that_stay import files_that_stay
-from mpiric.workflows.trials.observe import expected_situation
+from mpiric.workflows.trials.expected import expected_situation
 
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:

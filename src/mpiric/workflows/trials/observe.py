@@ -1,11 +1,10 @@
 """The unchanged command run a few times: does it work, how long does it take, what do its ranks look like."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.model.configuration import Configuration
@@ -15,19 +14,14 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.store.store import default_store
-from mpiric.workflows.launch.host_mpi import why_not_host_mpi
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
-    libraries_of_program,
-    mpi_of_program,
-    program_path,
     resolve_mpi,
     serving,
 )
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.policies.tuner import loadable, tuner_for
 from mpiric.workflows.trials.behaviour import observed_behaviour
+from mpiric.workflows.trials.expected import situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.record_original import Recordings, record_original
@@ -35,20 +29,6 @@ from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
-_BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it
-    *(
-        "ROMIO_",
-        "UCX_",
-        "FI_",
-        "PSM_",
-        "PSM2_",
-        "MALLOC_",
-        "GLIBC_TUNABLES",
-        "LD_PRELOAD",
-        "HDF5_USE_FILE_LOCKING",
-    ),
-    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
-)
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
@@ -84,7 +64,7 @@ def observe(
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
     """
-    unknown = _situation(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
+    unknown = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
     runs: list[TrialResult] = []
 
     def run_untouched(situation: Situation, early_end: EarlyEnd | None = None) -> None:
@@ -102,7 +82,7 @@ def observe(
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
-    situation = _situation(parsed, mpi, observation, allowed, host)
+    situation = situation_of(parsed, mpi, observation, allowed, host)
     marks_why = ""
     if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
@@ -160,61 +140,13 @@ def _seen(runs: Sequence[TrialResult], parsed: ParsedJob, host: Host) -> Observa
         ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most),
         cpus=parsed.machine.usable_cpu_count,
     )
-    return _with_mpi(observation, parsed.job, host)
+    return with_mpi(observation, parsed.job, host)
 
 
 def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:
     """A rank, without libraries where its program is static: those that it opens let nothing be preloaded."""
     elf = host.elf(rank.program) if rank.libraries and job.container is None else None
     return replace(rank, libraries=()) if elf is not None and not elf.interpreter else rank
-
-
-def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
-    """The situation as far as it shows without running anything: what the executable is linked to.
-
-    Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
-    """
-    rank = RankSeen(
-        rank=None,
-        program=program_path(parsed.job, host),
-        cpus_allowed=parsed.machine.usable_pus,
-        threads=1,
-        user_s=0.0,
-        system_s=0.0,
-        minor_faults=0,
-        major_faults=0,
-        voluntary_switches=0,
-        involuntary_switches=0,
-        rss_peak_bytes=0,
-        huge_bytes=0,
-        libraries=libraries_of_program(parsed, host),
-    )
-    ranks = (rank,) * (parsed.job.ranks or 1)
-    observation = Observation(0.0, ranks, parsed.machine.usable_cpu_count)
-    observation = _with_mpi(observation, parsed.job, host)
-    mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
-    return _situation(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
-
-
-def _with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
-    """What the program's files say of its use of MPI; nothing of those inside a container."""
-    if job.container is not None:
-        return observation
-    files = dict.fromkeys(
-        path for rank in observation.ranks for path in (rank.program, *rank.libraries) if path.startswith("/")
-    )
-    return replace(
-        observation,
-        mpi_calls=mpis.mpi_calls(host, files),
-        mpi_names=mpis.mpi_names(host, files),
-        mpi_nailed=mpis.nailed_to(host, files),
-    )
-
-
-def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of the user's environment that already tune something."""
-    tuning = (*mpis.variable_beginnings(), *_BELOW_MPI)
-    return {name: value for name, value in environment.items() if name.startswith(tuning)}
 
 
 def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
@@ -224,24 +156,6 @@ def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     return ProgramFailedError(
         f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{end}",
         hint="make it run by itself first; mpiric changes nothing in this first run",
-    )
-
-
-def _situation(
-    parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed, host: Host
-) -> Situation:
-    return Situation(
-        machine=parsed.machine,
-        job=parsed.job,
-        mpi=mpi,
-        observation=observation,
-        others=tuple(other for other in parsed.others if other.library != mpi.library),
-        allowed=allowed,
-        nodes=parsed.nodes,
-        inherited=inherited_settings(parsed.job.environment),
-        tuner=loadable(tuner_for(mpi), parsed.job, host),
-        host_mpi_refused=why_not_host_mpi(parsed.job, mpi, host),
-        hint_directory=str(default_store().parent / "hints"),
     )
 
 

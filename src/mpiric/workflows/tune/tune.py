@@ -9,7 +9,7 @@ from mpiric.workflows.fabric.networks import with_networks
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.observe import expected_situation
+from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
 from mpiric.workflows.tune.finish import finish

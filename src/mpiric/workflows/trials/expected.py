@@ -1,0 +1,103 @@
+"""The situation of a job before anything has run: what its command, its files and the machine say."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mpiric import mpis
+from mpiric.host.host import Host
+from mpiric.model.job import Job
+from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
+from mpiric.tuning.store.store import default_store
+from mpiric.workflows.launch.host_mpi import why_not_host_mpi
+from mpiric.workflows.launch.parse_job import (
+    ParsedJob,
+    libraries_of_program,
+    mpi_of_program,
+    program_path,
+    resolve_mpi,
+    serving,
+)
+from mpiric.workflows.policies.tuner import loadable, tuner_for
+
+_BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it
+    *(
+        "ROMIO_",
+        "UCX_",
+        "FI_",
+        "PSM_",
+        "PSM2_",
+        "MALLOC_",
+        "GLIBC_TUNABLES",
+        "LD_PRELOAD",
+        "HDF5_USE_FILE_LOCKING",
+    ),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
+)
+
+
+def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
+    """The situation as far as it shows without running anything: what the executable is linked to.
+
+    Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
+    """
+    rank = RankSeen(
+        rank=None,
+        program=program_path(parsed.job, host),
+        cpus_allowed=parsed.machine.usable_pus,
+        threads=1,
+        user_s=0.0,
+        system_s=0.0,
+        minor_faults=0,
+        major_faults=0,
+        voluntary_switches=0,
+        involuntary_switches=0,
+        rss_peak_bytes=0,
+        huge_bytes=0,
+        libraries=libraries_of_program(parsed, host),
+    )
+    ranks = (rank,) * (parsed.job.ranks or 1)
+    observation = Observation(0.0, ranks, parsed.machine.usable_cpu_count)
+    observation = with_mpi(observation, parsed.job, host)
+    mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
+    return situation_of(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
+
+
+def with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
+    """What the program's files say of its use of MPI; nothing of those inside a container."""
+    if job.container is not None:
+        return observation
+    files = dict.fromkeys(
+        path for rank in observation.ranks for path in (rank.program, *rank.libraries) if path.startswith("/")
+    )
+    return replace(
+        observation,
+        mpi_calls=mpis.mpi_calls(host, files),
+        mpi_names=mpis.mpi_names(host, files),
+        mpi_nailed=mpis.nailed_to(host, files),
+    )
+
+
+def inherited_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of the user's environment that already tune something."""
+    tuning = (*mpis.variable_beginnings(), *_BELOW_MPI)
+    return {name: value for name, value in environment.items() if name.startswith(tuning)}
+
+
+def situation_of(
+    parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed, host: Host
+) -> Situation:
+    """All that knobs may look at, of a job and what was observed of it."""
+    return Situation(
+        machine=parsed.machine,
+        job=parsed.job,
+        mpi=mpi,
+        observation=observation,
+        others=tuple(other for other in parsed.others if other.library != mpi.library),
+        allowed=allowed,
+        nodes=parsed.nodes,
+        inherited=inherited_settings(parsed.job.environment),
+        tuner=loadable(tuner_for(mpi), parsed.job, host),
+        host_mpi_refused=why_not_host_mpi(parsed.job, mpi, host),
+        hint_directory=str(default_store().parent / "hints"),
+    )

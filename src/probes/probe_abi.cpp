@@ -5,7 +5,7 @@
 //   mpiexec -n 1 probe-abi world  the same of those that only a launcher gives a value
 //
 // Each is tried by what it does, those of the first kind in a child process, a world of one rank: a wrong
-// value may end it. Behind such a value, as behind each that is wrong, another child goes on.
+// value may end it. After such a value, as after each that is wrong, another child goes on.
 #include "abi_constants.hpp"
 
 #include <array>

@@ -236,15 +236,7 @@ def test_the_command_printed_for_another_mpi_needs_no_mpiric(stage: Stage, label
     assert label.rpartition("-")[2] in done.stderr
 
 
-def tuned() -> pytest.MarkDecorator:
-    """Every program."""
-    return pytest.mark.parametrize(
-        "program",
-        [pytest.param(p, id=p.name, marks=marks(p)) for p in PROGRAMS],
-    )
-
-
-@tuned()
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name, marks=marks(p)) for p in PROGRAMS])
 def test_tune_keeps_the_contract_for_scripts(stage: Stage):
     expected = stage.answer(stage.run(*stage.argv))
     done = stage.run(MPIRIC, "tune", "--json", "--budget", "15s", "--max-runs", "10", "--", *stage.argv)

@@ -154,10 +154,8 @@ def _imports(situation: Situation) -> Iterator[Finding]:
     systems = [system_of(path, situation) for path in first.libraries]
     shared = [system for system in systems if system is not None and system.is_network]
     if len(shared) >= _MANY_MODULES:
-        mount, ranks = (
-            Counter(system.mount_point for system in shared).most_common(1)[0][0],
-            rank_count(situation),
-        )
+        mount = Counter(system.mount_point for system in shared).most_common(1)[0][0]
+        ranks = rank_count(situation)
         yield _finding("imports-from-network", modules=len(shared), mount=mount, ranks=ranks)
 
 

@@ -4,17 +4,21 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 from tests.support.marks_files import INIT_S, doubles, marks_file
 from tests.support.paces import key, key_pace, steps
 from tests.support.records import rank, record
 from tests.support.scripted_runner import Behaviour, ScriptedRunner
 
+from mpiric.host.processes import early_end
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
 from mpiric.profile.analyse import analyse
+from mpiric.workflows.trials import learn_marks, run_recorded
 from mpiric.workflows.trials.recording import Recorded
 
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
@@ -54,8 +58,10 @@ class SteppingRunner(ScriptedRunner):
         """What the script says of this launch, to its early end."""
         values = {setting.name: setting.value for setting in launch.settings}
         whole_s, found = self.wall_s, self._behaviour(launch, len(self.launches) + 1)
-        if early_end is None or not (self.even or "MPIRIC_RECORD_DIR" not in values):
-            return super().execute(launch, environment, directory, stdout_path, stderr_path, limit_s)
+        if early_end is None or not values.keys() & self._ends_at_steps:
+            begun_s = self.now_s
+            executed = super().execute(launch, environment, directory, stdout_path, stderr_path, limit_s)
+            return executed if early_end is None else self._asked(executed, begun_s, early_end)
         last = int(values["MPIRIC_MARK"].rpartition(",")[2]) if "MPIRIC_MARK" in values else SEEN_STEPS
         turn = self.launches.count(launch) % len(self.jitter)
         pace_s = self.step_s * found.times * self.jitter[turn]
@@ -72,6 +78,25 @@ class SteppingRunner(ScriptedRunner):
             first = int(values["MPIRIC_MARK"].rpartition(":")[2].partition(",")[0])
             self._leave_steps(Path(values["MPIRIC_MARK_OUT"]), start_s, pace_s, first, last, odd)
         return replace(executed, came_early=True)
+
+    @property
+    def _ends_at_steps(self) -> set[str]:
+        return {"MPIRIC_MARK", "MPIRIC_RECORD_DIR"} if self.even else {"MPIRIC_MARK"}
+
+    def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have the product read this runner's clock, and what its recorded runs leave."""
+        monkeypatch.setattr(run_recorded, "read_recorded", self.recorded)
+        for module in (early_end, learn_marks):
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=self.clock))
+
+    def _asked(self, executed: Execution, begun_s: float, early_end: EarlyEnd) -> Execution:
+        """Go through a run again, and end it when it is due to end."""
+        ended_s = self.now_s
+        for part in range(1, 2001):
+            self.now_s = begun_s + part / 2000 * (ended_s - begun_s)
+            if early_end.is_due():
+                return replace(executed, wall_s=self.now_s - begun_s, came_early=True)
+        return executed
 
     def _leave_steps(
         self, directory: Path, start_s: float, pace_s: float, first: int, last: int, odd: Steps

@@ -143,7 +143,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.option(
     "--to-the-end",
     is_flag=True,
-    help="Run a long program to its end too, not only to a mark among its steps.",
+    help="Run a long program to its end too, not only to a mark among its steps, whatever the budget.",
 )
 @click.option(
     "--mark",

@@ -37,6 +37,7 @@ class Evaluator:
     known: Sequence[Trial] = ()
     objective_is_time: bool = True
     feasible: Callable[[Configuration], bool] = lambda _: True
+    expected_s: float = 0.0  # of a run, before there is any
     trials: list[Trial] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
     logs: list[float] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Evaluator:
     def run_s(self) -> float:
         """Seconds that one more run takes, estimated."""
         walls = [trial.wall_s for trial in self.trials if trial.outcome is not Outcome.REFUSED]
-        return median(walls) if walls else 0.0
+        return median(walls) if walls else self.expected_s
 
     def runs_left(self) -> int:
         """How many more runs fit."""

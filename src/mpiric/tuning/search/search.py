@@ -62,6 +62,7 @@ def search(
     seed: int = 0,
     objective_is_time: bool = True,
     feasible: Callable[[Configuration], bool] = lambda _: True,
+    expected_s: float = 0.0,
 ) -> SearchResult:
     """Look for faster configurations.
 
@@ -69,10 +70,11 @@ def search(
     ``seen`` are recorded trials: those of phase OBSERVE inform from the start, those of phase SEARCH are
     taken instead of running again when the search comes to the same configuration (as runs, not as time).
     ``known`` are runs that were made ahead of the search, many at a time: all of them inform from the start.
-    ``feasible`` says without a run whether a configuration can be written down at all.
+    ``feasible`` says without a run whether a configuration can be written down at all, and ``expected_s`` how
+    long a run takes before there is any.
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
-    evaluator = Evaluator(space, measure, budget, seen, known, objective_is_time, feasible)
+    evaluator = Evaluator(space, measure, budget, seen, known, objective_is_time, feasible, expected_s)
     with suppress(OutOfBudgetError):
         _baseline(evaluator)
         if space.factors:

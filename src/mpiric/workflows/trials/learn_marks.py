@@ -5,7 +5,7 @@ counted by what it prints. Where the user has named a mark it is that one or non
 """
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -24,6 +24,7 @@ from mpiric.tuning.marks.printed import choose_printed, printed_pace
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
 from mpiric.workflows.trials.arming import runtime_with_marks
 from mpiric.workflows.trials.output_follower import EVERY_S, OutputFollower
+from mpiric.workflows.trials.record_original import Recordings
 from mpiric.workflows.trials.recording import Recorded, recorder_for
 from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
 from mpiric.workflows.trials.trials import Trials
@@ -51,7 +52,11 @@ class MarkWishes:
 
 
 class NoMarksError(MpiricError):
-    """The program has no marks; it says why."""
+    """A program without marks, and why. ``whole`` is the run that was looked at, if it came to its end."""
+
+    def __init__(self, message: str, whole: Recordings | None = None) -> None:
+        super().__init__(message)
+        self.whole = whole or Recordings()
 
 
 @dataclass(frozen=True)
@@ -84,19 +89,21 @@ def learn_marks(
         unloadable = error.message
     if unloadable and wishes.named and not wishes.named.key.is_printed:
         raise NoMarksError(f"the mark {wishes.named.text} cannot be seen: {unloadable}")
-    watch = _Watch(None if unloadable else directory, OutputFollower(trials.next_stdout), wishes)
+    output = OutputFollower(trials.next_stdout)
+    watch = _Watch(None if unloadable else directory, output, wishes, time.monotonic())
     trial = _run(trials, situation, host, watch)
     if trial.outcome is not Outcome.OK:
         raise NoMarksError(f"a run of it {trial.reason or 'failed'}")
     recorded, why = None, unloadable
     if not unloadable:
         try:
-            recorded = recorded_by(trial, situation, directory)
+            recorded = recorded_by(trial, situation, directory, trials.ran_in)
         except MpiricError as error:
             why = error.message
     found = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
     if found.window is None or found.choice.key is None:
-        raise NoMarksError(found.choice.why)
+        whole = None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
+        raise NoMarksError(found.choice.why, whole)
     numbers = found.window.first, found.window.last
     pair = MarkPair(found.choice.key, *numbers, on_rank_0_alone=found.choice.on_rank_0_alone)
     return LearnedMarks(pair, found.window, found.choice.why, recorded)
@@ -117,7 +124,7 @@ class _Watch:
     directory: Path | None  # None: there is no record
     output: OutputFollower
     wishes: MarkWishes
-    begun_s: float = field(default_factory=time.monotonic)
+    begun_s: float
     _next_s: float = 0.0
 
     def will_do(self) -> bool:

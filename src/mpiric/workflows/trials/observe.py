@@ -1,19 +1,19 @@
 """The unchanged command run a few times: does it work, how long does it take, what do its ranks look like."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 from mpiric.host.host import Host
-from mpiric.host.processes.early_end import EarlyEnd, after
+from mpiric.host.processes.early_end import after
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Trial
+from mpiric.tuning.budget import Budget
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     resolve_mpi,
@@ -24,9 +24,10 @@ from mpiric.workflows.trials.behaviour import observed_behaviour
 from mpiric.workflows.trials.expected import situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
-from mpiric.workflows.trials.record_original import Recordings, record_original
+from mpiric.workflows.trials.original_runs import OriginalRuns
+from mpiric.workflows.trials.record_original import record_original
 from mpiric.workflows.trials.recording import Recorded
-from mpiric.workflows.trials.trials import TrialResult, Trials
+from mpiric.workflows.trials.trials import Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
@@ -55,30 +56,28 @@ def observe(
     compare: bool,
     records: Path | None = None,
     wishes: MarkWishes | None = None,
+    budget: Budget | None = None,
 ) -> Observed:
     """Run the original two or three times and learn from it what every other run is held against.
 
     It runs untouched first, then with the recording runtime in its ranks, where it can be recorded: into
     directories in ``records``; without that it is never recorded. With ``wishes`` a long program runs to a
-    mark instead of its end, where it has one.
+    mark instead of its end, where it has one. Runs to its end are made for as long as the ``budget`` lasts.
 
-    Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
+    Raises ProgramFailedError, with the program's last words, when it does not work as it stands, and
+    MpiricError when the budget is over before its first run is.
     """
     unknown = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
-    runs: list[TrialResult] = []
-
-    def run_untouched(situation: Situation, early_end: EarlyEnd | None = None) -> None:
-        result = trials.run(situation, Configuration(), Phase.OBSERVE, observe=True, early_end=early_end)
-        narrator.trial(result.trial, None, float("inf"))
-        if result.trial.outcome is not Outcome.OK:
-            raise program_failed(parsed.job.argv, result.trial)
-        runs.append(result)
-
-    run_untouched(unknown, after(wishes.long_s) if wishes else None)
+    runs = OriginalRuns(trials, narrator, parsed.job.argv, budget)
+    if wishes is not None:
+        runs.untouched(unknown, after(wishes.long_s))
+    else:
+        runs.to_the_end(unknown)
     required = wishes is not None and wishes.required
-    is_long = runs[0].trial.came_early or required
-    if not is_long and len(runs[0].ranks) < (parsed.job.ranks or 1 if parsed.nodes == 1 else 1):
-        run_untouched(unknown)  # a short run may end before all its ranks are seen
+    is_long = not runs.whole or required
+    ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
+    if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
+        runs.untouched(unknown)  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
@@ -92,21 +91,23 @@ def observe(
             if required:
                 raise MpiricError(error.message, hint=_WITHOUT_NAME if wishes.named else "") from error
             marks_why, trials.arming, trials.judge.at_mark = error.message, None, None
+            runs.add(error.whole)
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
-            runs.clear()
-            run_untouched(situation)
-    wanted = 2 if runs[0].trial.wall_s > _LONG_S else 3
-    recorded = Recordings()
+            if not runs.whole:
+                runs.to_the_end(situation, marks_why)
+    wanted = 2 if runs.whole[0].wall_s > _LONG_S else 3
+    if runs.that_fit(wanted) and not runs.has_whole_untouched:
+        runs.untouched(situation)
     if records is not None:
-        recorded = record_original(trials, situation, host, narrator, records, wanted - len(runs))
-    while len(runs) + len(recorded.trials) < wanted:
-        run_untouched(situation)
+        runs.add(record_original(trials, situation, host, narrator, records, runs.that_fit(wanted)))
+    while runs.that_fit(wanted):
+        runs.untouched(situation)
     situation = replace(situation, observation=_seen(runs, parsed, host))
-    behaviour = observed_behaviour(recorded.recorded, situation)
+    behaviour = observed_behaviour(runs.recorded.recorded, situation)
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
-    originals = (*(result.trial for result in runs), *recorded.trials)
-    trials.judge.learn(originals, compare=compare)
-    return Observed(situation, originals, recorded.recorded, recorded.notes, marks_why=marks_why)
+    # With one run there is time for no other that would be compared with it.
+    trials.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
+    return Observed(situation, runs.whole, runs.recorded.recorded, runs.recorded.notes, marks_why=marks_why)
 
 
 def _at_marks(
@@ -132,11 +133,11 @@ def _at_marks(
     return Observed(situation, originals, recorded, marks=found)
 
 
-def _seen(runs: Sequence[TrialResult], parsed: ParsedJob, host: Host) -> Observation:
+def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
-    most = max((result.ranks for result in reversed(runs)), key=len)
+    most = max((result.ranks for result in reversed(runs.seen)), key=len)
     observation = Observation(
-        wall_s=median(result.trial.wall_s for result in runs),
+        wall_s=runs.wall_s,
         ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most),
         cpus=parsed.machine.usable_cpu_count,
     )
@@ -147,21 +148,3 @@ def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:
     """A rank, without libraries where its program is static: those that it opens let nothing be preloaded."""
     elf = host.elf(rank.program) if rank.libraries and job.container is None else None
     return replace(rank, libraries=()) if elf is not None and not elf.interpreter else rank
-
-
-def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
-    """The error for a command that does not work unchanged, with the end of what it printed."""
-    printed = _tail(trial.stderr) or _tail(trial.stdout)
-    end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
-    return ProgramFailedError(
-        f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{end}",
-        hint="make it run by itself first; mpiric changes nothing in this first run",
-    )
-
-
-def _tail(path: str, most_lines: int = 15) -> str:
-    try:
-        text = Path(path).read_text(errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-most_lines:])

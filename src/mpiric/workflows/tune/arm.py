@@ -8,7 +8,7 @@ from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
 from mpiric.workflows.trials.file_times import FileArming
-from mpiric.workflows.trials.observe import program_failed
+from mpiric.workflows.trials.original_runs import program_failed
 from mpiric.workflows.trials.recording import recorder_for
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.request import TuneRequest

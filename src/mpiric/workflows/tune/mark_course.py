@@ -39,6 +39,11 @@ def why_whole(request: TuneRequest) -> str:
     return f"runs are whole because of {reason}" if reason else ""
 
 
+def never_stopped(request: TuneRequest) -> bool:
+    """Whether runs of the command as it is go to their end however long: half of one is left nowhere."""
+    return request.to_the_end or (request.in_place and request.mark is None)
+
+
 def wishes_of(request: TuneRequest, log: TuneEvents) -> MarkWishes:
     """What is asked of marks; those that a tune's log has stay."""
     wishes = MarkWishes(

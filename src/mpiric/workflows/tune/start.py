@@ -25,7 +25,7 @@ from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.trials.try_layouts import with_layouts_tried
 from mpiric.workflows.tune.arm import arm
-from mpiric.workflows.tune.mark_course import why_whole, wishes_of, wishes_of_round
+from mpiric.workflows.tune.mark_course import never_stopped, why_whole, wishes_of, wishes_of_round
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
@@ -81,6 +81,7 @@ def observed_tune(
             compare=request.compare_output,
             records=log.path / RECORDS if known is None else None,
             wishes=wishes,
+            budget=None if never_stopped(request) else budget,
         )
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)

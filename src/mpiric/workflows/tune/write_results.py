@@ -105,7 +105,7 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
-        return timing(_untouched([*state.originals, *state.searched])), None
+        return timing(_as_it_is([*state.originals, *state.searched])), None
     originals, candidates = evidence.ended
     return timing(originals), timing(candidates)
 
@@ -116,13 +116,15 @@ def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in run)
 
 
-def _untouched(trials: Sequence[Trial]) -> list[float]:
-    """Objectives of the runs of the command as it is that nothing was added to."""
-    return [
-        trial.objective
+def _as_it_is(trials: Sequence[Trial]) -> list[float]:
+    """Objectives of the runs of the command as it is, of recorded ones where there are no others."""
+    runs = [
+        (trial.phase, trial.objective)
         for trial in trials
-        if trial.phase is not Phase.RECORD and not trial.configuration and trial.objective is not None
+        if not trial.configuration and trial.objective is not None
     ]
+    untouched = [objective for phase, objective in runs if phase is not Phase.RECORD]
+    return untouched or [objective for _, objective in runs]
 
 
 def _best_so_far(state: TuneState) -> BestSoFar | None:

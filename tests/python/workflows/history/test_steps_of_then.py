@@ -15,7 +15,6 @@ from mpiric.model.narrator import Silence
 from mpiric.workflows.history import history, recorded_steps
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.recorded_steps import records_at
-from mpiric.workflows.trials import run_recorded
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def then(tmp_path, monkeypatch):
     library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
     monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
     runner = SteppingRunner(ranks=(rank(0), rank(1)), settings={"binding": Behaviour(0.7)})
-    monkeypatch.setattr(run_recorded, "read_recorded", runner.recorded)
+    runner.take_over(monkeypatch)
     monkeypatch.setattr(history, "Runner", lambda: runner)
     tune = RecordedTune(tmp_path, runner)
     tune.recipe = Path(tune(budget_s=600.0).recipe)

@@ -15,7 +15,6 @@ from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
-from mpiric.workflows.trials import run_recorded
 
 BUDGET_S = 600.0
 FASTER = {"binding": Behaviour(0.7)}
@@ -24,7 +23,7 @@ FASTER = {"binding": Behaviour(0.7)}
 @pytest.fixture
 def tune(tmp_path, runtime, monkeypatch):
     runner = SteppingRunner(ranks=(rank(0), rank(1)), settings=FASTER)
-    monkeypatch.setattr(run_recorded, "read_recorded", runner.recorded)
+    runner.take_over(monkeypatch)
     made = RecordedTune(tmp_path, runner)
 
     def call(**options):
@@ -84,12 +83,14 @@ def test_originals_that_do_other_work_each_time_have_no_marks(tune):
     runner, leave = tune.tune.runner, tune.tune.runner._leave_steps
     counts = iter(range(20, 2000, 2))
     runner._leave_steps = lambda *given: leave(*given[:-1], Steps(calls=next(counts)))
-    tuned = tune(budget_s=60.0)
+    runner.wall_s = 50.0
+    tuned = tune(budget_s=400.0)
     assert tuned.marks is None
     assert "its steps are not the same work in every run: calls of rank 0 differ by" in tuned.marks_why
     assert tuned.scope == "whole run"
-    whole = [trial for trial in tune.tune.trials if trial.phase is Phase.OBSERVE and not trial.came_early]
-    assert all(trial.wall_s > 3000 for trial in whole)
+    phases = (Phase.OBSERVE, Phase.RECORD)
+    whole = [each for each in tune.tune.trials if each.phase in phases and not each.came_early]
+    assert all(trial.wall_s > 49 for trial in whole)
     assert len(whole) >= 2
 
 
@@ -100,9 +101,39 @@ def test_what_could_not_be_compared_at_the_mark_is_told(tune):
 
 
 def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
-    tune.tune.runner.even = False
-    tuned = tune(budget_s=60.0)
+    tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
+    tuned = tune(budget_s=300.0)
     assert tuned.marks_why == "no collective of all ranks and no send comes evenly"
+    assert tuned.original.runs >= 3
+    assert tune.tune.runner.now_s < 1.1 * 300
+
+
+def test_the_run_that_was_looked_at_for_marks_is_all_that_the_budget_has_room_for(tune):
+    tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
+    tuned = tune(budget_s=30.0)
+    assert [(trial.phase, trial.came_early) for trial in tune.tune.trials] == [
+        (Phase.OBSERVE, True),
+        (Phase.RECORD, False),
+    ]
+    assert (tuned.scope, tuned.original.runs) == ("whole run", 1)
+    assert any("a proof takes at least" in note for note in tuned.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({}, "and runs cannot end at a mark: no collective of all ranks and no send comes evenly$"),
+        ({"check_command": "true"}, "so how long it takes is not known$"),
+    ],
+    ids=["no marks", "whole runs asked for"],
+)
+def test_no_run_goes_on_when_the_budget_is_spent(tune, options, why):
+    tune.tune.runner.even = False
+    with pytest.raises(MpiricError, match=why) as error:
+        tune(budget_s=60.0, **options)
+    assert "stopped when the budget of 60 s was spent" in error.value.message
+    assert "--to-the-end" in error.value.hint
+    assert tune.tune.runner.now_s < 1.1 * 60.0
 
 
 @pytest.mark.parametrize(
@@ -116,6 +147,7 @@ def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
     ],
 )
 def test_runs_are_whole_where_that_is_asked_for(tune, options, reason):
+    tune.tune.runner.wall_s = 18.0
     tuned = tune(budget_s=60.0, **options)
     assert reason in tuned.marks_why
     assert not any(trial.came_early for trial in tune.tune.trials)
@@ -162,13 +194,15 @@ def test_a_number_that_is_printed_counts_where_it_is_printed_before_the_mark(tun
 
 def test_without_its_line_before_the_mark_an_objective_is_of_whole_runs(tune):
     tune.tune.runner.original = Behaviour(stdout="Performance: 3.5\n")
-    tuned = tune(objective=parse_objective("output:Performance: (.*)"), budget_s=60.0)
+    tune.tune.runner.wall_s = 50.0
+    tuned = tune(objective=parse_objective("output:Performance: (.*)"), budget_s=400.0)
     assert (tuned.scope, tuned.original.median_s) == ("whole run", 3.5)
     assert "before the mark the output has no number that matches" in tuned.marks_why
 
 
 def test_an_older_runtime_means_whole_runs(tune, runtime):
     runtime.write_bytes(b"")
+    tune.tune.runner.wall_s = 18.0
     assert (
         "the runtime of this installation is older than marks, and nothing that it prints"
         in tune(budget_s=60.0).marks_why

@@ -1,0 +1,113 @@
+"""Runs of the unchanged command, as many of them as the budget has room for."""
+
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from statistics import median
+
+from mpiric.host.processes.early_end import EarlyEnd, after
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.narrator import Narrator
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.workflows.trials.record_original import Recordings
+from mpiric.workflows.trials.trials import TrialResult, Trials
+
+_MORE_TIME = (
+    "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for what counts its steps, "
+    "or --to-the-end, which stops no run"
+)
+
+
+@dataclass
+class OriginalRuns:
+    """The runs so far; without a ``budget`` there is room for any."""
+
+    trials: Trials
+    narrator: Narrator
+    argv: tuple[str, ...]
+    budget: Budget | None
+    seen: list[TrialResult] = field(default_factory=list)  # untouched ones, whole or ended early
+    recorded: Recordings = field(default_factory=Recordings)
+
+    @property
+    def whole(self) -> tuple[Trial, ...]:
+        """Runs that went to their end, untouched ones first."""
+        return (*self._untouched, *self.recorded.trials)
+
+    @property
+    def has_whole_untouched(self) -> bool:
+        """Whether a run that was not recorded went to its end."""
+        return bool(self._untouched)
+
+    @property
+    def wall_s(self) -> float:
+        """How long a run takes; of runs that were ended early, how long they took."""
+        runs = self._untouched or self.recorded.trials or [result.trial for result in self.seen]
+        return median(trial.wall_s for trial in runs)
+
+    @property
+    def _untouched(self) -> list[Trial]:
+        return [result.trial for result in self.seen if not result.trial.came_early]
+
+    def that_fit(self, wanted: int) -> int:
+        """How many more the budget has room for, until there are as many whole ones as wanted."""
+        missing = max(0, wanted - len(self.whole))
+        if self.budget is None or not missing:
+            return missing
+        return min(missing, int(self.budget.remaining_s / max(self.wall_s, 1e-9)))
+
+    def add(self, more: Recordings) -> None:
+        """Count recorded runs among them."""
+        mine = self.recorded
+        self.recorded = Recordings(
+            (*mine.trials, *more.trials), (*mine.recorded, *more.recorded), (*mine.notes, *more.notes)
+        )
+
+    def untouched(self, situation: Situation, early_end: EarlyEnd | None = None) -> Trial:
+        """Make one that is not recorded.
+
+        Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
+        """
+        result = self.trials.run(situation, Configuration(), Phase.OBSERVE, observe=True, early_end=early_end)
+        self.narrator.trial(result.trial, None, inf)
+        if result.trial.outcome is not Outcome.OK:
+            raise program_failed(self.argv, result.trial)
+        self.seen.append(result)
+        return result.trial
+
+    def to_the_end(self, situation: Situation, marks_why: str = "") -> None:
+        """Make one for as long as the budget lasts. Raises MpiricError when it is over before the run is.
+
+        ``marks_why`` says why runs cannot end at a mark.
+        """
+        left_s = inf if self.budget is None else self.budget.remaining_s
+        if left_s > 0 and not self.untouched(situation, None if left_s == inf else after(left_s)).came_early:
+            return
+        assert self.budget is not None
+        why = f", and runs cannot end at a mark: {marks_why}" if marks_why else ""
+        raise MpiricError(
+            f"a run of the command was stopped when the budget of {self.budget.seconds:g} s was spent, "
+            f"so how long it takes is not known{why}",
+            hint=_MORE_TIME,
+        )
+
+
+def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
+    """The error for a command that does not work unchanged, with the end of what it printed."""
+    printed = _tail(trial.stderr) or _tail(trial.stdout)
+    end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
+    return ProgramFailedError(
+        f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{end}",
+        hint="make it run by itself first; mpiric changes nothing in this first run",
+    )
+
+
+def _tail(path: str, most_lines: int = 15) -> str:
+    try:
+        text = Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-most_lines:])

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from math import isfinite
 from pathlib import Path
 
+from mpiric.tuning.equivalence.file_digest import file_digest
 from mpiric.tuning.equivalence.output_lines import (
     is_row_or_rule,
     is_special,
@@ -82,14 +83,9 @@ class OutputDigest:
 
 def contents_hash(source: Source) -> bytes:
     """Hash of an output, at the speed of the disk."""
-    state = blake2b(digest_size=16)
     if isinstance(source, str):
-        state.update(source.encode("utf-8", "replace"))
-        return state.digest()
-    with source.open("rb") as file:
-        while block := file.read(1 << 20):
-            state.update(block)
-    return state.digest()
+        return blake2b(source.encode("utf-8", "replace"), digest_size=16).digest()
+    return file_digest(source)
 
 
 def digest(source: Source) -> OutputDigest:

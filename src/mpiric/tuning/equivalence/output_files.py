@@ -9,11 +9,11 @@ arrange otherwise is held to its contents.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 
 from mpiric.host.facts.hdf5_contents import contents_digest, is_hdf5
 from mpiric.model.errors import MpiricError
+from mpiric.tuning.equivalence.file_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 
 _LARGEST_TEXT_BYTES = 64 << 20
@@ -26,7 +26,7 @@ Stamps = Mapping[str, tuple[int, int]]  # relative path → (size, modification 
 class FilesExpectation:
     """What a run must leave behind. Made by `learn_files`."""
 
-    same: Mapping[str, str]  # relative path → hash
+    same: Mapping[str, bytes]  # relative path → digest
     texts: Mapping[str, Expectation]
     varying: frozenset[str]  # names with their digits left out, of files that are not looked at
     hdf5: Mapping[str, Path] = field(default_factory=dict)  # the original's, while they are kept
@@ -66,7 +66,7 @@ class FilesExpectation:
         if new := [name for name in unknown if kind_of_name(name) not in self.varying]:
             return Disagreement(f"the file '{printable_name(new[0])}' is none the original writes")
         for name in sorted({*self.same, *self.texts}):
-            if name in self.same and _hash(found[name]) == self.same[name]:
+            if name in self.same and file_digest(found[name]) == self.same[name]:
                 continue
             if rearranged and name in self.hdf5:
                 if wrong := self._other_contents(name, found[name]):
@@ -110,10 +110,10 @@ def learn_files(directories: Sequence[Path], before: Sequence[Stamps] = ()) -> F
     runs = [written(directory, earlier) for directory, earlier in zip(directories, stamped, strict=True)]
     everywhere = set.intersection(*(set(run) for run in runs))
     varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
-    same: dict[str, str] = {}
+    same: dict[str, bytes] = {}
     texts: dict[str, Expectation] = {}
     for name in sorted(everywhere):
-        hashes = {_hash(run[name]) for run in runs}
+        hashes = {file_digest(run[name]) for run in runs}
         if len(texts) < _MOST_LEARNED and all(is_text(run[name]) for run in runs):
             texts[name] = learn([run[name] for run in runs])
         if len(hashes) == 1:
@@ -140,14 +140,6 @@ def _stamp(path: Path) -> tuple[int, int]:
 def kind_of_name(name: str) -> str:
     """A name without its digits: files named by process or date are of one kind."""
     return re.sub(r"\d+", "#", name)
-
-
-def _hash(path: Path) -> str:
-    state = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            state.update(block)
-    return state.hexdigest()
 
 
 def is_text(path: Path) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 
+from mpiric.tuning.equivalence.file_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import learn
 from mpiric.tuning.equivalence.output_files import is_text, printable_name
 
@@ -46,8 +46,8 @@ def whole_disagreement(
 def _file_disagreement(
     runs: Sequence[Path], found: Path, *, rounding: bool, settings: tuple[str, ...]
 ) -> str:
-    hashes = {_hash(path) for path in runs}
-    if _hash(found) in hashes:
+    hashes = {file_digest(path) for path in runs}
+    if file_digest(found) in hashes:
         return ""
     if all(is_text(path) for path in (*runs, found)):
         different = learn(_at_least_two(runs)).compare(found, rounding=rounding, settings=settings)
@@ -57,11 +57,3 @@ def _file_disagreement(
 
 def _at_least_two(paths: Sequence[Path]) -> list[Path]:
     return [*paths] if len(paths) > 1 else [*paths, *paths]
-
-
-def _hash(path: Path) -> bytes:
-    state = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            state.update(block)
-    return state.digest()

@@ -23,7 +23,7 @@ Where the objective is a time, the second run of a pair is stopped at twice the 
 known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -77,6 +77,7 @@ def prove(
     *,
     seed: int = 0,
     budget: Budget | None = None,
+    cost_s: float = 0.0,
     recorded: Iterable[Trial] = (),
     rounds: Iterator[int] | None = None,
     stops: bool = False,
@@ -89,8 +90,9 @@ def prove(
     """Compare an answer with the original, and with itself without each of several units.
 
     ``measure`` runs one trial and records it; ``recorded`` are trials of this answer's rounds from before an
-    interruption: what is complete of them counts. ``rounds`` numbers the fresh ones. ``stops``: the objective
-    is a time, so the second run of a pair may be stopped. A budget ends the proof between two rounds.
+    interruption: what is complete of them counts. ``cost_s`` is what a run takes, as far as known.
+    ``rounds`` numbers the fresh ones. ``stops``: the objective is a time, so the second run of a pair may be
+    stopped. A budget ends the proof between two rounds.
     ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
     ``blocks`` are those of the units in larger answers. ``leaves_room``: once the answer is proved, its units
     leave as much of the budget as that took, for the proof of a smaller one. ``may_be_left``: that one may
@@ -103,17 +105,20 @@ def prove(
     standing = _Standing(answer, units, rule, errors, blocks or {}, may_be_left, compares)
     last = standing.take_over(recorded)
     rounds = rounds or count(last + 1)
-    cost_s = run_s = 0.0
+    run_s = 0.0
     while not standing.is_over:
         planned = standing.next_round(partial(budget.fits, cost_s), leaves_room=leaves_room)
         if planned is None:
             standing.run_out()
             break
+        begun_s = budget.elapsed_s
         trials = _make(measure, planned, answer, next(rounds), seed, stops=stops)
         budget.spend(len(trials))
-        cost_s = ROOM * mean(trial.wall_s for trial in trials.values())
+        around_s = _around_s(budget.elapsed_s - begun_s, trials.values())
+        cost_s = ROOM * mean(trial.wall_s for trial in trials.values()) + around_s
         if (ORIGINAL, 0) in trials:
-            run_s = ROOM * mean(trial.wall_s for (_, number), trial in trials.items() if number != WITHOUT)
+            pairs = [trial.wall_s for (_, number), trial in trials.items() if number != WITHOUT]
+            run_s = ROOM * mean(pairs) + around_s
         standing.enter(trials)
         if standing.claim.verdict is Verdict.FASTER:
             proved(standing.evidence())
@@ -320,6 +325,11 @@ def _make(
         if configuration == answer and replicate != WITHOUT and _bounds(trial) is None:
             break
     return trials
+
+
+def _around_s(round_s: float, trials: Collection[Trial]) -> float:
+    """Seconds around a run of a round, on average: until its files are safe, and to read them."""
+    return max(0.0, round_s - sum(trial.wall_s for trial in trials)) / max(1, len(trials))
 
 
 def _stop_at(configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial]) -> float | None:

@@ -160,6 +160,7 @@ class _Sequence:
             self._errors(self.units),
             seed=plan.seed,
             budget=plan.budget,
+            cost_s=ROOM * _pair_s(plan) / 2,
             recorded=plan.recorded(answer),
             rounds=plan.rounds,
             stops=plan.stops,

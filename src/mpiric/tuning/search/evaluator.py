@@ -47,6 +47,7 @@ class Evaluator:
     _writable: dict[Point, bool] = field(default_factory=dict)
     _fit: Effects | None = None
     _fitted: int = 0
+    _around_s: list[float] = field(default_factory=list)  # each run: its directory, and its files
     _recorded: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
     _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
@@ -68,9 +69,10 @@ class Evaluator:
 
     @property
     def run_s(self) -> float:
-        """Seconds that one more run takes, estimated."""
+        """Seconds that one more run takes with all that surrounds it, estimated."""
         walls = [trial.wall_s for trial in self.trials if trial.outcome is not Outcome.REFUSED]
-        return median(walls) if walls else self.expected_s
+        around_s = median(self._around_s) if self._around_s else 0.0
+        return median(walls) + around_s if walls else self.expected_s
 
     def runs_left(self) -> int:
         """How many more runs fit."""
@@ -88,11 +90,17 @@ class Evaluator:
         recorded = self._recorded[configuration]
         if self.budget.remaining_runs == 0 or (not recorded and not self.budget.fits(max(self.run_s, 1e-3))):
             raise OutOfBudgetError
-        trial = recorded.pop(0) if recorded else self.measure(configuration, self._limit_s(point))
+        trial = recorded.pop(0) if recorded else self._measured(configuration, point)
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         self.budget.spend()
         self._enter(trial)
+        return trial
+
+    def _measured(self, configuration: Configuration, point: Point) -> Trial:
+        begun_s = self.budget.elapsed_s
+        trial = self.measure(configuration, self._limit_s(point))
+        self._around_s.append(max(0.0, self.budget.elapsed_s - begun_s - trial.wall_s))
         return trial
 
     def may_work(self, point: Point) -> bool:

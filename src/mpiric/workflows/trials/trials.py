@@ -89,6 +89,7 @@ class TrialSource(Protocol):
 
     count: int  # of trials so far
     around_runs_s: float  # spent on directories and on looking at what runs left
+    run_s: float  # of a run so far with all that surrounds it, on average; 0 before the first
 
     def run(
         self,
@@ -129,6 +130,8 @@ class Trials:
         self._runner, self._directories, self._log = runner, directories, log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
+        self.run_s = 0.0  # of a run so far with all that surrounds it, on average
+        self._runs_s, self._runs_made = 0.0, 0
         self._mounts_work = False
         self._changed_more = False  # the last run, of its directory, than files
         self._excuses_left = _MOST_EXCUSES
@@ -261,6 +264,8 @@ class Trials:
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory, marks)
         self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
+        self._runs_s, self._runs_made = self._runs_s + execution.wall_s, self._runs_made + 1
+        self.run_s = (self._runs_s + self.around_runs_s) / self._runs_made
         return TrialResult(trial, execution.ranks, marks)
 
     def _made_durable(self, trial: Trial, situation: Situation, directory: TrialDirectory) -> Trial:

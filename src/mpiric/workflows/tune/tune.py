@@ -32,7 +32,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
     ):
         state.situation = with_networks(state.situation, host, narrator)
         if state.marks is None:  # else runs before the marks were known were longer than any to come
-            state.run_s = state.budget.elapsed_s / max(1, len(state.originals))
+            state.run_s = state.trials.run_s or state.run_s
         try:
             find_rank_orders(state, host)
             learn_collectives(state, host)

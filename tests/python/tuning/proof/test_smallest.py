@@ -185,6 +185,15 @@ def test_time_is_counted_by_what_runs_of_the_answer_take_and_pairs_that_are_stop
     assert proved.found.proof.evidence.verdict is Verdict.FASTER
 
 
+def test_time_around_runs_is_kept_for_the_pairs_that_prove_the_answer() -> None:
+    """Runs without each setting fit by their own times, but not by what is around them."""
+    measured = program({"a": 1.3, "malloc": 1.5})
+    budget = Budget(seconds=90.0, clock=lambda: sum(trial.wall_s + 3.0 for trial in measured.made))
+    proved = Proved(measured, answer("a", "malloc"), budget)
+    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert budget.elapsed_s <= 90.0
+
+
 def test_an_answer_that_takes_long_is_left_undecided_for_the_smaller_one() -> None:
     measured = SimulatedProgram("lognormal", 0.05, 0, {"malloc": 1.08})
     proved = Proved(measured, answer("a", "b", "malloc"))

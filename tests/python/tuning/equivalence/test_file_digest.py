@@ -1,0 +1,18 @@
+"""The digest of a file is that of its bytes in order, however many parts were read at a time."""
+
+from hashlib import blake2b
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mpiric.tuning.equivalence.file_digest import file_digest
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, MIB - 1, MIB, MIB + 1, 20 * MIB + 7])
+def test_the_digest_is_that_of_the_bytes_in_order(tmp_path: Path, size_bytes: int) -> None:
+    contents = Random(size_bytes).randbytes(size_bytes)
+    (tmp_path / "data").write_bytes(contents)
+    assert file_digest(tmp_path / "data") == blake2b(contents, digest_size=16).digest()

@@ -50,6 +50,7 @@ class MarkProgram:
     make: Command
     libraries: tuple[str, ...] = ("mpich-5", "openmpi-5")  # beginnings of labels
     refused: str = ""  # part of the reason
+    other_builds: tuple[str, ...] = ()  # of the libraries, those that have it in another version
     sources: Path | None = field(default=None, compare=False)
 
     def command(self, bed: Bed) -> tuple[list[str], dict[str, str]]:
@@ -159,7 +160,7 @@ def _hpcg(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
     files = sorted(str(path) for path in (root / "src").glob("*.cpp") if path.name != "main_hpgmp.cpp")
     words = [_compiler(bed, "cxx"), "-O2", "-DHPCG_NO_OPENMP", f"-I{root}/src", *files]
     program = _built(_target(bed, "hpcg"), [*words, "-o", str(_target(bed, "hpcg"))], bed=bed)
-    text = "HPCG benchmark input file\nanyone\n16 16 16\n4\n"
+    text = "HPCG benchmark input file\nanyone\n16 16 16\n10\n"
     return _launched(bed, 2, program), {"hpcg.dat": text}
 
 
@@ -249,22 +250,23 @@ def _two_launches(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
 
 
 _QEQ = ("data.aC", "buck.inc", "param.qeq1", "param.qeq2")
-_LAMMPS = ("openmpi-4", "mpich-5")
+_LAMMPS = ("mpich-5", "intelmpi", "openmpi-4")
+_DEBIANS = ("openmpi-4",)
 _PROGRAMS = (
-    MarkProgram("LAMMPS melt", "a step of the lattice", _lammps("melt", "in.melt", {"250": "2000"}), _LAMMPS),
-    MarkProgram("LAMMPS crack", "a step", _lammps("crack", "in.crack", {"5000": "4000"}), _LAMMPS),
-    MarkProgram(
-        "LAMMPS peptide", "a step", _lammps("peptide", "in.peptide", {"300": "200"}, "data.peptide"), _LAMMPS
+    *(
+        MarkProgram(f"LAMMPS {name}", meaning, make, _LAMMPS, other_builds=_DEBIANS)
+        for name, meaning, make in (
+            ("melt", "a step of the lattice", _lammps("melt", "in.melt", {"250": "2000"})),
+            ("crack", "a step", _lammps("crack", "in.crack", {"5000": "4000"})),
+            ("peptide", "a step", _lammps("peptide", "in.peptide", {"300": "200"}, "data.peptide")),
+            (
+                "qeq",
+                "an iteration of charges, in each step",
+                _lammps("qeq", "in.qeq.buck", {"run 100": "run 10"}, *_QEQ),
+            ),
+            ("minimise", "an iteration of the minimiser", _lammps("min", "in.min", {})),
+        )
     ),
-    MarkProgram(
-        "LAMMPS qeq",
-        "an iteration of charges, in each step",
-        _lammps(
-            "qeq", "in.qeq.buck", {"run 100": "run 10"}, "data.aC", "buck.inc", "param.qeq1", "param.qeq2"
-        ),
-        _LAMMPS,
-    ),
-    MarkProgram("LAMMPS minimise", "an iteration of the minimiser", _lammps("min", "in.min", {}), _LAMMPS),
     MarkProgram("LULESH", "a cycle: its time step is agreed on", _lulesh, ("openmpi-4", "openmpi-5")),
     MarkProgram("SNAP", "an iteration of the sources", _snap, ("openmpi-4",)),
     MarkProgram("HPCG", "an iteration of CG", _hpcg, ("openmpi-4", "openmpi-5")),

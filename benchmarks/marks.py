@@ -7,12 +7,13 @@ have called by then must agree within the 0.5 % that a tune asks for. Programs w
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
-from benchmarks._marked import AS_IT_IS, MarkedProgram, marked_program
+from benchmarks._marked import AS_IT_IS, Learned, MarkedProgram, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import Result, options, run, tell
 from mpiric import knobs
@@ -37,12 +38,14 @@ _SETTINGS = tuple(
     )
 )
 
+_RECORDED = 3  # runs at the most, until one shows steps
+
 COLUMNS = {
     "program": "program",
     "library": "library",
     "mark": "mark",
     "meaning": "its meaning",
-    "window": "calls",
+    "window": "calls, of those in a run",
     "wall_s": "a run s",
     "runs": "runs",
     "settings": "settings",
@@ -79,9 +82,17 @@ def measure(given: Namespace) -> Result:
     )
 
 
+@dataclass(frozen=True)
+class _Above:
+    """What the first library of a program has shown."""
+
+    pair: MarkPair
+    calls: int  # of the mark's kind, in a whole run
+    crossing: Mapping[int, Crossing]
+
+
 def _rows(program: MarkProgram, runs: int) -> Iterator[dict[str, Any]]:
-    before: Mapping[int, Crossing] | None = None
-    first: MarkPair | None = None
+    above: _Above | None = None
     beds = releases(program.libraries)
     for prefix in program.libraries:
         row: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -94,7 +105,9 @@ def _rows(program: MarkProgram, runs: int) -> Iterator[dict[str, Any]]:
             if program.refused:
                 row |= _refused(program, bed)
             else:
-                row, before, first = _agreed(program, bed, row, runs, before, first)
+                found, seen = _agreed(program, bed, runs, None if prefix in program.other_builds else above)
+                row |= found
+                above = above or seen
         except MpiricError as error:
             row |= {"why": error.message[-160:]}
         tell(" ".join(f"{key}={value}" for key, value in row.items() if value is not None))
@@ -102,27 +115,20 @@ def _rows(program: MarkProgram, runs: int) -> Iterator[dict[str, Any]]:
 
 
 def _agreed(
-    program: MarkProgram,
-    bed: Bed,
-    row: dict[str, Any],
-    runs: int,
-    before: Mapping[int, Crossing] | None,
-    first: MarkPair | None,
-) -> tuple[dict[str, Any], Mapping[int, Crossing] | None, MarkPair | None]:
+    program: MarkProgram, bed: Bed, runs: int, above: _Above | None
+) -> tuple[dict[str, Any], _Above | None]:
     argv, inputs = program.command(bed)
     with marked_program(argv, bed, inputs) as marked:
-        learned = marked.learn()
+        learned = _learned(marked)
         if learned.pair is None:
-            return {**row, "right": False, "why": learned.choice.why}, before, first
-        pair = learned.pair
-        if first is not None and first.key.function == pair.key.function:
-            pair = MarkPair(pair.key, first.first, first.last, pair.on_rank_0_alone)
+            return {"right": False, "why": learned.choice.why}, None
+        pair = _same_calls(learned, learned.pair, above) if above else learned.pair
         seen, settings = _crossings(marked, pair, runs)
-    key, why = pair.key, disagreement(seen)
-    elsewhere = apart([before, seen[0]]) if before is not None and first == _at_numbers(pair, first) else None
-    row |= {
+    key, why, calls = pair.key, disagreement(seen), learned.calls_of(pair)
+    elsewhere = apart([above.crossing, seen[0]]) if above and _are_alike(pair, above.pair) else None
+    row = {
         "mark": f"{key.function.removeprefix('MPI_')}{f' at {key.place}' if key.place else ''}",
-        "window": f"{pair.first}–{pair.last}",
+        "window": f"{pair.first}–{pair.last} of {calls}",
         "wall_s": round(learned.wall_s, 2),
         "runs": len(seen),
         "settings": len(settings),
@@ -131,18 +137,44 @@ def _agreed(
         "right": not why and (elsewhere is None or elsewhere <= MOST_APART),
         "why": why or ", ".join(str(setting) for setting in settings),
     }
-    return row, before or seen[0], first or pair
+    return row, _Above(pair, calls, seen[0])
 
 
-def _at_numbers(pair: MarkPair, first: MarkPair | None) -> MarkPair | None:
-    """The first library's mark where this one has the same calls at the same numbers, whatever its places."""
-    same = first is not None and (pair.first, pair.last, pair.key.function, pair.key.ranks) == (
-        first.first,
-        first.last,
-        first.key.function,
-        first.key.ranks,
+def _learned(marked: MarkedProgram) -> Learned:
+    """What a recorded run shows, or another one where the rest of the machine made its steps uneven."""
+    for _ in range(_RECORDED):
+        learned = marked.learn()
+        if learned.pair is not None:
+            break
+    return learned
+
+
+def _same_calls(learned: Learned, chosen: MarkPair, above: _Above) -> MarkPair:
+    """Calls that the library above has shown, at its numbers; what was chosen where these are not known.
+
+    Places differ from build to build, and of two kinds that come equally evenly another may be chosen.
+    """
+    first, wanted = learned.pace.first_rank, above.pair.key
+    alike = [
+        each.key
+        for each in (first.keys if first else ())
+        if (each.key.function, each.key.ranks, each.key.birth, each.calls)
+        == (wanted.function, wanted.ranks, wanted.birth, above.calls)
+    ]
+    key = alike[0] if len(alike) == 1 else chosen.key
+    if key.function != wanted.function:
+        return chosen
+    return MarkPair(key, above.pair.first, above.pair.last, chosen.on_rank_0_alone)
+
+
+def _are_alike(pair: MarkPair, other: MarkPair) -> bool:
+    """Whether both are the same calls at the same numbers, whatever their places."""
+    return (pair.first, pair.last, pair.key.function, pair.key.ranks) == (
+        other.first,
+        other.last,
+        other.key.function,
+        other.key.ranks,
     )
-    return first if same else None
 
 
 def _crossings(

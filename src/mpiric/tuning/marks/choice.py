@@ -119,11 +119,16 @@ def may_be_mark(function: str) -> bool:
 
 def is_collective(function: str) -> bool:
     """Whether all ranks of a communicator make this call together; blocking, nonblocking or persistent."""
-    stem = function.removeprefix("MPI_").lower()
+    stem = _stem(function)
     return stem in _COLLECTIVES or (stem.startswith("i") and stem[1:] in _COLLECTIVES)
 
 
 def is_send(function: str) -> bool:
     """Whether the call sends a message or starts persistent ones."""
-    stem = function.removeprefix("MPI_").lower()
+    stem = _stem(function)
     return stem in _SENDS or (stem.startswith("i") and stem[1:] in _SENDS)
+
+
+def _stem(function: str) -> str:
+    """The name without what it has in common with others; functions of large counts, as mpi4py calls, too."""
+    return function.removeprefix("MPI_").removesuffix("_c").lower()

@@ -113,13 +113,15 @@ def test_of_keys_that_became_one_no_later_call_is_timed_than_was_made():
     assert merged.time_of(4000) <= 2000.0
 
 
-@pytest.mark.parametrize("function", ["MPI_Allreduce", "MPI_Ibarrier", "MPI_Reduce_scatter_block"])
+@pytest.mark.parametrize(
+    "function", ["MPI_Allreduce", "MPI_Ibarrier", "MPI_Reduce_scatter_block", "MPI_Allreduce_c"]
+)
 def test_collectives_are_known_by_name(function):
     assert is_collective(function)
     assert not is_send(function)
 
 
-@pytest.mark.parametrize("function", ["MPI_Send", "MPI_Isend", "MPI_Startall", "MPI_Sendrecv"])
+@pytest.mark.parametrize("function", ["MPI_Send", "MPI_Isend", "MPI_Startall", "MPI_Sendrecv", "MPI_Isend_c"])
 def test_sends_are_known_by_name(function):
     assert is_send(function)
     assert not is_collective(function)

@@ -9,7 +9,7 @@ using namespace mpiric::mapper::testing;
 
 TEST_CASE("an order is the same whatever the number of threads") {
     const Problem given =
-        problem(grid({8, 8, 8}, false, shuffled(512)), Machine::uniform({8, 8, 8}, {1, 10, 100}), 0);
+        problem(grid({6, 6, 6}, false, shuffled(216)), Machine::uniform({6, 6, 6}, {1, 10, 100}), 0);
     for (const Preset preset : {Preset::fast, Preset::eco}) {
         const Slots alone = solve(given, {preset, Objective::hop_bytes, 7, 1, 0}).slot_of;
         CHECK(alone == solve(given, {preset, Objective::hop_bytes, 7, 3, 0}).slot_of);
@@ -53,10 +53,10 @@ TEST_CASE("a shuffled grid is mapped as well as one in its order") {
 }
 
 TEST_CASE("slots with room for several ranks are not overfilled") {
-    const Graph graph = grid({40, 25}, false);
+    const Graph graph = grid({25, 20}, false);
     const Machine machine = Machine::uniform({4, 8}, {1, 10});
-    const Solution found = solve(problem(graph, machine, 33), {});
-    CHECK(measure(graph, machine, found.slot_of).heaviest_slot <= 33);
+    const Solution found = solve(problem(graph, machine, 17), {});
+    CHECK(measure(graph, machine, found.slot_of).heaviest_slot <= 17);
 }
 
 TEST_CASE("nodes of different sizes get as many ranks as they have slots") {

@@ -134,9 +134,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `mpi` runs under every MPI library of this machine."""
+    """A test that takes `mpi` runs under every MPI library of this machine; see `newest_only` in pyproject.toml."""
     if "mpi" in metafunc.fixturenames:
-        found = [pytest.param(mpi, id=mpi.label) for mpi in mpis_here()]
+        mpis = mpis_here()
+        newest = {mpi.implementation: mpi.label for mpi in sorted(mpis, key=lambda mpi: mpi.label)}
+        is_costly = metafunc.definition.get_closest_marker("newest_only") is not None
+        found = [
+            pytest.param(
+                mpi,
+                id=mpi.label,
+                marks=pytest.mark.sweep if is_costly and mpi.label not in newest.values() else (),
+            )
+            for mpi in mpis
+        ]
         none = [pytest.param(None, id="none", marks=pytest.mark.requires("any-mpi"))]
         metafunc.parametrize("mpi", found or none)
 

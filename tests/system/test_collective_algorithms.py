@@ -53,7 +53,7 @@ def test_every_algorithm_gives_what_the_library_gives(library, mpi_run, ranks):
     grid_holds(library, mpi_run, ranks, "quick")
 
 
-@pytest.mark.parametrize("ranks", [5, 8])
+@pytest.mark.parametrize("ranks", [5, pytest.param(8, marks=pytest.mark.sweep)])
 def test_levels_inside_nodes_give_what_the_library_gives(library, mpi_run, ranks):
     grid_holds(library, mpi_run, ranks, "quick", "only=multilevel")
 

@@ -237,6 +237,7 @@ def test_wrapped_symbols_are_wrapped_once(shop: Workshop) -> None:
     shop.same_everywhere("fat", "1\n")
 
 
+@pytest.mark.sweep
 def test_two_builds_are_the_same_file(shop: Workshop) -> None:
     shop.write(a_cc=CXX_A, b_cc=CXX_B, shape_h=CXX_H)
     images = []

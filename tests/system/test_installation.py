@@ -87,6 +87,7 @@ def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, 
     check_commands(where, tmp_path, environment)
 
 
+@pytest.mark.sweep
 @pytest.mark.requires("gcc", "g++")
 def test_a_wheel_made_without_native_parts_is_whole_but_for_them(installed, environment, tmp_path):
     where = installed(MPIRIC_NATIVE="off")

@@ -158,6 +158,7 @@ def failures(
     return found
 
 
+@pytest.mark.newest_only
 def test_a_program_computes_rightly_under_the_first_value_of_every_knob(mpi, program, environment):
     case = situation(mpi, program, environment)
     assert failures(case, trials(case, coarse=True), environment) == {}

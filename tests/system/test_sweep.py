@@ -70,6 +70,7 @@ def test_the_probe_sees_results_that_are_wrong(mpi, probed, preloaded):
     assert found == {"alltoallv": 3, "alltoall": 0, "iscan": 3}
 
 
+@pytest.mark.newest_only
 @pytest.mark.requires("gcc")
 def test_an_algorithm_that_ends_the_program_is_excluded_for_good(mpi, run_mpiric, preloaded, tmp_path):
     if mpi.implementation != "mpich" or not mpi.launcher:
@@ -86,6 +87,7 @@ def test_an_algorithm_that_ends_the_program_is_excluded_for_good(mpi, run_mpiric
     assert "given up: alltoallv library:scattered: failed at 8 bytes on 2 ranks" in again.stderr
 
 
+@pytest.mark.newest_only
 def test_a_small_sweep_writes_policy_and_export_and_goes_on_where_it_stopped(mpi, run_mpiric, tmp_path):
     if mpi.implementation not in ("mpich", "openmpi", "intelmpi") or not mpi.launcher:
         pytest.skip(f"no candidates of {mpi.label}")

@@ -134,7 +134,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `mpi` runs under every MPI library of this machine; see `newest_only` in pyproject.toml."""
+    """A test that takes `mpi` runs under each MPI library here, or as `newest_only` says (pyproject.toml)."""
     if "mpi" in metafunc.fixturenames:
         mpis = mpis_here()
         newest = {mpi.implementation: mpi.label for mpi in sorted(mpis, key=lambda mpi: mpi.label)}

@@ -160,7 +160,7 @@ def _hpcg(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
     files = sorted(str(path) for path in (root / "src").glob("*.cpp") if path.name != "main_hpgmp.cpp")
     words = [_compiler(bed, "cxx"), "-O2", "-DHPCG_NO_OPENMP", f"-I{root}/src", *files]
     program = _built(_target(bed, "hpcg"), [*words, "-o", str(_target(bed, "hpcg"))], bed=bed)
-    text = "HPCG benchmark input file\nanyone\n16 16 16\n10\n"
+    text = "HPCG benchmark input file\nanyone\n16 16 16\n30\n"
     return _launched(bed, 2, program), {"hpcg.dat": text}
 
 
@@ -256,15 +256,27 @@ _PROGRAMS = (
     *(
         MarkProgram(f"LAMMPS {name}", meaning, make, _LAMMPS, other_builds=_DEBIANS)
         for name, meaning, make in (
-            ("melt", "a step of the lattice", _lammps("melt", "in.melt", {"250": "2000"})),
-            ("crack", "a step", _lammps("crack", "in.crack", {"5000": "4000"})),
-            ("peptide", "a step", _lammps("peptide", "in.peptide", {"300": "200"}, "data.peptide")),
+            ("melt", "the potential energy, every 50 steps", _lammps("melt", "in.melt", {"250": "2000"})),
+            (
+                "crack",
+                "new neighbour lists, after some 50 steps: the box is fitted",
+                _lammps("crack", "in.crack", {"5000": "4000"}),
+            ),
+            (
+                "peptide",
+                "a step with a look at the neighbour lists: two of three",
+                _lammps("peptide", "in.peptide", {"300": "200"}, "data.peptide"),
+            ),
             (
                 "qeq",
-                "an iteration of charges, in each step",
+                "a step: a look at the neighbour lists",
                 _lammps("qeq", "in.qeq.buck", {"run 100": "run 10"}, *_QEQ),
             ),
-            ("minimise", "an iteration of the minimiser", _lammps("min", "in.min", {})),
+            (
+                "minimise",
+                "an evaluation of forces, then a step: a look at the neighbour lists",
+                _lammps("min", "in.min", {}),
+            ),
         )
     ),
     MarkProgram("LULESH", "a cycle: its time step is agreed on", _lulesh, ("openmpi-4", "openmpi-5")),

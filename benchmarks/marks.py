@@ -68,9 +68,11 @@ def main() -> int:
 def measure(given: Namespace) -> Result:
     """A row for each program and library."""
     kept = KeptRows("marks", given)
-    for program in programs(given.sources, given.only or ()):
+    chosen = programs(given.sources, given.only or ())
+    for program in chosen:
         kept.add(program.name, partial(_rows, program, runs=2 if given.quick else 3))
-    rows = kept.rows
+    meanings = {program.name: program.meaning for program in chosen}
+    rows = [{**row, "meaning": meanings.get(row["program"])} for row in kept.rows]
     found = [row for row in rows if row["right"] is not None]
     right = sum(bool(row["right"]) for row in found)
     return Result(
@@ -96,7 +98,7 @@ def _rows(program: MarkProgram, runs: int) -> Iterator[dict[str, Any]]:
     beds = releases(program.libraries)
     for prefix in program.libraries:
         row: dict[str, Any] = dict.fromkeys(COLUMNS)
-        row |= {"program": program.name, "library": prefix, "meaning": program.meaning}
+        row |= {"program": program.name, "library": prefix}
         try:
             if prefix not in beds:
                 raise NotFoundError(f"no {prefix} is here")

@@ -98,15 +98,12 @@ def rank(number: int, *, libraries: tuple[str, ...] = (), cpus: tuple[int, ...] 
         rank=number,
         program="/home/u/app",
         cpus_allowed=cpus,
-        threads=1,
         user_s=1.0,
         system_s=0.01,
         minor_faults=500,
-        major_faults=0,
         voluntary_switches=10,
         involuntary_switches=10,
         rss_peak_bytes=64 << 20,
-        huge_bytes=0,
         libraries=("/lib/x86_64-linux-gnu/libc.so.6", *libraries),
     )
 

@@ -12,21 +12,24 @@ from mpiric.model.rank_order import RankOrders
 
 @dataclass(frozen=True)
 class RankSeen:
-    """One process of the running job, seen from outside (from /proc); times in seconds."""
+    """One process of the running job, seen from outside (from /proc); times in seconds.
+
+    The defaults are those of a process that has not run.
+    """
 
     rank: int | None  # the program's world rank where its environment tells
     program: str  # the executable really running
     cpus_allowed: tuple[int, ...]
-    threads: int
-    user_s: float
-    system_s: float
-    minor_faults: int
-    major_faults: int
-    voluntary_switches: int
-    involuntary_switches: int
-    rss_peak_bytes: int
-    huge_bytes: int  # of its memory, on transparent huge pages
-    libraries: tuple[str, ...]  # shared objects mapped, absolute paths
+    threads: int = 1
+    user_s: float = 0.0
+    system_s: float = 0.0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    rss_peak_bytes: int = 0
+    huge_bytes: int = 0  # of its memory, on transparent huge pages
+    libraries: tuple[str, ...] = ()  # shared objects mapped, absolute paths
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,6 @@ def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situa
         rank=None,
         program=program_path(parsed.job, host),
         cpus_allowed=parsed.machine.usable_pus,
-        threads=1,
-        user_s=0.0,
-        system_s=0.0,
-        minor_faults=0,
-        major_faults=0,
-        voluntary_switches=0,
-        involuntary_switches=0,
-        rss_peak_bytes=0,
-        huge_bytes=0,
         libraries=libraries_of_program(parsed, host),
     )
     ranks = (rank,) * (parsed.job.ranks or 1)

@@ -245,8 +245,8 @@ def _imb(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
 
 
 def _two_launches(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
-    one = f"{bed.mpi.launcher} -n 2 {bed.program('heat3d')} 32 40"
-    return ["sh", "-c", f"{one} && {one}"], {}
+    line = f"{bed.mpi.launcher} -n 2 {bed.program('heat3d')} 32 40"
+    return ["sh", "-c", f"{line} && {line}"], {}
 
 
 _QEQ = ("data.aC", "buck.inc", "param.qeq1", "param.qeq2")

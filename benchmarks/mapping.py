@@ -69,12 +69,12 @@ def random_geometric(ranks: int, degree: float, seed: int) -> RankGraph:
         near = np.flatnonzero((x < across) & (y >= 0) & (y < across))
         other = x[near] * across + y[near]
         counts = starts[other + 1] - starts[other]
-        one = np.repeat(near, counts)
-        within = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
-        two = order[np.repeat(starts[other], counts) + within]
-        is_near = ((points[one] - points[two]) ** 2).sum(axis=1) < radius**2
-        is_new = (one < two) if (dx, dy) == (0, 0) else np.ones(len(one), dtype=bool)
-        found.append((one[is_near & is_new], two[is_near & is_new]))
+        sources = np.repeat(near, counts)
+        within = np.arange(len(sources)) - np.repeat(np.cumsum(counts) - counts, counts)
+        targets = order[np.repeat(starts[other], counts) + within]
+        is_near = ((points[sources] - points[targets]) ** 2).sum(axis=1) < radius**2
+        is_new = (sources < targets) if (dx, dy) == (0, 0) else np.ones(len(sources), dtype=bool)
+        found.append((sources[is_near & is_new], targets[is_near & is_new]))
     sources, targets = (np.concatenate(ends) for ends in zip(*found, strict=True))
     return graph_of(ranks, sources, targets, np.full(len(sources), 2.0))
 

@@ -140,7 +140,7 @@ def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environmen
     settings["MPIRIC_SUBDIRECTORIES"] = "data110 2"
     words = [word for name, value in settings.items() for word in ("-genv", name, value)]
     for moment_ms in (10, 50, 110):
-        told, data = tmp_path / f"told{moment_ms}", tmp_path / f"data{moment_ms}"
+        progress, data = tmp_path / f"progress{moment_ms}", tmp_path / f"data{moment_ms}"
         argv = [
             mpi_prefix("mpich") / "bin/mpiexec",
             "-n",
@@ -149,19 +149,21 @@ def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environmen
             compiled("writes"),
             "count",
             data,
-            told,
+            progress,
         ]
         with subprocess.Popen(
             [str(word) for word in argv], env=environment, start_new_session=True
         ) as process:
-            while not (told.exists() and told.stat().st_size > 100):
+            while not (progress.exists() and progress.stat().st_size > 100):
                 assert process.poll() is None
                 time.sleep(0.01)
             time.sleep(moment_ms / 1000)
-            os.kill(int(told.with_suffix(".pid").read_text()), signal.SIGKILL)
+            os.kill(int(progress.with_suffix(".pid").read_text()), signal.SIGKILL)
         if moment_ms == 110:
             assert gather(tmp_path).moved == (str(data),)
-        written = told.stat().st_size  # each write of 100 bytes to the file told by a byte elsewhere
+        written = (
+            progress.stat().st_size
+        )  # each write of 100 bytes to the file of progress by a byte elsewhere
         content = data.read_bytes()
         assert written * 100 - buffer - 100 <= len(content)
         assert (

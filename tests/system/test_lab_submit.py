@@ -94,9 +94,16 @@ def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
     line = (*PAIR, str(program), "input")
     recipe = login.store / "tune/steps.recipe.toml"
     words = ["-m", "tests.support.proved_recipe", str(recipe), "MPI_Allreduce@*@2.0:10,50", "--", *line]
-    here = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(login.place / "work"), sys.executable]
+    in_work = [
+        "/bin/sh",
+        "-c",
+        'cd "$1" && shift && exec "$@"',
+        "sh",
+        str(login.place / "work"),
+        sys.executable,
+    ]
     environment = {**login.environment, "PYTHONPATH": str(Path(__file__).parents[2])}
-    subprocess.run(command_line(lab, "n1", [*here, *words]), env=environment, check=True)
+    subprocess.run(command_line(lab, "n1", [*in_work, *words]), env=environment, check=True)
     for _ in range(2):
         session = login.start("run", "--explore", "--store", str(login.store), "--", *line)
         out, _ = session.communicate(timeout=PATIENCE_S)

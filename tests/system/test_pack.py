@@ -88,12 +88,12 @@ def left_behind(directory: Path) -> list[str]:
     [pytest.param("squashfs", marks=pytest.mark.requires("mksquashfs", "squashfuse", "fuse")), "tar"],
 )
 def test_a_packed_program_runs_where_nothing_of_it_is_installed(packed, start, tmp_path, image_format):
-    pack, told = packed("--format", image_format)
+    pack, described = packed("--format", image_format)
     done = start(pack, "b", 3)
     assert (done.stdout, done.returncode) == ("sum 6 of b\n", 3), done.stderr
-    assert told["file"] == str(pack)
-    assert {"lib/libtwice.so.1", "lib/libtwice.so.1.2"} <= {each["name"] for each in told["contains"]}
-    left = {Path(each["path"]).name: each["why"] for each in told["left_out"]}
+    assert described["file"] == str(pack)
+    assert {"lib/libtwice.so.1", "lib/libtwice.so.1.2"} <= {each["name"] for each in described["contains"]}
+    left = {Path(each["path"]).name: each["why"] for each in described["left_out"]}
     assert "MPI" in left["libmpi.so.40"]
     assert "C library" in left["libc.so.6"]
     for _ in range(50):
@@ -158,8 +158,8 @@ def test_a_recipe_goes_along(run_mpiric, app, start, tmp_path):
     line = ("mpirun.openmpi", *RANKS, app, "a")
     done = run_mpiric("pack", "--json", "--recipe", recipe, "-o", tmp_path / "app.pack", "--", *line)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert "--bind-to core" in told["start"]
+    described = json.loads(done.stdout)
+    assert "--bind-to core" in described["start"]
     assert "trim 536870912" in start(tmp_path / "app.pack", "b").stdout
     assert (
         "trim 4096" in start(tmp_path / "app.pack", "b", MALLOC_TRIM_THRESHOLD_="4096").stdout

@@ -62,8 +62,21 @@ class User:
         return self.run("tune", *usual, *options, "--", *self.line(*arguments), **more)
 
     def begin(self, *arguments: str) -> "subprocess.Popen[str]":
-        """A tune that would take a minute, in the background."""
-        words = [MPIRIC, "tune", "--json", "--budget", "60s", "--", *self.line(*arguments)]
+        """A tune that would take a minute, in the background.
+
+        Ctrl-C reaches it also where the tests are a job in the background themselves, which ignores it.
+        """
+        words = [
+            "env",
+            "--default-signal=INT",
+            MPIRIC,
+            "tune",
+            "--json",
+            "--budget",
+            "60s",
+            "--",
+            *self.line(*arguments),
+        ]
         pipe = subprocess.PIPE
         return subprocess.Popen(
             words,

@@ -75,11 +75,11 @@ class _Rows:
 
 def _expect_symmetry(rows: _Rows, size: int, name: str) -> None:
     forth, back = rows.sources * size + rows.targets, rows.targets * size + rows.sources
-    one, other = np.lexsort((rows.weights, forth)), np.lexsort((rows.weights, back))
-    same = (forth[one] == back[other]) & (rows.weights[one] == rows.weights[other])
+    by_source, by_target = np.lexsort((rows.weights, forth)), np.lexsort((rows.weights, back))
+    same = (forth[by_source] == back[by_target]) & (rows.weights[by_source] == rows.weights[by_target])
     if not same.all():
         at = int(np.argmin(same))
-        source, target = divmod(int(min(forth[one][at], back[other][at])), size)
+        source, target = divmod(int(min(forth[by_source][at], back[by_target][at])), size)
         raise MpiricError(
             f"{name} is not symmetric: vertices {source + 1} and {target + 1} do not name each other alike",
             hint="each edge stands in the lines of both its ends, with one weight",

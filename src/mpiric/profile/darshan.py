@@ -34,11 +34,11 @@ class LoggedRun:
     def numbers(self) -> dict[str, float]:
         """The numbers on files that rules of advice are about, those alone that the log can tell."""
         whole = RankUse(0, "", 0, 0, "", "finalized", self.wall_s * self.ranks, 0.0, 0.0, 0.0, 0.0, 0, ())
-        told = io_numbers(self.files, (whole,))
-        untold = ("close_share", "lock_share", "file_locks", "flushes", "lines_per_flush", "contended_files")
-        per_s = told["metadata_calls"] / self.wall_s if self.wall_s > 0 else 0.0
+        numbers = io_numbers(self.files, (whole,))
+        absent = ("close_share", "lock_share", "file_locks", "flushes", "lines_per_flush", "contended_files")
+        per_s = numbers["metadata_calls"] / self.wall_s if self.wall_s > 0 else 0.0
         return {
-            **{name: value for name, value in told.items() if name not in untold},
+            **{name: value for name, value in numbers.items() if name not in absent},
             "metadata_per_s": per_s,
             "ranks": float(self.ranks),
             "wall_s": self.wall_s,

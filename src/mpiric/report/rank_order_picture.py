@@ -36,13 +36,13 @@ def _lines(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> Iterator[
         grid_planes(graph, machine, mapped.given, _GRID),
         grid_planes(graph, machine, mapped.slots, _GRID),
     )
-    for number, (one, other) in enumerate(zip(*planes, strict=True)):
+    for number, (given_plane, found_plane) in enumerate(zip(*planes, strict=True)):
         if number == _PLANES:
             yield f"… and {len(planes[0]) - number} planes more"
             break
         yield ""
         yield "nodes on the grid of ranks" + (f", plane {number}" if len(planes[0]) > 1 else "")
-        yield from _beside(_plane(one), _plane(other), "before", "after")
+        yield from _beside(_plane(given_plane), _plane(found_plane), "before", "after")
     links = list(busiest_links(mapped, machine))
     if links:
         longest = max(max(then, now) for _, then, now in links)
@@ -80,9 +80,9 @@ def _plane(nodes: Numbers) -> list[str]:
     return ["".join(_NODES[int(node) % len(_NODES)] for node in row) for row in nodes]
 
 
-def _beside(left: list[str], right: list[str], one: str, other: str) -> Iterator[str]:
-    width = max([len(one), *map(len, left)])
-    for first, second in zip_longest((one, *left), (other, *right), fillvalue=""):
+def _beside(left: list[str], right: list[str], left_title: str, right_title: str) -> Iterator[str]:
+    width = max([len(left_title), *map(len, left)])
+    for first, second in zip_longest((left_title, *left), (right_title, *right), fillvalue=""):
         yield f"  {first:{width}}   {second}".rstrip()
 
 

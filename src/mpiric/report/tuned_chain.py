@@ -13,10 +13,10 @@ def chain(change: KnobChange) -> str:
     causes = [each for each in change.afterwards if each.is_cause]
     effects = [each for each in change.afterwards if not each.is_cause]
     moved = [each for each in effects if each.moved]
-    told = moved or effects
-    if not told:
+    shown = moved or effects
+    if not shown:
         return ""
-    noticed = "; ".join(each.noticed for each in (*causes, *told))
-    afterwards = "; ".join(each.afterwards for each in told)
+    noticed = "; ".join(each.noticed for each in (*causes, *shown))
+    afterwards = "; ".join(each.afterwards for each in shown)
     evidence = f"noticed: {noticed} → afterwards: {afterwards}"
     return evidence if moved else f"{UNKNOWN} ({evidence})"

@@ -32,6 +32,8 @@ def test_ucx_carries_what_is_not_known_to_go_another_way(label, libraries, inher
 def test_collectives_in_shared_memory_take_no_messages_unless_they_are_told_to():
     names = {"allreduce", "barrier", "bcast", "reduce"}
     assert carriers(situation(BY_LABEL["mpich-5.0.2"]), "").without_messages == names
-    told = situation(BY_LABEL["mpich-5.0.2"], inherited={"MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM": "mpir"})
-    assert carriers(told, "").without_messages == names - {"bcast"}
+    inheriting = situation(
+        BY_LABEL["mpich-5.0.2"], inherited={"MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM": "mpir"}
+    )
+    assert carriers(inheriting, "").without_messages == names - {"bcast"}
     assert not carriers(situation(BY_LABEL["openmpi-5.0.11"]), "").without_messages

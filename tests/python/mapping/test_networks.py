@@ -11,13 +11,13 @@ from mpiric.model.errors import MpiricError
 SMALL = ("torus:4x3x2", "fat-tree:4x3", "fat-tree:2x3x4", "dragonfly:2x4x5", "dragonfly+:3x2x4")
 
 
-def links(network, one: int, other: int) -> list[str]:
-    found = network.route(np.array([one]), np.array([other]))
+def links(network, source: int, target: int) -> list[str]:
+    found = network.route(np.array([source]), np.array([target]))
     return [network.link_name(int(link)) for link in found.links]
 
 
-def hops(network, one: int, other: int) -> int:
-    return len(links(network, one, other))
+def hops(network, source: int, target: int) -> int:
+    return len(links(network, source, target))
 
 
 def test_every_kind_of_network_has_a_sample_here():
@@ -28,21 +28,21 @@ def test_every_kind_of_network_has_a_sample_here():
 def test_a_route_has_no_more_links_than_its_level_says_and_none_at_home(text):
     network = parse_network(text)
     every = np.arange(network.nodes)
-    one, other = np.repeat(every, len(every)), np.tile(every, len(every))
-    count = np.bincount(network.route(one, other).messages, minlength=len(one))
-    level = np.full(len(one), len(network.groups))
+    sources, targets = np.repeat(every, len(every)), np.tile(every, len(every))
+    count = np.bincount(network.route(sources, targets).messages, minlength=len(sources))
+    level = np.full(len(sources), len(network.groups))
     for number in reversed(range(len(network.groups))):
-        level[network.groups[number][one] == network.groups[number][other]] = number
+        level[network.groups[number][sources] == network.groups[number][targets]] = number
     assert (count <= np.array(network.hops)[level]).all()
-    assert not count[one == other].any()
+    assert not count[sources == targets].any()
 
 
 @pytest.mark.parametrize("text", SMALL)
 def test_loads_are_what_is_sent_over_the_links_of_routes(text):
     network = parse_network(text)
-    one, other = np.array([0, 0, 1]), np.array([network.nodes - 1, 1, network.nodes - 2])
-    loads = network.link_loads(one, other, np.array([5.0, 2.0, 3.0])) * network.link_speeds
-    lengths = [hops(network, int(a), int(b)) for a, b in zip(one, other, strict=True)]
+    sources, targets = np.array([0, 0, 1]), np.array([network.nodes - 1, 1, network.nodes - 2])
+    loads = network.link_loads(sources, targets, np.array([5.0, 2.0, 3.0])) * network.link_speeds
+    lengths = [hops(network, int(a), int(b)) for a, b in zip(sources, targets, strict=True)]
     assert loads.sum() == pytest.approx(np.dot(lengths, [5.0, 2.0, 3.0]))
 
 

@@ -25,8 +25,8 @@ def graph(*pairs, size=4):
     return graph_of(size, ends[0], ends[1], columns[2], messages=columns[3])
 
 
-def both_ways(one, other, size, messages):
-    return (one, other, size, messages), (other, one, size, messages)
+def both_ways(source, target, size, messages):
+    return (source, target, size, messages), (target, source, size, messages)
 
 
 def test_a_rank_takes_the_latency_of_its_messages_and_the_time_of_their_bytes():
@@ -67,9 +67,9 @@ def test_routes_for_the_engine_are_those_of_the_network():
     assert routes is not None
     nodes = len(machine.network_nodes)
     for a, b in ((0, 0), (0, 1), (0, 2), (0, 11)):
-        here, there = machine.network_nodes[[a]], machine.network_nodes[[b]]
+        sources, targets = machine.network_nodes[[a]], machine.network_nodes[[b]]
         count = routes.starts[a * nodes + b + 1] - routes.starts[a * nodes + b]
-        assert count == len(machine.network.route(here, there).links)
+        assert count == len(machine.network.route(sources, targets).links)
 
 
 def mapped(before: OrderCost, found: OrderCost) -> Mapped:

@@ -337,5 +337,5 @@ def test_a_program_that_is_compared_by_its_steps_says_what_was_not_looked_at() -
     agrees = replace(tuned, whole=WholeCheck(WholeVerdict.AGREES))
     assert "; the whole run agrees with the original's." in text(agrees)
     assert tuned_json(agrees)["whole_check"] == "agrees"
-    told = tuned_json(tuned)
-    assert (told["scope"], told["marks"]["first"], told["marks"]["last"]) == ("steps", 400, 1300)
+    result = tuned_json(tuned)
+    assert (result["scope"], result["marks"]["first"], result["marks"]["last"]) == ("steps", 400, 1300)

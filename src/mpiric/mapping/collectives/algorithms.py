@@ -168,8 +168,8 @@ def _neighbours(ranks: int, size: float) -> CallTraffic:
     first = np.where(right, numbers + 1, numbers - 1) % ranks
     other = np.where(right, numbers - 1, numbers + 1) % ranks
     later = max(ranks // 2 - 1, 0)
-    one, two = size + 2 * size * (later // 2), 2 * size * (later - later // 2)
-    return joined((messages(numbers, first, one), messages(numbers, other, two)))
+    sent_first, sent_second = size + 2 * size * (later // 2), 2 * size * (later - later // 2)
+    return joined((messages(numbers, first, sent_first), messages(numbers, other, sent_second)))
 
 
 def _to_all(ranks: int, size: float) -> CallTraffic:

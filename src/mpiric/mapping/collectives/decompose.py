@@ -56,16 +56,16 @@ def collective_traffic(record: Record) -> CollectiveTraffic:
     sources, targets, sizes, counts, models = [], [], [], [], []
     for calls in _calls(record):
         algorithm, source = _algorithm(calls, facts)
-        one = None if not algorithm else _messages(calls, algorithm)
-        if one is None:
+        sent_once = None if not algorithm else _messages(calls, algorithm)
+        if sent_once is None:
             models.append(CollectiveModel(calls.collective, calls.size, calls.calls, "", source, 0.0))
             continue
-        sent = float(one.bytes.sum()) * calls.calls
+        sent = float(sent_once.bytes.sum()) * calls.calls
         models.append(CollectiveModel(calls.collective, calls.size, calls.calls, algorithm, source, sent))
-        sources.append(calls.members[one.sources])
-        targets.append(calls.members[one.targets])
-        sizes.append(one.bytes * calls.calls)
-        counts.append(np.full(len(one.bytes), float(calls.calls)))
+        sources.append(calls.members[sent_once.sources])
+        targets.append(calls.members[sent_once.targets])
+        sizes.append(sent_once.bytes * calls.calls)
+        counts.append(np.full(len(sent_once.bytes), float(calls.calls)))
     none = np.zeros(0, dtype=np.int64)
     return CollectiveTraffic(
         np.concatenate([none, *sources]),

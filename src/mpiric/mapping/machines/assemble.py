@@ -152,6 +152,6 @@ def _matrix(
         return np.zeros((0, 0))
     if len(at) > _MOST_IN_MATRIX:
         raise MpiricError(f"a torus of {len(at)} nodes", hint=f"up to {_MOST_IN_MATRIX} can be mapped")
-    one, other = np.repeat(at, len(at)), np.tile(at, len(at))
-    hops = network.distance(one, other).reshape(len(at), len(at))
+    sources, targets = np.repeat(at, len(at)), np.tile(at, len(at))
+    hops = network.distance(sources, targets).reshape(len(at), len(at))
     return np.where(hops > 0, level_distance("", spec) + hops, 0.0)

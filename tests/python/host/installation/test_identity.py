@@ -47,6 +47,6 @@ def test_the_version_is_told_as_json():
     done = subprocess.run(
         [sys.executable, "-m", "mpiric", "--version", "--json"], capture_output=True, text=True, check=True
     )
-    told = json.loads(done.stdout)
-    assert set(told) == {"version", "native", "installed_by"}
-    assert set(told["native"]) == {"built_by", "glibc_floor", "families", "portable"}
+    identity = json.loads(done.stdout)
+    assert set(identity) == {"version", "native", "installed_by"}
+    assert set(identity["native"]) == {"built_by", "glibc_floor", "families", "portable"}

@@ -39,6 +39,6 @@ def test_two_runs_are_compared_by_the_steps_that_both_made() -> None:
 
 
 def test_runs_that_count_nothing_in_common_are_not_compared() -> None:
-    one = run_pace({PAIR.key: steps(400, 0.05, 1.0)}, 21.0)
-    assert step_change(one, run_pace({key("MPI_Bcast"): steps(400, 0.05, 1.0)}, 21.0)) is None
-    assert step_change(run_pace({}, 21.0), one) is None
+    paced = run_pace({PAIR.key: steps(400, 0.05, 1.0)}, 21.0)
+    assert step_change(paced, run_pace({key("MPI_Bcast"): steps(400, 0.05, 1.0)}, 21.0)) is None
+    assert step_change(run_pace({}, 21.0), paced) is None

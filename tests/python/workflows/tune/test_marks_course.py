@@ -47,16 +47,16 @@ def test_an_hour_is_tuned_within_the_budget_and_proved_by_its_steps(tune):
 
 
 def test_scripts_read_what_was_compared(tune):
-    told = tuned_json(tune())
-    assert told["marks"]["function"] == "MPI_Allreduce"
-    assert told["marks"]["place"] == "lmp+0x48f2"
-    assert told["marks"]["communicator"] == {"ranks": 2, "birth": 0}
-    assert 1 <= told["marks"]["first"] < told["marks"]["last"] <= 400
-    assert (told["scope"], told["whole_check"], told["marks_why"]) == ("steps", "not run", None)
-    assert told["stopped_trials"] == told["runs"]
-    assert told["split"]["per_mark_s"] == [pytest.approx(0.05, rel=0.02), pytest.approx(0.035, rel=0.02)]
-    assert told["split"]["steps"]["ratio"] == pytest.approx(1 / 0.7, rel=0.02)
-    assert told["split"]["end_s"] is told["forecast_s"] is None
+    result = tuned_json(tune())
+    assert result["marks"]["function"] == "MPI_Allreduce"
+    assert result["marks"]["place"] == "lmp+0x48f2"
+    assert result["marks"]["communicator"] == {"ranks": 2, "birth": 0}
+    assert 1 <= result["marks"]["first"] < result["marks"]["last"] <= 400
+    assert (result["scope"], result["whole_check"], result["marks_why"]) == ("steps", "not run", None)
+    assert result["stopped_trials"] == result["runs"]
+    assert result["split"]["per_mark_s"] == [pytest.approx(0.05, rel=0.02), pytest.approx(0.035, rel=0.02)]
+    assert result["split"]["steps"]["ratio"] == pytest.approx(1 / 0.7, rel=0.02)
+    assert result["split"]["end_s"] is result["forecast_s"] is None
 
 
 def rejected(tuned):
@@ -217,9 +217,9 @@ def test_a_gain_of_start_up_alone_is_none_of_the_steps(tune):
 
 def test_the_forecast_of_a_longer_run_counts_its_start_up(tune):
     tuned = tune(length_s=7200.0)
-    told = tuned_json(tuned)
-    assert told["scope"] == "forecast"
-    assert told["forecast_s"] == [pytest.approx(7200, rel=0.01), pytest.approx(0.7 * 7200, rel=0.01)]
+    result = tuned_json(tuned)
+    assert result["scope"] == "forecast"
+    assert result["forecast_s"] == [pytest.approx(7200, rel=0.01), pytest.approx(0.7 * 7200, rel=0.01)]
     assert tuned.verdict is Verdict.FASTER
 
 

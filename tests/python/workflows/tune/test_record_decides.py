@@ -77,11 +77,11 @@ def tune(tmp_path, monkeypatch):
 
 def test_what_cannot_matter_is_in_the_result_and_in_no_run(tune):
     tuned = tune(max_runs=40, try_all=False)
-    told = tuned_json(tuned)
-    assert [each["knob"] for each in told["cannot_matter"]] == ["malloc"]
-    assert "page faults" in told["cannot_matter"][0]["why"]
-    assert "malloc" not in told["tried"]
-    assert told["tried"]
+    result = tuned_json(tuned)
+    assert [each["knob"] for each in result["cannot_matter"]] == ["malloc"]
+    assert "page faults" in result["cannot_matter"][0]["why"]
+    assert "malloc" not in result["tried"]
+    assert result["tried"]
     assert not any("malloc" in trial.configuration.as_dict() for trial in tune.trials)
 
 

@@ -173,12 +173,3 @@ def parse_hdf5(text: str) -> Hdf5Arrangement:
     if found[1] and not 1 << 10 <= align_bytes <= 512 << 20:
         raise ValueError(f"an alignment is 1KiB to 512MiB: {text!r}")
     return Hdf5Arrangement(align_bytes, collective_metadata=text.endswith("collective"))
-
-
-def write_hints(rules: Iterable[HintRule]) -> str:
-    """The value that `parse_hints` reads."""
-    return ";".join(
-        ("" if rule.pattern == "*" else f"{rule.pattern}:")
-        + ",".join(f"{key}={value}" for key, value in rule.hints.items())
-        for rule in rules
-    )

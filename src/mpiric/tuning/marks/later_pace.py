@@ -2,7 +2,7 @@
 
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.pace import KeyPace, RunPace
-from mpiric.tuning.marks.choice import choose_key
+from mpiric.tuning.marks.choice import choose_key, without_places
 
 UNREACHED = 10**18  # number of a last mark that never comes: the times of all calls are kept
 _ROOM = 0.05  # of the forecast, within which it has come true
@@ -33,8 +33,13 @@ def per_mark_s(pace: KeyPace | None, first: int, last: int | None = None) -> flo
 def step_change(before: RunPace, after: RunPace) -> tuple[float, float] | None:
     """Seconds from one step to the next in two runs, over the steps that both made.
 
-    What counts them in the first run counts them; None where that is nothing, or is not in the other.
+    What counts them in the first run counts them; None where that is nothing, or is not in the other. A
+    rebuilt program calls from other places: where these do not agree, they tell no calls apart.
     """
+    return _step_change(before, after) or _step_change(without_places(before), without_places(after))
+
+
+def _step_change(before: RunPace, after: RunPace) -> tuple[float, float] | None:
     key = choose_key(before).key
     first_ranks = [run.first_rank for run in (before, after)]
     paces = [rank.of(key) if rank and key else None for rank in first_ranks]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from tests.support.paces import key, key_pace, run_pace, steps
 
@@ -36,6 +38,15 @@ def test_two_runs_are_compared_by_the_steps_that_both_made() -> None:
     short = run_pace({PAIR.key: steps(400, 0.05, 1.0)}, 21.0)
     long = run_pace({PAIR.key: [*steps(400, 0.04, 5.0), *steps(400, 0.4, 21.0)]}, 181.0)
     assert step_change(short, long) == (pytest.approx(0.05), pytest.approx(0.04))
+
+
+def test_steps_of_a_rebuilt_program_are_compared_without_their_places() -> None:
+    rebuilt = replace(PAIR.key, place="lmp+0x5000")
+    before, after = (
+        run_pace({PAIR.key: steps(400, 0.05, 1.0)}, 21.0),
+        run_pace({rebuilt: steps(400, 0.04, 1.0)}, 17.0),
+    )
+    assert step_change(before, after) == (pytest.approx(0.05), pytest.approx(0.04))
 
 
 def test_runs_that_count_nothing_in_common_are_not_compared() -> None:

@@ -97,7 +97,7 @@ def learn_marks(
     recorded, why = None, unloadable
     if not unloadable:
         try:
-            recorded = recorded_by(trial, situation, directory, trials.ran_in)
+            recorded = recorded_by(trial, situation, directory, trials.runs.ran_in)
         except MpiricError as error:
             why = error.message
     found = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)

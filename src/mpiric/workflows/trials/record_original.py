@@ -50,7 +50,7 @@ def record_original(
             narrator.trial(trial, None, float("inf"))
             if trial.outcome is Outcome.OK:
                 made.append(trial)
-            recorded.append(recorded_by(trial, situation, directory, trials.ran_in))
+            recorded.append(recorded_by(trial, situation, directory, trials.runs.ran_in))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         return Recordings(tuple(made), tuple(recorded), (_not_recorded(why, recorded),))

@@ -1,19 +1,14 @@
 """Trials: runs configurations of one job, one at a time, and has each judged before its time counts."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from math import inf
-from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.host.processes.overlay_mount import OverlayMount
-from mpiric.host.processes.preparing import leads_out, make_ready
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -25,7 +20,7 @@ from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, MarkedRun, started_unix_s
-from mpiric.workflows.trials.durability import cool, make_durable
+from mpiric.workflows.trials.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.file_times import FileArming
 from mpiric.workflows.trials.judge import OUTPUTS, Judge, set_by
@@ -48,48 +43,16 @@ class TrialResult:
         return replace(self, trial=replace(self.trial, outcome=outcome, reason=reason))
 
 
-class LaunchRunner(Protocol):
-    """Executes launches: a `Runner`, or a test's script."""
-
-    def execute(
-        self,
-        launch: Launch,
-        environment: Mapping[str, str],
-        directory: str | PathLike[str],
-        stdout_path: str | PathLike[str],
-        stderr_path: str | PathLike[str],
-        limit_s: float | None,
-        *,
-        observe: bool = False,
-        early_end: EarlyEnd | None = None,
-        mount: OverlayMount | None = None,
-    ) -> Execution:
-        """Run a launch to its end, or to its early one."""
-        ...
-
-
-class DirectorySource(Protocol):
-    """Gives each trial a directory as the original was: `WorkingCopies`, or a test's own."""
-
-    def fresh(self) -> TrialDirectory:
-        """A directory for the next trial; the one before is over."""
-        ...
-
-    def copy_instead(self) -> None:
-        """Give up mounts: directories are copies from now on."""
-        ...
-
-    def renew(self) -> None:
-        """Make the next directory from nothing."""
-        ...
-
-
 class TrialSource(Protocol):
     """Where trials come from: run when asked for (`Trials`), or planned (`LookaheadTrials`)."""
 
     count: int  # of trials so far
     around_runs_s: float  # spent on directories and on looking at what runs left
-    run_s: float  # of a run so far with all that surrounds it, on average; 0 before the first
+
+    @property
+    def run_s(self) -> float:
+        """Seconds of a run so far with all that surrounds it, on average; 0 before the first."""
+        ...
 
     def run(
         self,
@@ -125,15 +88,11 @@ class Trials:
         self.judge = judge
         self.arming: Arming | FileArming | None = None  # what runs carry from now on
         self.count = len(log.read().trials)
-        self.cold: tuple[str, ...] = ()  # inputs that each run reads from the servers
-        self.ran_in = ""  # directory of the last run
-        self._runner, self._directories, self._log = runner, directories, log
+        self.runs = DirectoryRuns(runner, directories)
+        self._log = log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
-        self.run_s = 0.0  # of a run so far with all that surrounds it, on average
         self._runs_s, self._runs_made = 0.0, 0
-        self._mounts_work = False
-        self._changed_more = False  # the last run, of its directory, than files
         self._excuses_left = _MOST_EXCUSES
         self._reruns_left = _MOST_RERUNS
         self._outputs = log.path / OUTPUTS
@@ -196,6 +155,11 @@ class Trials:
         self.judge.limit_memory(situation)
 
     @property
+    def run_s(self) -> float:
+        """Seconds of a run so far with all that surrounds it, on average; 0 before the first."""
+        return (self._runs_s + self.around_runs_s) / self._runs_made if self._runs_made else 0.0
+
+    @property
     def next_stdout(self) -> Path:
         """Where the next run's output goes."""
         return self._outputs / f"{self.count + 1}.stdout"
@@ -241,7 +205,7 @@ class Trials:
         begun = time.monotonic()
         stdout, stderr = (str(self._outputs / f"{trial.number}.{name}") for name in ("stdout", "stderr"))
         given = launch, situation.job.environment, stdout, stderr, limit_s
-        directory, execution = self._run_in_directory(*given, observe=observe, early_end=early_end)
+        directory, execution = self.runs.execute(*given, observe=observe, early_end=early_end)
         marks = armed.marks(execution) if armed else None
         trial = replace(
             trial,
@@ -260,33 +224,12 @@ class Trials:
             trial = self._stopped(trial, execution, armed, marks, limit_s)
         if armed:
             armed.remove()
-        trial = self._made_durable(trial, situation, directory)
+        trial = self.runs.make_durable(trial, situation, directory, read_back=self.judge.until_safe)
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory, marks)
         self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
         self._runs_s, self._runs_made = self._runs_s + execution.wall_s, self._runs_made + 1
-        self.run_s = (self._runs_s + self.around_runs_s) / self._runs_made
         return TrialResult(trial, execution.ranks, marks)
-
-    def _made_durable(self, trial: Trial, situation: Situation, directory: TrialDirectory) -> Trial:
-        """The trial with the time until its bytes were safe; a disk that lost some has made it fail."""
-        if trial.outcome is not Outcome.OK or trial.came_early or not Path(directory.path).is_dir():
-            return trial
-        try:
-            written = make_durable(
-                situation.job,
-                situation.nodes,
-                directory,
-                cold=self.cold,
-                read_back=self.judge.until_safe,
-            )
-        except OSError as error:
-            reason = f"what it wrote was lost when it was synchronised: {error.strerror}"
-            return replace(trial, outcome=Outcome.FAILED, reason=reason)
-        except MpiricError:
-            return trial
-        safe_s = trial.wall_s + written.until_safe_s
-        return replace(trial, safe_s=safe_s, written_bytes=written.size_bytes)
 
     def _stopped(
         self,
@@ -307,63 +250,6 @@ class Trials:
             at_least=stopped_after_s if self.judge.at_mark is None else self.judge.least(split),
             came_early=False,
         )
-
-    def _run_in_directory(
-        self,
-        launch: Launch,
-        environment: Mapping[str, str],
-        stdout: str,
-        stderr: str,
-        limit_s: float | None,
-        *,
-        observe: bool,
-        early_end: EarlyEnd | None,
-    ) -> tuple[TrialDirectory, Execution]:
-        """Run a launch in a directory of its own."""
-        if self._changed_more:
-            self._directories.renew()
-        directory = self._directories.fresh()
-        self._changed_more = bool(launch.prepare)
-        self.ran_in = str(directory.path)
-        if complaint := self._not_ready(launch, environment, directory):
-            return directory, Execution(Outcome.REFUSED, 0.0, 0, complaint)
-        execution = self._runner.execute(
-            launch,
-            environment,
-            directory.path,
-            stdout,
-            stderr,
-            limit_s,
-            observe=observe,
-            early_end=early_end,
-            mount=directory.mount,
-        )
-        if directory.mount is not None and not self._mounts_work and self._gives_up_mounts(execution):
-            return self._run_in_directory(
-                launch, environment, stdout, stderr, limit_s, observe=observe, early_end=early_end
-            )
-        return directory, execution
-
-    def _not_ready(self, launch: Launch, environment: Mapping[str, str], directory: TrialDirectory) -> str:
-        """Why a launch cannot begin in its directory, "" when it can; inputs are cold then."""
-        if launch.prepare and directory.mount is not None:
-            return "the directory is laid over the user's, where no layout can be set"
-        if astray := leads_out(launch, directory.path):
-            return f"'{astray}' leads out of the working directory by a link: its layout is left alone"
-        complaint = make_ready(launch, {**environment, **launch.environment}, directory.path)
-        cool(directory, self.cold)
-        return complaint
-
-    def _gives_up_mounts(self, execution: Execution) -> bool:
-        """Whether the first run in a mount failed and is to be made in a copy: it may have been the mount."""
-        self._mounts_work = execution.outcome is Outcome.OK
-        if execution.outcome not in (Outcome.FAILED, Outcome.REFUSED):
-            return False
-        try:
-            self._directories.copy_instead()
-        except MpiricError:
-            return False  # too much to be copied: the command's own failure is what there is to tell
-        return True
 
     def _excused(self, result: TrialResult) -> bool:
         """Whether the run is to be made again, because it was not the program that failed."""

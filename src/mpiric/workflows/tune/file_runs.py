@@ -44,7 +44,7 @@ def begin_file_runs(state: TuneState) -> None:
     acts = acts or request.objective.text == "io"
     if not acts or not isinstance(trials, Trials) or state.marks is not None:
         return
-    trials.cold = () if request.warm else inputs_seen(state.situation.job, state.recorded)
+    trials.runs.cold = () if request.warm else inputs_seen(state.situation.job, state.recorded)
     _bound_bytes(state)
     if request.objective.text in TIMES and not trials.judge.until_safe:
         trials.judge.until_safe = True

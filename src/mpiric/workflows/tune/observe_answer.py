@@ -40,7 +40,7 @@ def observe_answer(state: TuneState, host: Host) -> None:
         trial = run_recorded(trials, state.situation, answer, recorder, directory, limit_s, early_end)
         state.budget.spend()
         state.report(trial)
-        state.answered = recorded_by(trial, state.situation, directory, trials.ran_in)
+        state.answered = recorded_by(trial, state.situation, directory, trials.runs.ran_in)
         for sentence in other_layouts(answer, state.answered, host):
             state.note(sentence)
     except (MpiricError, OSError) as error:

@@ -75,7 +75,10 @@ def measure(given: Namespace) -> Result:
     flipper = own_bed.build(_SOURCE, "libflip.so", "-shared", "-fPIC")
     kept = KeptRows("flipped_bits", given)
     for program in programs(given.sources, only=given.only or _WORKS):
-        kept.add(program.name, partial(_rows, program, own_bed, flipper, places, given.seed))
+        for kind in _KINDS:
+            part = f"{program.name}, {kind}"
+            half = places // len(_KINDS)
+            kept.add(part, partial(_rows, program, own_bed, flipper, kind, half, given.seed))
     rows = kept.rows
     flips, caught, printed, idle = (
         sum(row[key] for row in rows) for key in ("flips", "caught", "by_stdout", "without_effect")
@@ -90,9 +93,9 @@ def measure(given: Namespace) -> Result:
 
 
 def _rows(
-    program: MarkProgram, own_bed: Bed, flipper: str, places: int, seed: int
+    program: MarkProgram, own_bed: Bed, flipper: str, kind: str, places: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    random = Random(f"flips {program.name} {seed}")
+    random = Random(f"flips {program.name} {kind} {seed}")
     argv, inputs = program.command(own_bed)
     with marked_program(argv, own_bed, inputs) as marked, TemporaryDirectory(prefix="mpiric-flips-") as name:
         learned = marked.learn()
@@ -103,10 +106,9 @@ def _rows(
         late = replace(pair, last=max(pair.last, min(_LATER * pair.last, learned.calls_of(pair))))
         laboratory = _Laboratory(marked, pair, flipper, Path(name) / "at the mark")
         later = _Laboratory(marked, late, flipper, Path(name) / "later")
-        for kind in _KINDS:
-            row = _row(laboratory, later, kind, places // len(_KINDS), random)
-            tell(f"{program.name}: {row}")
-            yield {"program": program.name, "kind": kind, **row}
+        row = _row(laboratory, later, kind, places, random)
+        tell(f"{program.name}, {kind}: {row}")
+        yield {"program": program.name, "kind": kind, **row}
 
 
 def _row(

@@ -5,21 +5,19 @@ order and by the stopping rule of a tune, with the command as it is on both side
 """
 
 import sys
-import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from statistics import median
 from typing import Any
 
-from benchmarks._kept_rows import KeptRows, offer_parts
+from benchmarks._kept_rows import KeptRows, Row, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import MarkedProgram, marked_program
 from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from mpiric.model.configuration import Configuration
-from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.marks import MarkPair
@@ -32,6 +30,7 @@ _GOAL = 0.01
 _SAME = Configuration.of({"nothing": "changed"})  # by name only: it is run as the original
 _WORKS = ("cg", "heat3d", "CoMD", "LAMMPS melt")
 _WINDOW = (20, 120)  # numbers of the calls
+_AT_ONCE = 5  # proofs that are kept together
 _RULE = StoppingRule(max_pairs=12)  # small proofs: nine pairs that agree decide
 
 COLUMNS = {
@@ -47,10 +46,10 @@ COLUMNS = {
 
 
 def main() -> int:
-    """Prove until the number asked for or the time limit is reached."""
+    """Prove as often as asked for."""
     parser = options("marks_aa", (__doc__ or "").splitlines()[0])
     parser.add_argument("--proofs", type=int, help="in all (default 200, quick 4)")
-    offer_parts(parser, time_limit="9m")
+    offer_parts(parser)
     parser.add_argument("--mpi", default="mpich", help="implementation")
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     offer_sources(parser)
@@ -58,14 +57,16 @@ def main() -> int:
 
 
 def measure(given: Namespace) -> Result:
-    """A row for each program; proofs of one end at the time limit too."""
-    wanted = given.proofs or (4 if given.quick else 200)
-    until = time.monotonic() + parse_duration(given.time_limit)
+    """A row for each program, of proofs that are kept a few at a time."""
     chosen = programs(given.sources, given.only or _WORKS)
+    wanted = (given.proofs or (4 if given.quick else 200)) // len(chosen)
     kept, own_bed = KeptRows("marks_aa", given), bed(given.mpi)
-    for program in chosen:
-        kept.add(program.name, partial(_rows, program, own_bed, wanted // len(chosen), until))
-    rows = kept.rows
+    for first in range(0, wanted, _AT_ONCE):
+        numbers = range(first, min(wanted, first + _AT_ONCE))
+        for program in chosen:
+            part = f"{program.name}, proofs from {first}"
+            kept.add(part, partial(_proofs, program, own_bed, numbers))
+    rows = [_row_of(program.name, kept.rows) for program in chosen]
     proofs, wrong = (sum(row[key] for row in rows) for key in ("proofs", "wrong"))
     return Result(
         COLUMNS,
@@ -75,27 +76,38 @@ def measure(given: Namespace) -> Result:
     )
 
 
-def _rows(program: MarkProgram, own_bed: Bed, proofs: int, until: float) -> Iterator[dict[str, Any]]:
+def _proofs(program: MarkProgram, own_bed: Bed, numbers: range) -> Iterator[dict[str, Any]]:
+    """A row for each proof."""
     argv, inputs = program.command(own_bed)
     with marked_program(argv, own_bed, inputs) as marked:
         pair = marked.learn().any_pair
         if pair is None:
             raise MpiricError("no marks were found")
         pair = MarkPair(pair.key, min(_WINDOW[0], pair.first), min(_WINDOW[1], pair.last))
-        made: list[Evidence] = []
-        while len(made) < proofs and time.monotonic() < until:
-            made.append(_proof(marked, pair, len(made)))
-            tell(f"{program.name} {len(made)}/{proofs}: {made[-1].verdict.value}")
-    times = sorted(each for evidence in made for both in evidence.pairs for each in both)
+        for number in numbers:
+            evidence = _proof(marked, pair, number)
+            tell(f"{program.name} {number}: {evidence.verdict.value}")
+            yield {
+                "program": program.name,
+                "mark": f"{pair.key.function.removeprefix('MPI_')} {pair.first}–{pair.last}",
+                "wrong": evidence.verdict is not Verdict.NO_DIFFERENCE,
+                "times_s": [list(both) for both in evidence.pairs],
+            }
+
+
+def _row_of(program: str, proofs: Sequence[Row]) -> Row:
+    """The proofs of one program together."""
+    own = [row for row in proofs if row["program"] == program]
+    times = sorted(each for row in own for both in row["times_s"] for each in both)
     quarter, middle = len(times) // 4, median(times) if times else 0.0
-    wrong = sum(evidence.verdict is not Verdict.NO_DIFFERENCE for evidence in made)
-    yield {
-        "program": program.name,
-        "mark": f"{pair.key.function.removeprefix('MPI_')} {pair.first}–{pair.last}",
-        "proofs": len(made),
+    wrong = sum(row["wrong"] for row in own)
+    return {
+        "program": program,
+        "mark": ", ".join(sorted({row["mark"] for row in own})),
+        "proofs": len(own),
         "wrong": wrong,
-        "upper95": round(upper_bound(wrong, len(made)), 4),
-        "pairs": median(len(evidence.pairs) for evidence in made) if made else None,
+        "upper95": round(upper_bound(wrong, len(own)), 4) if own else None,
+        "pairs": median(len(row["times_s"]) for row in own) if own else None,
         "step_s": middle,
         "spread": round((times[-1 - quarter] - times[quarter]) / middle, 3) if middle else None,
     }

@@ -27,10 +27,11 @@ def rank(number: int, rss_peak_bytes: int = 1 << 30) -> RankSeen:
 
 @dataclass
 class RecordedTune:
-    """Tunes ``COMMAND`` in a directory of its own; the store stays from one call to the next."""
+    """Tunes a command in a directory of its own; the store stays from one call to the next."""
 
     place: Path
     runner: ScriptedRunner = field(default_factory=lambda: ScriptedRunner(ranks=(rank(0), rank(1))))
+    command: tuple[str, ...] = COMMAND
 
     def __call__(self, **options: object) -> Tuned:
         """Run the workflow; ``options`` are of the request."""
@@ -46,7 +47,7 @@ class RecordedTune:
             **options,
         }
         return tune(
-            TuneRequest(COMMAND, str(work), {"PATH": "/usr/bin:/bin"}, **request),  # type: ignore[arg-type]
+            TuneRequest(self.command, str(work), {"PATH": "/usr/bin:/bin"}, **request),  # type: ignore[arg-type]
             host,
             Silence(),
             self.runner,

@@ -158,9 +158,11 @@ def test_a_run_can_end_at_a_send(armed):
     assert [rank.last.calls for rank in run.ranks] == [200] * 3
 
 
-def test_of_master_and_workers_rank_0_alone_counts(armed):
-    mark = mark_option(MarkKey("MPI_Send", "", 3, 0), 50, 200)
-    _, run = armed("out", mark, 3, ENDLESS, "workers", MPIRIC_MARK_END="1", MPIRIC_MARK_RANKS="first")
+@pytest.mark.parametrize(("how", "function"), [("workers", "MPI_Send"), ("fed", "MPI_Ssend")])
+def test_of_master_and_workers_rank_0_alone_counts(how, function, armed):
+    """Workers may make no call that could count anything."""
+    mark = mark_option(MarkKey(function, "", 3, 0), 50, 200)
+    _, run = armed("out", mark, 3, ENDLESS, how, MPIRIC_MARK_END="1", MPIRIC_MARK_RANKS="first")
     assert run.ranks[0].state is MarksState.ENDED
     assert [rank.calls for rank in run.ranks] == [200, 0, 0]
     assert all(rank.last is not None for rank in run.ranks)
@@ -214,6 +216,14 @@ def test_threads_at_once_are_counted_and_said(armed):
         assert "thread_multiple" in rank.flags
     _, ended = armed("ended", mark_option(ANYWHERE, 50, 190), 2, "100000000", "threads", MPIRIC_MARK_END="1")
     assert ended.ranks[0].state is MarksState.ENDED
+
+
+def test_of_threads_at_once_the_pace_is_learned(mpi, steps, mpi_run, tmp_path):
+    pace = learned(mpi, steps, mpi_run, tmp_path, 2, "100", "threads")
+    for rank in pace.ranks:
+        paces = [each for each in rank.keys if each.key.function == "MPI_Allreduce"]
+        assert [(each.calls, each.stride) for each in paces] == [(100, 2)] * 2
+    assert [len(each.times_s) for each in pace.first_rank.keys if each.calls == 100] == [50, 50]
 
 
 def test_main_takes_times_alone(armed):

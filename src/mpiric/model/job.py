@@ -105,6 +105,13 @@ class Job:
         return self.segments[0].program
 
     @property
+    def is_of_several_programs(self) -> bool:
+        """Whether ranks run different programs, or one with different arguments (MPMD)."""
+        options = [option for segment in self.segments for option in segment.options]
+        in_a_file = any(option.meaning is Meaning.PROGRAM_FILE for option in options)
+        return in_a_file or len({segment.program for segment in self.segments}) > 1
+
+    @property
     def ranks(self) -> int | None:
         """How many ranks the command line asks for; None when it does not say."""
         counts = [segment.first(Meaning.RANKS) for segment in self.segments]

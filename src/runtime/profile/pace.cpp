@@ -2,6 +2,8 @@
 
 #include "base/kept_times.hpp"
 
+#include <algorithm>
+
 namespace mpiric::profile {
 
 bool PaceTable::add(uint32_t slot, uint64_t address, uint32_t function, uint32_t communicator,
@@ -21,6 +23,10 @@ bool PaceTable::add(uint32_t slot, uint64_t address, uint32_t function, uint32_t
     return true;
 }
 
-void PaceTable::keep(Pace& row, uint64_t now) noexcept { keep_time(row, times_[&row - rows_].ticks, now); }
+void PaceTable::keep(Pace& row, uint64_t now) noexcept {
+    uint64_t (&kept)[pace_time_count] = times_[&row - rows_].ticks;
+    // Of several threads one may come late, with a time before that of the call counted ahead of it.
+    keep_time(row, kept, row.kept > 0 ? std::max(now, kept[row.kept - 1]) : now);
+}
 
 }  // namespace mpiric::profile

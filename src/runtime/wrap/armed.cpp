@@ -2,6 +2,7 @@
 
 #include "base/say.hpp"
 #include "profile/lost_pages.hpp"
+#include "symbols/interception.hpp"
 #include "symbols/modules.hpp"
 #include "system/process.hpp"
 #include "wrap/ending.hpp"
@@ -95,6 +96,9 @@ void count_calls(MPI_Group world, symbols::Function function, bool counts) noexc
     world::comm_info(world::handles.comm_world);
     armed.function = uint16_t(function);
     armed.stage = counts ? Stage::counting : Stage::following;
+    // A rank that follows may make no call that counts: it asks in whatever it calls.
+    if (!counts && runtime.options.mark_end)
+        symbols::watch_everything();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <ticks.hpp>
 
 namespace mpiric::wrap {
 namespace {
@@ -199,11 +200,12 @@ void pass_last_mark() noexcept {
 }
 
 void follow_first_rank() noexcept {
-    constexpr uint32_t asked_in_turn = 16;
-    static constinit std::atomic<uint32_t> turn{0};
-    if (!ending.prepared || turn.fetch_add(1, std::memory_order_relaxed) % asked_in_turn != 0 ||
-        asking.test_and_set())
+    constexpr uint64_t pause_ticks = 1 << 16;  // tens of microseconds: calls that follow each other closely
+    static constinit std::atomic<uint64_t> due{0};
+    const uint64_t now = ticks();
+    if (!ending.prepared || now < due.load(std::memory_order_relaxed) || asking.test_and_set())
         return;
+    due.store(now + pause_ticks, std::memory_order_relaxed);
     if (armed.stage == Stage::following && !ending.signalled && is_done(ending.signal_in)) {
         ending.signalled = true;
         if (ending.signal) {

@@ -6,6 +6,7 @@
 #include "symbols/next.hpp"
 #include "wrap/armed.hpp"
 #include "wrap/call.hpp"
+#include "wrap/ending.hpp"
 #include "wrap/runtime.hpp"
 
 #include <ticks.hpp>
@@ -46,7 +47,7 @@ template <class Result> bool succeeded(const Result& result) noexcept {
 }
 
 /// The body where nothing is recorded: up to the last mark calls are counted, past it they try to end the
-/// run.
+/// run. Where rank 0 alone counts, those of the others ask whether it has passed the last mark.
 template <Function function, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto mark(Thread& self, void* caller, Pointer next, Do&& call_next,
                                         Tell&& tell) {
@@ -54,6 +55,9 @@ template <Function function, class Pointer, class Do, class Tell>
     if (armed.stage == Stage::passed) [[unlikely]]
         try_to_end();
     auto result = call_next(next);
+    if constexpr (!symbols::counts_steps(function))
+        if (armed.stage == Stage::following) [[unlikely]]
+            follow_first_rank();
     if constexpr (symbols::watched_by_marks(function)) {
         if (armed.stage == Stage::passed || !succeeded(result)) [[unlikely]]
             return result;

@@ -54,3 +54,11 @@ TEST_CASE_FIXTURE(Table, "kinds beyond the room are counted as lost, and the oth
     table.count(0, 1, 0, 2);
     CHECK(rows[0].calls == 2);
 }
+
+TEST_CASE_FIXTURE(Table, "times ascend although threads come to be counted in another order than calls end") {
+    for (const uint64_t end : {100, 300, 200, 400})
+        table.count(0x10, 1, 0, end);
+    CHECK(rows[0].calls == 4);
+    CHECK(std::vector<uint64_t>(times[0].ticks, times[0].ticks + 4) ==
+          std::vector<uint64_t>{100, 300, 300, 400});
+}

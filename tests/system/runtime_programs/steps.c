@@ -4,6 +4,7 @@
 // unequal  the last rank makes half of the steps, without collectives
 // threads  two threads at once, each on a communicator of its own
 // workers  rank 0 hands out numbers, whoever is free takes the next
+// fed      rank 0 hands out numbers in turn, which the others only receive
 // quiet    prints a few words, and nothing any more
 // holes    the sum is of a type of the program's own, beside bytes that differ from run to run
 #include <mpi.h>
@@ -98,6 +99,19 @@ static void take(void) {
     }
 }
 
+static void feed(void) {
+    for (int number = 0; number < steps; ++number)
+        MPI_Ssend(&number, 1, MPI_INT, 1 + number % (size - 1), 1, MPI_COMM_WORLD);
+    const int none = -1;
+    for (int other = 1; other < size; ++other)
+        MPI_Ssend(&none, 1, MPI_INT, other, 1, MPI_COMM_WORLD);
+}
+
+static void be_fed(void) {
+    for (int number = 0; number >= 0;)
+        MPI_Recv(&number, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void sum_with_holes(void) {
     MPI_Datatype first;
     MPI_Type_create_resized(MPI_INT, 0, 8, &first);
@@ -124,6 +138,8 @@ int main(int argc, char** argv) {
         be_threads();
     else if (!strcmp(how, "workers"))
         rank == 0 ? hand_out() : take();
+    else if (!strcmp(how, "fed"))
+        rank == 0 ? feed() : be_fed();
     else if (!strcmp(how, "unequal"))
         send_ahead();
     else if (!strcmp(how, "holes"))

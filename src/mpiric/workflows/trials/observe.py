@@ -31,6 +31,7 @@ from mpiric.workflows.trials.trials import Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
+_MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
@@ -88,9 +89,10 @@ def observe(
             found = find_marks(trials, situation, host, narrator, records, wishes)
             return _at_marks(found, situation, trials, wishes, compare=compare)
         except NoMarksError as error:
+            marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
             if required:
-                raise MpiricError(error.message, hint=_WITHOUT_NAME if wishes.named else "") from error
-            marks_why, trials.arming, trials.judge.at_mark = error.message, None, None
+                raise MpiricError(marks_why, hint=_WITHOUT_NAME if wishes.named else "") from error
+            trials.arming, trials.judge.at_mark = None, None
             runs.add(error.whole)
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             if not runs.whole:

@@ -29,6 +29,7 @@ from mpiric.workflows.tune.rank_orders import export_order
 from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.written_outside import written_outside
 
 
 def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
@@ -43,6 +44,11 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     state.notes += [
         *ignored_hints(configuration, state),
         *state.copies.notes,
+        *written_outside(
+            situation.observation.behaviour,
+            situation.job.environment,
+            ends_at_mark=state.marks is not None,
+        ),
         *export_learned(configuration, directory, host),
         *export_order(configuration, situation, directory),
     ]

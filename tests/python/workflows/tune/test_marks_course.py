@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.support.recorded_tune import RecordedTune, rank
+from tests.support.recorded_tune import COMMAND, PROGRAM, RecordedTune, rank
 from tests.support.scripted_runner import INTERRUPTED, Behaviour
 from tests.support.stepping_runner import SteppingRunner, Steps
 
@@ -106,6 +106,14 @@ def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
     assert tuned.marks_why == "no collective of all ranks and no send comes evenly"
     assert tuned.original.runs >= 3
     assert tune.tune.runner.now_s < 1.1 * 300
+
+
+def test_of_several_programs_in_one_world_without_marks_the_reason_says_so(tune):
+    tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
+    tune.tune.command = (*COMMAND, ":", "-n", "1", PROGRAM, "-in", "other")
+    why = "no collective of all ranks and no send comes evenly"
+    several = "its ranks run several programs (MPMD), each with calls of its own"
+    assert tune(budget_s=300.0).marks_why == f"{why}; {several}"
 
 
 def test_the_run_that_was_looked_at_for_marks_is_all_that_the_budget_has_room_for(tune):

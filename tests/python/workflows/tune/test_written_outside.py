@@ -1,0 +1,30 @@
+"""What a program writes outside of its directory is told, as it is nobody's copy."""
+
+import pytest
+from tests.support.written_files import output
+
+from mpiric.model.behaviour import Behaviour
+from mpiric.workflows.tune.written_outside import written_outside
+
+
+def told(*paths, ends_at_mark=True, **given):
+    behaviour = Behaviour({}, files=tuple(output(path, 2, **given) for path in paths))
+    return written_outside(behaviour, {"TMPDIR": "/scratch/tmp"}, ends_at_mark=ends_at_mark)
+
+
+def test_files_outside_are_named_with_what_becomes_of_them():
+    (sentence,) = told("out.dat", "/scratch/out.dat", "../states/0")
+    assert sentence.startswith("it writes ../states/0 and 1 more outside of the directory")
+    assert sentence.endswith("it is left as a run leaves it that ends at its mark")
+    (sentence,) = told("/scratch/out.dat", ends_at_mark=False)
+    assert sentence.endswith("it is left as the last run left it")
+
+
+@pytest.mark.parametrize("path", ["out.dat", "/dev/shm/segment", "/tmp/x", "/scratch/tmp/x", "..data"])
+def test_what_lies_in_the_directory_or_is_temporary_is_not_told(path):
+    assert told(path) == []
+
+
+def test_what_is_only_read_is_not_told():
+    assert told("/scratch/in.dat", writes=0) == []
+    assert written_outside(None, {}, ends_at_mark=True) == []

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from mpiric.cli.map_ import command
+from mpiric.mapping.objectives import OBJECTIVES
 from mpiric.model.errors import MpiricError
 
 SQUARES = "8 8\n2 4\n1 3\n2 4\n1 3\n6 8\n5 7\n6 8\n5 7\n"  # two squares
@@ -116,6 +117,46 @@ def test_messages_of_the_busiest_nic_and_bytes_that_leave_nodes_can_be_minimised
     assert json.loads(run(*words, "--objective", "off-node"))["off_node"] == 144 * 32
     answer = json.loads(run(*words, "--objective", "nic-messages", "--time-limit", "3s"))
     assert answer["found"]["goal"] <= answer["given"]["goal"] == 48
+
+
+ODD_TRAFFIC = {
+    "nothing sent": "0 0 9\n7 7 1\n",
+    "one way": "0 7 5\n",
+    "in pieces": "0 1 1\n6 7 1\n2 5 5\n5 2 5\n",
+    "with zeroes": "0 1 0\n7 0 3\n",
+    "far apart": "0 7 1e300\n1 6 1e-320\n2 5 3\n5 2 0\n",
+    "tiny": "0 7 1e-320\n1 6 3e-321\n",
+    "near the largest number": "0 7 1e306\n1 6 1\n",
+    "to and from one": "".join(f"0 {rank} 1\n{rank} 0 2\n" for rank in range(1, 8)),
+}
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("traffic", ODD_TRAFFIC.values(), ids=ODD_TRAFFIC)
+def test_odd_traffic_gets_an_order_that_is_no_worse(traffic, objective, tmp_path):
+    path, out = tmp_path / "t.txt", tmp_path / "order"
+    path.write_text(traffic)
+    words = ("--graph", path, "--hierarchy", "2:2:2", "--objective", objective, "--out", out, "--json")
+    answer = json.loads(run(*words))
+    assert sorted(map(int, out.read_text().split())) == list(range(8))
+    assert answer["found"]["goal"] <= answer["given"]["goal"]
+
+
+@pytest.mark.parametrize(
+    ("traffic", "words", "what"),
+    [
+        ("0 3 1e308\n1 2 1e308\n", (), "add up to more"),
+        ("0 3 1e300\n1 2 1\n", ("--distances", "1:1e300"), "more than a number can hold"),
+        ("0 3 -1\n", (), "negative"),
+        ("0 99999999 1\n", (), "cannot be mapped"),
+        ("0 2 1\n", (), "3 ranks and 4 slots"),
+    ],
+)
+def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(traffic)
+    with pytest.raises(MpiricError, match=what):
+        run("--graph", path, "--hierarchy", "2:2", *words)
 
 
 @pytest.mark.parametrize(

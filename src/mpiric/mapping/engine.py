@@ -20,6 +20,7 @@ _MOST = 2.0**61  # sums of weight times distance stay below
 _LIMIT_S = 86400.0
 _OWN_LINK = 16  # Routes::own_link in src/mapper/machine.hpp
 _FINE = 2.0**20  # steps in the largest weight that is no whole number
+_TINY = 2.0**-500
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _write(file: BinaryIO, what: EngineProblem, capacity: int) -> None:
     graph, tree, routes, shared = what.graph, what.tree, what.routes, what.shared
     distances = _whole_numbers(np.concatenate((tree.distances, tree.matrix.ravel())))
     costs = np.zeros(0, dtype=np.int64) if routes is None else _link_costs(routes)
-    farthest = max(1.0, float(distances.max()), float(costs.max(initial=0)))
+    farthest = max(float(_OWN_LINK), float(distances.max()), float(costs.max(initial=0)))
     weights = np.maximum(1, _whole_numbers(graph.weights * 2, _MOST / farthest))
     outer = len(tree.matrix)
     head = [
@@ -147,10 +148,13 @@ def _put(file: BinaryIO, values: npt.NDArray[Any], kind: type[np.generic]) -> No
 
 def _whole_numbers(values: npt.NDArray[np.float64], most: float = _MOST) -> Numbers:
     """The values, scaled where they are no whole numbers or their sum is above ``most``."""
-    total, largest = float(values.sum()), float(values.max(initial=0))
+    largest = float(values.max(initial=0))
     scale = 1.0
     if not np.array_equal(values, np.floor(values)) and largest > 0:
+        if largest < _TINY:  # what scales it up would not be a finite number
+            values, largest = values / _TINY, largest / _TINY
         scale = 10.0 ** math.floor(math.log10(_FINE / largest))
+    total = float(values.sum())
     if total * scale > most:
         scale = most / total
     scaled: Numbers = np.rint(values * scale).astype(np.int64)

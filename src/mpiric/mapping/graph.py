@@ -6,7 +6,7 @@ import numpy.typing as npt
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import Numbers, RankGraph
 
-MOST_RANKS = 2**31
+MOST_RANKS = 2**26
 
 
 def graph_of(
@@ -48,8 +48,10 @@ def graph_of(
 
 
 def _check(size: int, sources: Numbers, targets: Numbers, weights: npt.NDArray[np.float64]) -> None:
-    if not 0 < size < MOST_RANKS:
-        raise MpiricError(f"a graph of {size} ranks cannot be mapped", hint="name one with at least one rank")
+    if not 0 < size <= MOST_RANKS:
+        raise MpiricError(
+            f"a graph of {size} ranks cannot be mapped", hint=f"name one of 1 to {MOST_RANKS} ranks"
+        )
     for ends in (sources, targets):
         if len(ends) and not 0 <= ends.min() <= ends.max() < size:
             wrong = int(ends.min() if ends.min() < 0 else ends.max())
@@ -61,3 +63,6 @@ def _check(size: int, sources: Numbers, targets: Numbers, weights: npt.NDArray[n
         raise MpiricError("a weight is infinite or no number", hint="correct the file")
     if len(weights) and weights.min() < 0:
         raise MpiricError(f"a weight is negative: {weights.min():g}", hint="weights are bytes or messages")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(2 * weights.sum()):
+            raise MpiricError("the weights add up to more than a number can hold", hint="scale the weights")

@@ -1,7 +1,11 @@
 """Traffic matrices: MatrixMarket, NumPy's and SciPy's files, and text."""
 
 import io
+import struct
+import tokenize
 import zipfile
+import zlib
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +18,11 @@ from mpiric.model.rank_graph import RankGraph
 _FORMS = {"coordinate", "array"}
 _FIELDS = {"real", "integer", "pattern", "double"}
 _SYMMETRIES = {"general", "symmetric"}
+# What NumPy and the zip module raise for files with something wrong in them.
+_UNREADABLE = (
+    ValueError, TypeError, KeyError, IndexError, EOFError, OSError, MemoryError, ArithmeticError, SyntaxError,
+    RuntimeError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def read_matrix_market(text: bytes, name: str) -> RankGraph:
@@ -33,14 +42,15 @@ def read_matrix_market(text: bytes, name: str) -> RankGraph:
         )
     values = parse_numbers(text, name, whole=False).values.astype(np.float64)
     heading = 3 if words[2] == "coordinate" else 2
-    if len(values) < heading or values[0] != values[1]:
+    header = _whole(values[:heading], name)
+    if len(header) < heading or header[0] != header[1]:
         raise MpiricError(f"{name}: not a square matrix", hint="a row and a column a rank")
-    size = int(values[0])
+    size = int(header[0])
     if words[2] == "array":
         return _dense(_array(values[2:], size, name, is_symmetric=words[4] == "symmetric"), name)
     width = 2 if words[3] == "pattern" else 3
-    if len(values) != heading + width * int(values[2]):
-        raise MpiricError(f"{name}: the header says {values[2]:g} entries", hint="the file is cut short")
+    if len(values) != heading + width * int(header[2]):
+        raise MpiricError(f"{name}: the header says {header[2]} entries", hint="the file is cut short")
     entries = values[heading:].reshape(-1, width)
     weights = entries[:, 2] if width == 3 else np.ones(len(entries))
     sources, targets = _whole(entries[:, 0], name) - 1, _whole(entries[:, 1], name) - 1
@@ -62,8 +72,9 @@ def read_numpy(data: bytes, name: str) -> RankGraph:
                 f"{name}: {len(arrays)} arrays", hint="one square array, or scipy.sparse.save_npz"
             )
         return _dense(next(iter(arrays.values())), name)
-    except (ValueError, TypeError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise MpiricError(f"{name}: not a NumPy matrix: {error}", hint="scipy.sparse.save_npz") from None
+    except _UNREADABLE as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise MpiricError(f"{name}: not a NumPy matrix: {why}", hint="scipy.sparse.save_npz") from None
 
 
 def read_text_matrix(text: bytes, name: str) -> RankGraph:
@@ -105,20 +116,28 @@ def _dense(matrix: npt.NDArray[np.generic], name: str) -> RankGraph:
 
 
 def _sparse(arrays: dict[str, npt.NDArray[np.generic]], name: str) -> RankGraph:
-    rows, columns = (int(extent) for extent in arrays["shape"].astype(np.int64))
-    if rows != columns:
+    rows, columns = _column(arrays["shape"], "iu", name).tolist()
+    if rows != columns or rows < 1:
         raise MpiricError(f"{name}: {rows} rows and {columns} columns", hint="a row and a column a rank")
-    weights = arrays["data"].astype(np.float64)
+    weights = _column(arrays["data"], "iufb", name).astype(np.float64)
     if "row" in arrays:
-        sources, targets = arrays["row"].astype(np.int64), arrays["col"].astype(np.int64)
+        sources, targets = _column(arrays["row"], "iu", name), _column(arrays["col"], "iu", name)
     else:
-        starts, targets = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int64)
-        if len(starts) != rows + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
+        starts, targets = _column(arrays["indptr"], "iu", name), _column(arrays["indices"], "iu", name)
+        fits = len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(targets)
+        if not fits or (starts[1:] < starts[:-1]).any():
             raise MpiricError(f"{name}: its row pointers do not fit", hint="scipy.sparse.save_npz")
         sources = np.repeat(np.arange(rows), np.diff(starts))
     if not len(sources) == len(targets) == len(weights):
         raise MpiricError(f"{name}: its arrays differ in length", hint="scipy.sparse.save_npz")
     return graph_of(rows, sources, targets, weights)
+
+
+def _column(values: npt.NDArray[np.generic], kinds: str, name: str) -> npt.NDArray[Any]:
+    """One of the arrays of a sparse matrix, whole numbers as 64 bits."""
+    if values.ndim != 1 or values.dtype.kind not in kinds:
+        raise MpiricError(f"{name}: its arrays are no numbers in a row", hint="scipy.sparse.save_npz")
+    return values.astype(np.int64) if values.dtype.kind in "iu" else values
 
 
 def _whole(values: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.int64]:

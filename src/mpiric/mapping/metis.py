@@ -20,7 +20,7 @@ def read_metis(text: bytes, name: str) -> RankGraph:
             f"{name}: its first line is no header of a METIS graph", hint="VERTICES EDGES [FORMAT]"
         )
     size, counts = int(head[0]), per_line[head_line + 1 :]
-    if size >= MOST_RANKS or len(counts) < size or counts[size:].any():
+    if size > MOST_RANKS or len(counts) < size or counts[size:].any():
         lines = int(np.flatnonzero(counts)[-1]) + 1 if counts.any() else 0
         raise MpiricError(f"{name}: {size} vertices, and {lines} lines of neighbours", hint="a line each")
     rows = _Rows(values[len(head) :], counts[:size], name, _format(head, name))
@@ -61,6 +61,10 @@ class _Rows:
         self.vertex_weights = values[starts + int(has_size)] if form[1] == "1" else None
         if self.vertex_weights is not None and self.vertex_weights.min() < 0:
             raise MpiricError(f"{name}: the weight of a vertex is negative", hint="correct the file")
+        if self.vertex_weights is not None and self.vertex_weights.sum(dtype=np.float64) >= 2.0**60:
+            raise MpiricError(
+                f"{name}: the weights of the vertices add up to 2^60 or more", hint="scale the weights"
+            )
         is_leading = np.zeros(len(values), dtype=bool)
         for i in range(leading):
             is_leading[starts + i] = True

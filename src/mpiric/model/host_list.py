@@ -1,6 +1,7 @@
 """Host lists and counts as schedulers write them."""
 
 from collections.abc import Sequence
+from math import prod
 from re import findall, fullmatch
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
@@ -8,14 +9,14 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 from mpiric.model.errors import MpiricError
 
 _MOST_HOSTS = 1_000_000
+_MOST_DIGITS = 18
 _NAME = r"[\w.\[][\w.,/:\[\]-]*"
 
 
 def hosts_of(text: str) -> tuple[str, ...]:
     """``n[1-3,7],login`` → names, in the order written: counts that belong to them come in that order too."""
     parts = findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text)
-    ranges = findall(r"(\d{1,9})-(\d+)", text)
-    if sum(int(last) - int(first) for first, last in ranges) > _MOST_HOSTS:
+    if sum(map(_count, parts)) > _MOST_HOSTS:
         raise MpiricError(f"this host list names more than {_MOST_HOSTS} hosts: {text!r}", hint="name fewer")
     if ",".join(parts) != text or not all(fullmatch(_NAME, part) for part in parts):
         raise MpiricError(f"this host list cannot be read: {text!r}", hint="it looks like n[1-4,7],login")
@@ -27,6 +28,24 @@ def hosts_of(text: str) -> tuple[str, ...]:
         )
     except NodeSetParseError as error:
         raise MpiricError(f"this host list cannot be read: {text!r}", hint=str(error)) from error
+
+
+def _count(part: str) -> int:
+    """An upper bound of the hosts that a part names: ``r[1-4]n[1-8]`` are 32."""
+    widths = [
+        sum(_width(each) for each in brackets.split(",")) for brackets in findall(r"\[([^\[\]]*)\]", part)
+    ]
+    return prod(min(width, _MOST_HOSTS + 1) for width in widths)
+
+
+def _width(item: str) -> int:
+    """How many numbers ``1-4`` or ``7`` has, at least 1."""
+    ends = fullmatch(r"(\d+)-(\d+)(?:/\d+)?", item.strip())
+    if ends is None:
+        return 1
+    if max(len(ends[1]), len(ends[2])) > _MOST_DIGITS:
+        return _MOST_HOSTS + 1
+    return max(1, int(ends[2]) - int(ends[1]) + 1)
 
 
 def folded(hosts: Sequence[str]) -> str:

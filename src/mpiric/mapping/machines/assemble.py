@@ -11,6 +11,7 @@ from mpiric.model.network import RoutedNetwork
 from mpiric.model.rank_graph import Numbers, SlotTree
 
 _MOST_IN_MATRIX = 4096  # nodes of a torus
+_MOST_SLOTS = 2**26
 
 
 def assemble(spec: MachineSpec) -> MachineSlots:
@@ -62,6 +63,8 @@ def _hosts(spec: MachineSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
         raise MpiricError(f"{len(hosts)} nodes, and slots of {len(counts)}", hint="a number for each node")
     if min(counts) < 1:
         raise MpiricError("a node has no slots", hint="leave it out")
+    if sum(counts) > _MOST_SLOTS:
+        raise MpiricError(f"{sum(counts)} slots", hint=f"up to {_MOST_SLOTS} can be mapped")
     return tuple(hosts), tuple(counts)
 
 

@@ -57,7 +57,7 @@ def with_fabric(spec: MachineSpec, text: str, name: str) -> MachineSpec:
             str(pair["class"]): LevelCost(float(pair["latency_us"]), float(pair["bandwidth_MBps"]))
             for pair in answer["pairs"]
         }
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise MpiricError(
             f"{name} is no answer of mpiric fabric: {type(error).__name__}: {error}",
             hint="mpiric fabric --json -- CMD > FILE",

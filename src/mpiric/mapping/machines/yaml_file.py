@@ -28,17 +28,25 @@ from mpiric.model.network import RoutedNetwork
 
 _KEYS = ("nodes", "slots", "inside", "network", "switches", "at", "distances", "costs", "nics")
 _MOST_SLOTS = 2**16
+# What PyYAML raises, also for words that are not of the type that a tag (`!!int`) says.
+_UNREADABLE = (
+    yaml.YAMLError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 def parse_machine_yaml(text: str, name: str) -> MachineSpec:
     """Read a description. Raises MpiricError that names the key that is wrong."""
     try:
         loaded = yaml.safe_load(text)  # type: ignore[no-untyped-call]
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first = str(error).splitlines()
-        raise MpiricError(
-            f"{name}: not YAML: {first[0] if first else error}", hint="correct the file"
-        ) from None
+    except _UNREADABLE as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise MpiricError(f"{name}: not YAML: {why}", hint="correct the file") from None
     if not isinstance(loaded, Mapping):
         raise MpiricError(f"{name}: not a description of a machine", hint=f"keys: {', '.join(_KEYS)}")
     unknown = [str(key) for key in loaded if key not in _KEYS]

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import Numbers, Weights
+
+_MOST_LINKS = 2**26
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,14 @@ class GlobalLinks:
     first: int
     groups: int
     group_nodes: int  # nodes of a group, which has as many links to other groups
+
+    def __post_init__(self) -> None:
+        """Raise MpiricError for more links than memory has room for."""
+        links = self.first + self.groups**2
+        if links > _MOST_LINKS:
+            raise MpiricError(
+                f"a network of {links} links between switches", hint=f"up to {_MOST_LINKS} can be described"
+            )
 
     @property
     def speeds(self) -> Weights:

@@ -5,14 +5,20 @@ Routing goes along one dimension after the other, the shorter way round (upwards
 
 import numpy as np
 
+from mpiric.model.errors import MpiricError
 from mpiric.model.network import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers, Weights
 
 KIND = "torus"
+_MOST_DIMENSIONS = 8
 
 
 def described(counts: tuple[int, ...]) -> RoutedNetwork:
     """A torus of these extents."""
+    if len(counts) > _MOST_DIMENSIONS:
+        raise MpiricError(
+            f"a torus of {len(counts)} dimensions", hint=f"up to {_MOST_DIMENSIONS} can be described"
+        )
     extents = np.array(counts)
     strides = np.concatenate((np.cumprod(extents[::-1])[::-1][1:], [1]))
     nodes = int(extents.prod())

@@ -45,6 +45,12 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
         capacity=capacity,
         limit_s=request.limit_s,
     )
+    with np.errstate(over="ignore"):
+        before = order_cost(request, given)
+    if not math.isfinite(before.hop_bytes):
+        raise MpiricError(
+            "weights times distances are more than a number can hold", hint="scale the weights or --distances"
+        )
     answer = run_engine(host, _problem(request, given, capacity), settings)
     slots = answer.slots
     if len(slots) != graph.size or slots.min() < 0 or slots.max() >= tree.slots:
@@ -54,7 +60,7 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
         slots=slots,
         given=given,
         found=order_cost(request, slots),
-        before=order_cost(request, given),
+        before=before,
         goal=request.objective,
         algorithm=answer.algorithm,
         proposals=answer.proposals,
@@ -114,7 +120,8 @@ def _capacity(request: MapRequest) -> int:
     total = int(request.graph.rank_weights.sum())
     imbalance = 0.03 if request.imbalance is None else request.imbalance
     share = math.ceil(total / slots)
-    return max(share, math.floor(share * (1 + imbalance) + 1e-9), int(request.graph.rank_weights.max()), 1)
+    allowed = math.floor(min(share * (1 + imbalance) + 1e-9, total))
+    return max(share, allowed, int(request.graph.rank_weights.max()), 1)
 
 
 def _given(request: MapRequest, capacity: int) -> Numbers:

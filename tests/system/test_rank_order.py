@@ -88,9 +88,10 @@ def test_the_record_and_the_tuner_know_the_ranks_of_the_program(implementation, 
         assert {peer.world_rank: peer.messages for peer in rank.peers if peer.messages} == neighbours
 
 
+@pytest.mark.parametrize("source", ["reordered_f77.f", "reordered.f90", "reordered_f08.f90"])
 @pytest.mark.parametrize("family", DEBIAN)
-def test_fortran_programs_see_the_order_and_their_own_handles(family, order, environment, tmp_path):
-    program = compiled(f"mpif90.{family}", "reordered.f90", tmp_path)
+def test_fortran_programs_see_the_order_and_their_own_handles(family, source, order, environment, tmp_path):
+    program = compiled(f"mpif90.{family}", source, tmp_path)
     launcher = {"mpich": "mpiexec.mpich", "openmpi": "mpirun.openmpi"}[family]
     done = subprocess.run(
         [

@@ -139,7 +139,7 @@ class Solver {
         const Grid grid = problem_.grid.extents.empty() ? find_grid(problem_.graph) : problem_.grid;
         HiddenGrid hidden;
         if (grid.extents.empty())
-            hidden = find_hidden_grid(problem_.graph);
+            hidden = find_hidden_grid(problem_.graph, settings_.threads);
         for (Classic& order : grid_orders(grid.extents.empty() ? hidden.grid : grid, problem_.machine)) {
             if (!hidden.position.empty())
                 order.slot_of = at_positions(order.slot_of, hidden.position);

@@ -65,6 +65,59 @@ TEST_CASE("a grid is known by the differences of its neighbours' numbers") {
     CHECK(find_grid(grid({6, 4, 10}, false, shuffled(240))).extents.empty());
 }
 
+namespace {
+// All that touch on a grid are neighbours; vertex v is called names[v].
+Graph touching(const std::vector<std::size_t>& extents, bool is_periodic,
+               const std::vector<std::size_t>& names) {
+    const auto is_near = [&](std::size_t a, std::size_t b) {
+        for (const std::size_t extent : extents) {
+            const std::size_t steps = std::max(a % extent, b % extent) - std::min(a % extent, b % extent);
+            if (steps > 1 && !(is_periodic && steps + 1 == extent))
+                return false;
+            a /= extent;
+            b /= extent;
+        }
+        return true;
+    };
+    std::vector<std::array<std::size_t, 2>> edges;
+    for (std::size_t a = 0; a < names.size(); ++a)
+        for (std::size_t b = a + 1; b < names.size(); ++b)
+            if (is_near(a, b))
+                edges.push_back({std::min(names[a], names[b]), std::max(names[a], names[b])});
+    std::sort(edges.begin(), edges.end());
+    return graph_of(names.size(), edges);
+}
+}  // namespace
+
+TEST_CASE("a grid of which all that touch are neighbours is found whatever the order of its vertices") {
+    for (const bool is_periodic : {false, true})
+        for (const std::vector<std::size_t>& extents :
+             {std::vector<std::size_t>{6, 5}, {5, 6, 7}, {5, 5, 5, 5}}) {
+            CAPTURE(extents.size());
+            CAPTURE(is_periodic);
+            std::size_t size = 1;
+            for (const std::size_t extent : extents)
+                size *= extent;
+            const Graph graph = touching(extents, is_periodic, shuffled(size));
+            const HiddenGrid found = find_hidden_grid(graph, 2);
+            REQUIRE(found.position.size() == size);
+            CHECK(is_permutation(found.position));
+            REQUIRE(found.grid.extents.size() == extents.size());
+            CHECK(std::is_permutation(extents.begin(), extents.end(), found.grid.extents.begin()));
+            for (Vertex v = 0; v < size; ++v)
+                for (const Arc& arc : graph.arcs_of(v)) {
+                    std::size_t a = found.position[v];
+                    std::size_t b = found.position[arc.target];
+                    for (auto extent = found.grid.extents.rbegin(); extent != found.grid.extents.rend();
+                         a /= *extent, b /= *extent, ++extent) {
+                        const std::size_t steps =
+                            std::max(a % *extent, b % *extent) - std::min(a % *extent, b % *extent);
+                        REQUIRE((steps <= 1 || (is_periodic && steps + 1 == *extent)));
+                    }
+                }
+        }
+}
+
 TEST_CASE("a grid is found whatever the order of its vertices") {
     for (const bool is_periodic : {false, true})
         for (const std::vector<std::size_t>& extents :
@@ -75,7 +128,7 @@ TEST_CASE("a grid is found whatever the order of its vertices") {
             for (const std::size_t extent : extents)
                 size *= extent;
             const Graph graph = grid(extents, is_periodic, shuffled(size));
-            const HiddenGrid found = find_hidden_grid(graph);
+            const HiddenGrid found = find_hidden_grid(graph, 1);
             REQUIRE(found.position.size() == size);
             CHECK(is_permutation(found.position));
             Graph named;  // the same graph by positions: a grid in its natural order
@@ -106,13 +159,13 @@ TEST_CASE(
         noisy.arcs.push_back({8, (v + 32) % 64});
         noisy.offsets.push_back(noisy.arcs.size());
     }
-    CHECK(is_permutation(find_hidden_grid(noisy).position));
-    CHECK(find_hidden_grid(graph_of(4, {{0, 1}, {0, 2}, {0, 3}})).position.empty());
-    CHECK(find_hidden_grid(graph_of(5, {{0, 1}, {1, 2}, {2, 0}, {3, 4}})).position.empty());
+    CHECK(is_permutation(find_hidden_grid(noisy, 1).position));
+    CHECK(find_hidden_grid(graph_of(4, {{0, 1}, {0, 2}, {0, 3}}), 1).position.empty());
+    CHECK(find_hidden_grid(graph_of(5, {{0, 1}, {1, 2}, {2, 0}, {3, 4}}), 1).position.empty());
     std::vector<std::array<std::size_t, 2>> chord{{0, 5}};
     for (std::size_t v = 0; v < 11; ++v)
         chord.push_back({v, v + 1});
-    CHECK(find_hidden_grid(graph_of(12, chord)).position.empty());
+    CHECK(find_hidden_grid(graph_of(12, chord), 1).position.empty());
 }
 
 TEST_CASE("exchanges relieve the busiest link and keep one rank a slot") {

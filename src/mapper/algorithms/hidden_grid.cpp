@@ -1,6 +1,7 @@
 // Finds the grid in a graph whose vertices are numbered in any order: from one vertex on, two neighbours that
 // share no other neighbour lie on both sides of it, and a neighbour's neighbours follow from the squares that
-// grids consist of. O(vertices), for neighbours across faces; what is weak beside the rest is left out.
+// grids consist of. O(vertices), for neighbours across faces; what is weak beside the rest, and what touches
+// across edges and corners alone, is left out.
 #include "algorithms/algorithms.hpp"
 
 #include <algorithm>
@@ -36,15 +37,17 @@ Weight least_strong(const Graph& graph) {
 
 class GridSearch {
   public:
-    GridSearch(const Graph& graph, Weight least) : next_(graph.size()), neighbours_(graph.size()) {
+    // Of the arcs those that `is_kept(index)`.
+    template <class Kept>
+    GridSearch(const Graph& graph, const Kept& is_kept) : next_(graph.size()), neighbours_(graph.size()) {
         for (Vertex v = 0; v < graph.size(); ++v)
-            for (const Arc& arc : graph.arcs_of(v))
-                if (arc.weight >= least && !is_edge(v, arc.target)) {
+            for (std::size_t i = graph.offsets[v]; i < graph.offsets[v + 1]; ++i)
+                if (const Vertex target = graph.arcs[i].target; is_kept(i) && !is_edge(v, target)) {
                     if (neighbours_[v].count == most_neighbours) {
                         is_grid_ = false;
                         return;
                     }
-                    neighbours_[v].ends[neighbours_[v].count++] = arc.target;
+                    neighbours_[v].ends[neighbours_[v].count++] = target;
                 }
     }
 
@@ -237,10 +240,13 @@ class GridSearch {
 
 }  // namespace
 
-HiddenGrid find_hidden_grid(const Graph& graph) {
-    HiddenGrid found = GridSearch{graph, 0}.run();
+HiddenGrid find_hidden_grid(const Graph& graph, unsigned threads) {
+    HiddenGrid found = GridSearch{graph, [](std::size_t) { return true; }}.run();
     if (const Weight least = least_strong(graph); found.position.empty() && least > 0)
-        found = GridSearch{graph, least}.run();
+        found = GridSearch{graph, [&](std::size_t i) { return graph.arcs[i].weight >= least; }}.run();
+    if (found.position.empty())
+        if (const std::vector<char> is_face = grid_faces(graph, threads); !is_face.empty())
+            found = GridSearch{graph, [&](std::size_t i) { return is_face[i] != 0; }}.run();
     return found;
 }
 

@@ -1,0 +1,101 @@
+// Which edges cross faces where vertices on a grid talk to all that touch them (9 points in two dimensions,
+// 27 in three): such a graph is a strong product of lines and rings, and these edges are its Cartesian
+// skeleton (Hammack, Imrich 2009). With c(u, v) for the vertices that u and v both are or touch and n(w) for
+// those that w is or touches, c(u, v)^2 / (n(u) n(v)) is a product over the dimensions in which u and v
+// differ. So an edge across several of them has a vertex w on the way with c(u, w) c(w, v) = c(u, v) n(w);
+// one across a face has none. O(degree) an edge.
+#include "algorithms/algorithms.hpp"
+#include "parallel.hpp"
+
+#include <algorithm>
+
+namespace mpiric::mapper {
+namespace {
+
+constexpr std::size_t most_degree = 80;  // 3^4 - 1
+
+class Faces {
+  public:
+    explicit Faces(const Graph& graph) : graph_{graph} {}
+
+    // All that touch it: 8, 26 or 80 of them, where no side of the grid is shorter than three.
+    bool may_be_grid() const {
+        std::size_t widest = 0;
+        for (Vertex v = 0; v < graph_.size(); ++v) {
+            const auto arcs = graph_.arcs_of(v);
+            widest = std::max(widest, arcs.size());
+            const auto in_order = [](const Arc& a, const Arc& b) { return a.target < b.target; };
+            if (arcs.size() > most_degree || !std::is_sorted(arcs.begin(), arcs.end(), in_order))
+                return false;
+        }
+        return widest == 8 || widest == 26 || widest == most_degree;
+    }
+
+    std::vector<char> run(unsigned threads) {
+        counts_.assign(graph_.arcs.size(), 0);
+        for_each_edge(threads, [&](Vertex u, std::size_t arc, std::size_t back) {
+            std::uint32_t count = 2;
+            common(u, graph_.arcs[arc].target, [&](std::size_t, std::size_t) { ++count; });
+            counts_[arc] = counts_[back] = count;
+        });
+        std::vector<char> is_face(graph_.arcs.size(), 1);
+        for_each_edge(threads, [&](Vertex u, std::size_t arc, std::size_t back) {
+            common(u, graph_.arcs[arc].target, [&](std::size_t one, std::size_t other) {
+                const std::size_t touching = graph_.arcs_of(graph_.arcs[one].target).size() + 1;
+                if (std::size_t{counts_[one]} * counts_[other] == counts_[arc] * touching)
+                    is_face[arc] = is_face[back] = 0;
+            });
+        });
+        return is_face;
+    }
+
+  private:
+    // `visit(u, arc, back)` for every edge, once, with its places in the rows of both ends.
+    template <class Visit> void for_each_edge(unsigned threads, const Visit& visit) const {
+        constexpr std::size_t parts = 64;
+        for_each_index(parts, threads, [&](std::size_t part) {
+            const auto last = static_cast<Vertex>(graph_.size() * (part + 1) / parts);
+            for (auto u = static_cast<Vertex>(graph_.size() * part / parts); u < last; ++u)
+                for (std::size_t arc = graph_.offsets[u]; arc < graph_.offsets[u + 1]; ++arc)
+                    if (const Vertex v = graph_.arcs[arc].target; u < v)
+                        if (const std::size_t back = find(v, u); back != graph_.arcs.size())
+                            visit(u, arc, back);
+        });
+    }
+
+    std::size_t find(Vertex v, Vertex target) const {
+        const auto arcs = graph_.arcs_of(v);
+        const auto found =
+            std::lower_bound(arcs.begin(), arcs.end(), target,
+                             [](const Arc& arc, Vertex wanted) { return arc.target < wanted; });
+        if (found == arcs.end() || found->target != target)
+            return graph_.arcs.size();
+        return graph_.offsets[v] + static_cast<std::size_t>(found - arcs.begin());
+    }
+
+    // `visit(arc of u, arc of v)` for every vertex that both touch.
+    template <class Visit> void common(Vertex u, Vertex v, const Visit& visit) const {
+        std::size_t one = graph_.offsets[u];
+        std::size_t other = graph_.offsets[v];
+        while (one < graph_.offsets[u + 1] && other < graph_.offsets[v + 1]) {
+            const Vertex a = graph_.arcs[one].target;
+            const Vertex b = graph_.arcs[other].target;
+            if (a == b)
+                visit(one, other);
+            one += a <= b ? 1U : 0U;
+            other += b <= a ? 1U : 0U;
+        }
+    }
+
+    const Graph& graph_;
+    std::vector<std::uint32_t> counts_;  // of each arc
+};
+
+}  // namespace
+
+std::vector<char> grid_faces(const Graph& graph, unsigned threads) {
+    Faces faces{graph};
+    return faces.may_be_grid() ? faces.run(threads) : std::vector<char>{};
+}
+
+}  // namespace mpiric::mapper

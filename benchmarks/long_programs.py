@@ -48,14 +48,14 @@ def _lammps(line: _Line, steps: int) -> _Line:
 
 def _lulesh(line: _Line, steps: int) -> _Line:
     argv, inputs = line
-    return [*argv[: argv.index("-s")], "-s", "40", "-i", str(steps)], inputs
+    return [*argv[: argv.index("-s")], "-s", "20", "-i", str(steps)], inputs
 
 
 CASES = (
     Case("melt", "LAMMPS melt", "openmpi-4", "1m", 250, (250, 500), _lammps),
     Case("46 seconds", "LAMMPS melt", "openmpi-4", "30s", 45_000, (500, 3000), _lammps),
-    Case("LAMMPS, an hour", "LAMMPS melt", "openmpi-4", "8m", 3_600_000, (500, 3000), _lammps),
-    Case("LULESH, an hour", "LULESH", "openmpi-4", "8m", 2_500, (4, 12), _lulesh),
+    Case("LAMMPS, an hour", "LAMMPS melt", "openmpi-4", "4m", 3_600_000, (500, 3000), _lammps),
+    Case("LULESH, an hour", "LULESH", "openmpi-4", "4m", 20_000, (10, 40), _lulesh),
 )
 
 COLUMNS = {

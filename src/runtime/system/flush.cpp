@@ -6,7 +6,11 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <initializer_list>
+#include <linux/sockios.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace mpiric::system {
 namespace {
@@ -41,6 +45,17 @@ class WithoutWriteSignals {
     sigset_t held_{}, mask_{}, before_{};
 };
 
+/// Whether bytes that were written to a pipe or socket have not been read yet; of a file or terminal none.
+bool has_unread(int descriptor) noexcept {
+    struct stat status{};
+    int unread = 0;
+    if (fstat(descriptor, &status) != 0)
+        return false;
+    const bool is_pipe = S_ISFIFO(status.st_mode);
+    return (is_pipe || S_ISSOCK(status.st_mode)) &&
+           ioctl(descriptor, is_pipe ? FIONREAD : SIOCOUTQ, &unread) == 0 && unread > 0;
+}
+
 }  // namespace
 
 bool flush_output() noexcept {
@@ -53,6 +68,13 @@ bool flush_output() noexcept {
     else
         dlerror();  // the program must not read of our question
     return flushed;
+}
+
+void wait_for_readers() noexcept {
+    constexpr int looks = 500;
+    constexpr timespec pause{.tv_sec = 0, .tv_nsec = 100'000};
+    for (int look = 0; look < looks && (has_unread(STDOUT_FILENO) || has_unread(STDERR_FILENO)); ++look)
+        nanosleep(&pause, nullptr);
 }
 
 void flush_output_at(double unix_s) noexcept {

@@ -192,6 +192,7 @@ void pass_last_mark() noexcept {
         return;
     if (!system::flush_output())
         armed.marks.set(marks::Flag::flush_failed);
+    system::wait_for_readers();
     armed.marks.set(marks::Flag::passed);
     signal_others(true);
     report(true);

@@ -14,11 +14,16 @@ from tests.support.oversubscription import OVERSUBSCRIBED
 
 pytestmark = [
     pytest.mark.requires("root", "netns", "ip", "tc", "gcc"),
-    pytest.mark.requires("mpi:mpich", "mpi:intelmpi"),
+    pytest.mark.requires("mpi:mpich", "mpi:openmpi", "mpi:intelmpi"),
 ]
 ROOT = Path(__file__).parents[2]
 HOSTS = host_names("4")
-LAUNCH = ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"]
+HYDRA = ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2", "-n", "8"]
+LAUNCH = {
+    "mpich": HYDRA,
+    "intelmpi": HYDRA,
+    "openmpi": ["mpirun", "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none", "-n", "8"],
+}
 STEPS = ("1000",)  # of messages between hosts: longer than the start
 
 
@@ -27,13 +32,14 @@ def mpiric(lab, mpi_prefix):
     """`mpiric(name, verb, *options, program=…)` runs a verb on n1, its command under one of the MPIs."""
 
     def run(name, *words, program, arguments=()):
-        compiled = lab / program.stem
+        family = "openmpi" if name == "openmpi" else "mpich"  # Intel MPI has the ABI of MPICH
+        compiled = lab / f"{program.stem}-{family}"
         if not compiled.is_file():
-            compiler = mpi_prefix("mpich") / "bin/mpicc"  # Intel MPI has the same ABI
-            subprocess.run([compiler, "-O1", "-o", compiled, program, "-lm"], check=True, timeout=120)
+            compiler = mpi_prefix(family) / "bin/mpicc"
+            subprocess.run([compiler, "-O1", "-w", "-o", compiled, program, "-lm"], check=True, timeout=120)
         given = {**clean_environment(), **OVERSUBSCRIBED[name]}
         environment = mpi_environment(name, mpi_prefix(name), given)
-        line = [str(Path(sys.executable).parent / "mpiric"), *map(str, words), "--", *LAUNCH]
+        line = [str(Path(sys.executable).parent / "mpiric"), *map(str, words), "--", *LAUNCH[name]]
         work = lab / "work"  # what a tune copies
         work.mkdir(exist_ok=True)
         done = cluster.run(lab, "n1", [*line, str(compiled), *arguments], environment, cwd=work, timeout=400)
@@ -67,13 +73,16 @@ def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpir
     assert again == mpiric("mpich", "run", "--no-recipe", program=program, arguments=STEPS)
 
 
-# Not MPICH 5: without mpiric too, its MPI_Dist_graph_create does not return between these hosts.
-@pytest.mark.parametrize("name", ["intelmpi"])
+# Not MPICH 5: without mpiric too, its MPI_Dist_graph_create does not return between these hosts. Intel MPI in
+# the long tests alone: under load one in some thirty of its runs ends in its first collective between hosts,
+# without mpiric too, by signal 11 where libfabric looks up the address that a message goes to.
+@pytest.mark.parametrize("name", ["openmpi", pytest.param("intelmpi", marks=pytest.mark.sweep)])
 def test_topologies_that_may_reorder_ranks_bring_neighbours_together(name, mpiric):
     program = ROOT / "tests/system/programs/topologies.c"
-    kept, honoured = (
-        mpiric(name, "run", "--no-recipe", *options, program=program)
-        for options in ((), ("--honour-reorder",))
-    )
-    assert kept == "all right pairs on one host: 0 of 4\n"
+    honoured = mpiric(name, "run", "--no-recipe", "--honour-reorder", program=program)
     assert honoured == "all right pairs on one host: 4 of 4\n"
+    if (
+        name != "openmpi"
+    ):  # which, asked to reorder, hands out ranks that are not those of its neighbours' lists
+        kept = mpiric(name, "run", "--no-recipe", program=program)
+        assert kept == "all right pairs on one host: 0 of 4\n"

@@ -31,3 +31,4 @@ class ProvedMarks:
     start_s: tuple[float, float]
     per_mark_s: tuple[float, float]
     prints_nan: bool = False  # the original does so before the last mark: then it is no sign of anything
+    inputs: tuple[str, ...] = ()  # files that ranks read, by their paths below the working directory

@@ -10,6 +10,7 @@ from mpiric.model.whole_check import ProvedMarks, WholeCheck, WholeVerdict
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import read_bounded, write_whole
 
+MOST_INPUTS = 64
 _LARGEST_BYTES = 1 << 20
 _LONGEST_WHY = 500
 _LINES = re.compile(rb"^whole_check(_why)? *=.*\n", re.MULTILINE)
@@ -24,6 +25,7 @@ def render_marks(marks: ProvedMarks) -> dict[str, object]:
         "start_s": list(marks.start_s),
         "per_mark_s": list(marks.per_mark_s),
         "prints_nan": marks.prints_nan,
+        **({"inputs": list(marks.inputs)} if marks.inputs else {}),
     }
 
 
@@ -34,7 +36,9 @@ def read_proved_marks(table: CheckedTable) -> ProvedMarks:
         raise table.error("mark", "names no two calls")
     original_start_s, start_s = table.numbers("start_s", exactly=2)
     original_s, tuned_s = table.numbers("per_mark_s", exactly=2)
-    found = ProvedMarks(pair, (original_start_s, start_s), (original_s, tuned_s), table.truth("prints_nan"))
+    inputs = table.texts("inputs", MOST_INPUTS) if table.has("inputs") else ()
+    start_times, step_times = (original_start_s, start_s), (original_s, tuned_s)
+    found = ProvedMarks(pair, start_times, step_times, table.truth("prints_nan"), inputs)
     table.nothing_else()
     if min(original_s, tuned_s) <= 0 or min(original_start_s, start_s) < 0:
         raise table.error("per_mark_s", "and start_s are no times")

@@ -29,7 +29,10 @@ from mpiric.tuning.recipe import (
 _toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 SPEC = Path(__file__).parents[3] / "spec" / "formats"
 MARKS = ProvedMarks(
-    MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 400, 1300), (0.12, 0.11), (0.0503, 0.0347)
+    MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 400, 1300),
+    (0.12, 0.11),
+    (0.0503, 0.0347),
+    inputs=("in.lj", "data/é.dat"),
 )
 KNOWN = {"binding": {"core", "socket"}, "allocator": {"jemalloc"}}
 

@@ -97,7 +97,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
     """Enter this job into the ledger; None where the recipe is to be applied as ever."""
     recipe = applied.recipe
     assert recipe.marks is not None
-    inputs = digest_of_inputs(applied.situation.job)
+    inputs = digest_of_inputs(applied.situation.job, recipe.marks.inputs)
     meta = {
         "recipe": str(applied.path.absolute()),
         "command": list(applied.situation.job.argv),

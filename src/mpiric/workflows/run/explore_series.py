@@ -7,7 +7,7 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,11 +66,16 @@ def open_ledger(directory: Path, **meta: object) -> Iterator[TuneLog]:
         yield log
 
 
-def digest_of_inputs(job: Job) -> str:
-    """One word for the contents of the files that the command names; of large ones size, begin and end."""
+def digest_of_inputs(job: Job, known: Iterable[str] = ()) -> str:
+    """One word for the contents of the inputs; of large ones size, begin and end.
+
+    These are the files that the command names and those that are ``known``, as far as they are there.
+    """
     state = hashlib.sha256()
-    for word in sorted(set(inputs_seen(job))):
+    for word in sorted({*inputs_seen(job), *known}):
         path = Path(job.working_directory, word)
+        if not path.is_file():
+            continue
         state.update(f"{word}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
         with path.open("rb") as file:
             state.update(file.read(_ENDS_BYTES))

@@ -1,6 +1,7 @@
 """What a tune whose runs ended at marks says of them: what was compared, and what was not looked at."""
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
 from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
+from mpiric.tuning.recipe_marks import MOST_INPUTS
 from mpiric.workflows.trials.judge import kept_files
 from mpiric.workflows.tune.state import TuneState
+from mpiric.workflows.tune.written_outside import leads_outside
 
 _LIMITS = {  # flag of an original at its mark → what it means for the comparison
     "thread_multiple": "threads of the program call MPI at once: which of their calls come before the mark "
@@ -66,7 +69,19 @@ def proved_marks(state: TuneState, split: SplitGain | None) -> ProvedMarks | Non
         (split.original.start_s, split.tuned.start_s),
         (split.original.per_mark_s or 0.0, split.tuned.per_mark_s or 0.0),
         prints_nan=any(map(_has_nan, found.originals)),
+        inputs=_inputs(state),
     )
+
+
+def _inputs(state: TuneState) -> tuple[str, ...]:
+    """Files below the working directory that ranks read only, as far as a recipe names them."""
+    behaviour = state.situation.observation.behaviour
+    files = behaviour.files if behaviour else ()
+    written = {file.path for file in files if file.writes}
+    read = {file.path for file in files if file.reads} - written
+    here = Path(state.request.working_directory)
+    below = (path for path in sorted(read) if path.isprintable() and not leads_outside(path))
+    return tuple(islice((path for path in below if (here / path).is_file()), MOST_INPUTS))
 
 
 def _has_nan(original: Trial) -> bool:

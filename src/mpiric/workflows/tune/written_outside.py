@@ -18,7 +18,7 @@ def written_outside(
     """
     aside = (*_OF_THE_SYSTEM, *filter(None, [environment.get("TMPDIR")]))
     written = {file.path for file in (behaviour.files if behaviour else ()) if file.writes}
-    paths = sorted(path for path in written if _is_outside(path) and not _is_below(path, aside))
+    paths = sorted(path for path in written if leads_outside(path) and not _is_below(path, aside))
     if not paths:
         return []
     more = f" and {len(paths) - 1} more" if paths[1:] else ""
@@ -29,7 +29,8 @@ def written_outside(
     ]
 
 
-def _is_outside(path: str) -> bool:
+def leads_outside(path: str) -> bool:
+    """Whether a path of a record leads out of the directory that the program runs in."""
     return PurePath(path).is_absolute() or PurePath(path).parts[:1] == ("..",)
 
 

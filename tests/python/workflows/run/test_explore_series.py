@@ -74,3 +74,12 @@ def test_inputs_are_known_by_what_is_in_them(tmp_path):
     assert digest_of_inputs(job) == before
     (tmp_path / "in.lj").write_text("run 101\n")
     assert digest_of_inputs(job) != before
+
+
+def test_inputs_that_no_word_names_are_known_from_the_recipe(tmp_path):
+    job = SimpleNamespace(working_directory=str(tmp_path), argv=("srun", "app"), stdin="")
+    (tmp_path / "hpcg.dat").write_text("16 16 16\n")
+    before = digest_of_inputs(job, ("hpcg.dat", "gone.dat"))
+    assert digest_of_inputs(job) != before
+    (tmp_path / "hpcg.dat").write_text("32 32 32\n")
+    assert digest_of_inputs(job, ("hpcg.dat", "gone.dat")) != before
